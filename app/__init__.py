@@ -1,0 +1,1 @@
+"""The Tercet service: it asks, stores answers, refits clusters and shows them."""
