@@ -1,0 +1,133 @@
+"""Who calls, and the one function that says what they may do: `authorize`.
+
+A caller is known by a session cookie or a bearer token. A stranger to a project hears that it does not
+exist; a member whose role is too small hears that they may not.
+"""
+
+import enum
+import hashlib
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.errors import Forbidden, NotFound, NotSignedIn
+from app.models import ApiToken, Membership, Project, Role, Scope, User, now
+
+
+class Action(enum.StrEnum):
+    """What can be done in a project, each including the ones before it."""
+
+    LABEL = "label"
+    READ = "read"
+    WRITE = "write"
+    OWN = "own"
+
+
+ROLE_MAY = {
+    Role.LABELER: {Action.LABEL},
+    Role.ANALYST: {Action.LABEL, Action.READ, Action.WRITE},
+    Role.OWNER: set(Action),
+}
+SCOPE_MAY = {
+    Scope.LABEL: {Action.LABEL},
+    Scope.READ: {Action.READ},
+    Scope.WRITE: {Action.LABEL, Action.READ, Action.WRITE},
+    Scope.OWN: set(Action),
+}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The credentials of one request, not yet looked up."""
+
+    user_id: int | None = None
+    token: str | None = None
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A user who was looked up, and the scope that limits them (None: a session, no limit)."""
+
+    user: User
+    scope: Scope | None
+
+
+@dataclass(frozen=True)
+class Access:
+    """A user in a project, allowed to do what was asked."""
+
+    project: Project
+    user: User
+    role: Role
+
+
+def get_caller(request: Request) -> Caller:
+    """Read the credentials: a bearer token if there is one, else the session cookie."""
+    header = request.headers.get("authorization", "")
+    if header:
+        kind, _, token = header.partition(" ")
+        return Caller(token=token.strip() if kind.lower() == "bearer" else "")
+    return Caller(user_id=request.session.get("user"))
+
+
+Me = Annotated[Caller, Depends(get_caller)]
+
+
+def hash_token(token: str) -> str:
+    """Hash a random token of 256 bits for look-up; its entropy makes a slow hash needless."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def identify(session: Session, caller: Caller) -> Identity:
+    """Look the caller up, or say that nobody is signed in."""
+    if caller.token is not None:
+        return _identify_token(session, caller.token)
+    user = session.get(User, caller.user_id) if caller.user_id is not None else None
+    if user is None:
+        raise NotSignedIn("Sign in first: open your sign-in link, or send an API token as 'Authorization: Bearer'.")
+    return Identity(user, None)
+
+
+def _identify_token(session: Session, token: str) -> Identity:
+    found = session.execute(
+        select(ApiToken, User).join(User, User.id == ApiToken.user_id).where(ApiToken.token_hash == hash_token(token))
+    ).first()
+    if found is None:
+        raise NotSignedIn("This API token is not known here.")
+    row, user = found
+    if row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= now()):
+        raise NotSignedIn("This API token was revoked or has expired: make a new one on your account page.")
+    return Identity(user, Scope(row.scope))
+
+
+def authorize(session: Session, caller: Caller, project_key: str, action: Action) -> Access:
+    """Find the project and the caller's role in it, and allow the action or raise."""
+    identity = identify(session, caller)
+    project = session.scalar(select(Project).where(Project.key == project_key))
+    role = _role(session, identity.user, project)
+    if project is None or role is None:
+        raise NotFound(f"There is no project '{project_key}' that you belong to.")
+    if action not in ROLE_MAY[role]:
+        raise Forbidden(f"Your role here is {role}: it does not allow this. Ask the project's owner for more.")
+    allow_scope(identity, action)
+    return Access(project, identity.user, role)
+
+
+def allow_scope(identity: Identity, action: Action) -> None:
+    """Refuse what the API token's scope does not include."""
+    if identity.scope is not None and action not in SCOPE_MAY[identity.scope]:
+        raise Forbidden(f"This API token has the scope '{identity.scope}', which does not allow this.")
+
+
+def _role(session: Session, user: User, project: Project | None) -> Role | None:
+    if project is None:
+        return None
+    if user.is_admin:
+        return Role.OWNER
+    role = session.scalar(
+        select(Membership.role).where(Membership.project_id == project.id, Membership.user_id == user.id)
+    )
+    return Role(role) if role else None

@@ -1,0 +1,1 @@
+"""Runs: when they start, where they run, what they leave behind."""

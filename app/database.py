@@ -1,0 +1,81 @@
+"""The engine and the two ways to use it: `reading()` and `transaction()`, the only place in the app that commits.
+
+Handlers are plain functions that open a session in their body; never a yield-dependency, which can hold
+every connection of the pool while all threads wait for one.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
+
+PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "busy_timeout=15000",
+    "foreign_keys=ON",
+    "cache_size=-65536",
+)
+
+
+class Database:
+    """One database: its engine and sessions."""
+
+    def __init__(self, url: str, pool_size: int = 16) -> None:
+        """Prepare the engine; nothing is opened before the first use."""
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "postgresql":
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        self.url = parsed
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        arguments: dict[str, Any] = {"check_same_thread": False} if self.is_sqlite else {}
+        self.engine = create_engine(
+            parsed,
+            pool_size=pool_size,
+            max_overflow=4,
+            pool_pre_ping=not self.is_sqlite,
+            connect_args=arguments,
+        )
+        # SQLite has one writer. Threads that wait here in turn have a far shorter tail than threads that
+        # poll SQLite's own lock; other processes are kept apart by BEGIN IMMEDIATE and busy_timeout.
+        self._writer: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
+        if self.is_sqlite:
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Open a session that only reads: a consistent view, rolled back at the end."""
+        with Session(self.engine, expire_on_commit=False, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """Open a session that writes: everything in the block is committed, or nothing if it raises."""
+        with self._writer, Session(self.engine, expire_on_commit=False) as session, session.begin():
+            session.connection(execution_options={"write": True})
+            yield session
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+
+def _prepare_sqlite(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+    # None hands BEGIN to us: sqlite3's own implicit BEGIN comes too late and is never IMMEDIATE.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in PRAGMAS:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer that begins by reading could fail when it upgrades its lock, so writers say so at once.
+    write = connection.get_execution_options().get("write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

@@ -1,0 +1,29 @@
+"""What handlers ask for by type: the database, the blobs, the settings."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from app.database import Database
+from app.settings import Settings
+from app.storage import Storage
+
+
+def get_database(request: Request) -> Database:
+    """Give the app's database."""
+    return request.app.state.database  # type: ignore[no-any-return]
+
+
+def get_storage(request: Request) -> Storage:
+    """Give the app's blobs."""
+    return request.app.state.storage  # type: ignore[no-any-return]
+
+
+def get_settings(request: Request) -> Settings:
+    """Give the app's settings."""
+    return request.app.state.settings  # type: ignore[no-any-return]
+
+
+Db = Annotated[Database, Depends(get_database)]
+Blobs = Annotated[Storage, Depends(get_storage)]
+Config = Annotated[Settings, Depends(get_settings)]

@@ -1,0 +1,145 @@
+"""Errors with a status and a plain sentence: problem+json for programs, a page for people.
+
+Raise one of these anywhere; nothing else in the app builds an error response.
+"""
+
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from app.web import render
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One thing that is wrong: where (`field`, and `row` and `file` when there are any) and why."""
+
+    field: str
+    detail: str
+    row: int | None = None
+    file: str | None = None
+
+
+class Problem(Exception):
+    """The base: subclasses fix the status, the raiser says what happened and what to do."""
+
+    status = 400
+
+    def __init__(self, detail: str, errors: list[FieldError] | None = None) -> None:
+        """Keep the sentence and the fields it is about."""
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = errors or []
+
+
+class NotSignedIn(Problem):
+    """Nobody is signed in, or the token is not valid."""
+
+    status = 401
+
+
+class Forbidden(Problem):
+    """Signed in, but the role or the token's scope does not allow it."""
+
+    status = 403
+
+
+class NotFound(Problem):
+    """It does not exist, or the caller may not know that it does."""
+
+    status = 404
+
+
+class Conflict(Problem):
+    """It contradicts what is stored."""
+
+    status = 409
+
+
+class TooLarge(Problem):
+    """The body is larger than the limit."""
+
+    status = 413
+
+
+class WrongType(Problem):
+    """The body is of a type that is not understood here."""
+
+    status = 415
+
+
+class Invalid(Problem):
+    """The content is wrong: see the errors, each with its file, row and field."""
+
+    status = 422
+
+
+def problem_json(status: int, detail: str, errors: list[FieldError] | None = None) -> dict[str, Any]:
+    """Build the body of an application/problem+json answer (RFC 9457)."""
+    listed = [{k: v for k, v in asdict(e).items() if v is not None} for e in errors or []]
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "errors": listed,
+    }
+
+
+def _respond(
+    request: Request,
+    status: int,
+    detail: str,
+    errors: list[FieldError] | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        body = problem_json(status, detail, errors)
+        return JSONResponse(body, status, headers, media_type="application/problem+json")
+    title = HTTPStatus(status).phrase
+    return render(
+        request,
+        "error.html",
+        status_code=status,
+        status=status,
+        title=title,
+        detail=detail,
+        errors=errors or [],
+    )
+
+
+def _on_problem(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, Problem)
+    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
+    return _respond(request, problem.status, problem.detail, problem.errors, headers)
+
+
+def _on_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [
+        FieldError(".".join(str(part) for part in e["loc"] if part != "body") or "body", e["msg"])
+        for e in error.errors()
+    ]
+    return _respond(request, 422, "The request is not of the expected form.", errors)
+
+
+def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _respond(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+
+def _on_crash(request: Request, error: Exception) -> Response:
+    return _respond(request, 500, "Something went wrong on our side. Nothing of this request was stored.")
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Teach the app to answer every error in one of the two forms."""
+    app.add_exception_handler(Problem, _on_problem)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_crash)

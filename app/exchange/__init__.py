@@ -1,0 +1,1 @@
+"""Constraints in bulk, in and out, streamed."""

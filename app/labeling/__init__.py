@@ -1,0 +1,1 @@
+"""What to ask next, leases, answers, undo, skips, progress."""

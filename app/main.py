@@ -1,0 +1,46 @@
+"""Assembles the service: middleware, routers, error handlers, lifespan; nothing else."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
+from starlette.middleware.sessions import SessionMiddleware
+
+from app import migrate
+from app.database import Database
+from app.errors import install_error_handlers
+from app.settings import Settings, asset
+from app.storage import Storage
+
+YEAR_SECONDS = 365 * 24 * 3600
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Open what requests need and close it at the end."""
+    settings: Settings = app.state.settings
+    # Never more threads than connections: a thread that waits for one would stop all the others.
+    anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
+    await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
+    yield
+    app.state.database.close()
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Build the application from its settings; nothing is opened until it starts."""
+    app = FastAPI(title="Tercet", version="1", lifespan=lifespan, docs_url="/api/docs", redoc_url=None)
+    app.state.settings = settings
+    app.state.database = Database(settings.resolved_database_url(), settings.threads)
+    app.state.storage = Storage(settings.resolved_storage_url())
+    app.add_middleware(
+        SessionMiddleware,
+        secret_key=settings.resolved_secret_key(),
+        session_cookie="tercet",
+        max_age=YEAR_SECONDS,
+        same_site="lax",
+    )
+    install_error_handlers(app)
+    app.mount("/static", StaticFiles(directory=asset("static")), name="static")
+    return app

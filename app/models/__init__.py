@@ -1,0 +1,34 @@
+"""Every table, one file per aggregate, under one roof."""
+
+from app.models.accounts import ApiToken, Scope, SignInLink, User
+from app.models.base import Base, now
+from app.models.clustering import ClusterNote, Event, Run, RunStatus
+from app.models.items import Bag, FeatureSet, Item
+from app.models.labeling import Answer, Lease, Skip, Source, Triplet
+from app.models.projects import Membership, Project, QuestionKind, Role, ShareLink
+
+__all__ = [
+    "Answer",
+    "ApiToken",
+    "Bag",
+    "Base",
+    "ClusterNote",
+    "Event",
+    "FeatureSet",
+    "Item",
+    "Lease",
+    "Membership",
+    "Project",
+    "QuestionKind",
+    "Role",
+    "Run",
+    "RunStatus",
+    "Scope",
+    "ShareLink",
+    "SignInLink",
+    "Skip",
+    "Source",
+    "Triplet",
+    "User",
+    "now",
+]

