@@ -1,7 +1,10 @@
 """Runs migrations on SQLite (batch mode) and PostgreSQL, from the app or from alembic's own command."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from alembic import context
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 import app.models
 from app.database import Database
@@ -10,11 +13,20 @@ from app.settings import Settings
 LOCK = 7_238_373  # any number that only this application uses
 
 
-def run() -> None:
+@contextmanager
+def foreign_keys_off(connection: Connection) -> Iterator[None]:
+    """Let SQLite's batch mode replace a table: with foreign keys on, dropping the old one would delete its children."""
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    raw.execute("PRAGMA foreign_keys=OFF")  # has an effect only outside a transaction, so before BEGIN
+    yield
+    raw.execute("PRAGMA foreign_keys=ON")
+
+
+def migrate(connection: Connection, is_sqlite: bool) -> None:
     """Upgrade in one transaction, holding a lock so that processes that start together take turns."""
-    database = context.config.attributes.get("database") or Database(Settings().resolved_database_url())
-    with database.engine.connect() as connection, connection.begin():
-        if not database.is_sqlite:
+    with connection.begin():
+        if not is_sqlite:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
         context.configure(
             connection=connection,
@@ -24,6 +36,17 @@ def run() -> None:
             user_module_prefix="app.models.base.",
         )
         context.run_migrations()
+
+
+def run() -> None:
+    """Open the database that the app gave, or the one of the settings, and migrate it."""
+    database = context.config.attributes.get("database") or Database(Settings().resolved_database_url())
+    with database.engine.connect().execution_options(write=True) as connection:
+        if database.is_sqlite:
+            with foreign_keys_off(connection):
+                migrate(connection, True)
+        else:
+            migrate(connection, False)
 
 
 run()

@@ -1,0 +1,1 @@
+"""Measurements that are run by hand; their results are kept as text in results/."""

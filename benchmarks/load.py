@@ -1,0 +1,93 @@
+"""Fifty labelers at once while a run computes: answers a second, latencies, memory; nothing lost, nothing doubled.
+
+python -m benchmarks.load --seconds 60 --think 0        flat out
+python -m benchmarks.load --seconds 60 --think 0.75     as people would
+add --postgres URL for a PostgreSQL server that may be filled
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import numpy as np
+
+from app.demo.server import running_server
+from benchmarks.labelers import Tally, crowd, join
+from benchmarks.projects import LoadProject, make_project
+
+
+def percentiles(seconds: list[float]) -> str:
+    """Give p50 / p95 / p99 in milliseconds."""
+    return " / ".join(f"{1000 * np.percentile(seconds, q):.1f}" for q in (50, 95, 99))
+
+
+def memory_mb(pid: int) -> float:
+    """Give the resident memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def watch_memory(pid: int, stop: threading.Event, peaks: list[float]) -> None:
+    """Note the memory of the web process twice a second."""
+    while not stop.wait(0.5):
+        peaks.append(memory_mb(pid))
+
+
+def stored_ids(url: str, project: LoadProject) -> list[str]:
+    """Give the ids of every stored answer, as the export says."""
+    headers = {"Authorization": f"Bearer {project.token}", "Accept": "application/x-ndjson"}
+    response = httpx.get(f"{url}/api/v1/projects/{project.key}/constraints", headers=headers, timeout=120)
+    return [json.loads(line)["id"] for line in response.text.splitlines()]
+
+
+def report(tally: Tally, seconds: float, stored: list[str], peak: float, locked: int, runs: int) -> bool:
+    """Print the figures; True when nothing was lost or doubled."""
+    lost = set(tally.acknowledged) - set(stored)
+    doubled = len(stored) - len(set(stored))
+    print(f"answers acknowledged {len(tally.acknowledged)}, {len(tally.acknowledged) / seconds:.0f} a second")
+    print(f"answer p50/p95/p99 ms  {percentiles(tally.answer_seconds)}")
+    print(f"next   p50/p95/p99 ms  {percentiles(tally.next_seconds)}")
+    print(f"web process at most {peak:.0f} MB; runs finished meanwhile {runs}; refused {tally.refused or 'none'}")
+    print(f"lost {len(lost)}, doubled {doubled}, 'database is locked' {locked}")
+    return not lost and not doubled and not locked
+
+
+def main() -> None:
+    """Run the load and print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--labelers", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--think", type=float, default=0.0)
+    parser.add_argument("--postgres", default="")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"data": folder, "database_url": options.postgres}
+        project = make_project(settings, n_items=4998, n_features=38, n_clusters=13)
+        log = Path(folder) / "server.log"
+        with log.open("wb") as stderr, running_server(settings, stderr=stderr) as server:
+            cookies = [join(server.url, project.share_path, f"labeler {i}") for i in range(options.labelers)]
+            peaks: list[float] = []
+            stop = threading.Event()
+            threading.Thread(target=watch_memory, args=(server.process.pid, stop, peaks), daemon=True).start()
+            start = time.monotonic()
+            tally = asyncio.run(crowd(server.url, cookies, project.key, options.seconds, options.think))
+            seconds = time.monotonic() - start
+            stop.set()
+            stored = stored_ids(server.url, project)
+            headers = {"Authorization": f"Bearer {project.token}"}
+            runs = httpx.get(f"{server.url}/api/v1/projects/{project.key}/runs?limit=1000", headers=headers).json()
+        done = sum(run["status"] == "done" for run in runs["runs"])
+        locked = log.read_text().count("database is locked")
+    print(f"{options.labelers} labelers, think time {options.think} s, load {os.getloadavg()[0]:.1f}")
+    if not report(tally, seconds, stored, max(peaks), locked, done):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
