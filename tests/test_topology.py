@@ -1,0 +1,115 @@
+"""The processes of docker-compose.yml on loopback: two web servers, a scheduler, two workers and PostgreSQL.
+
+What one web server starts, a worker of the remote scheduler does, and the other web server shows it live.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+import yaml
+from sqlalchemy.orm import Session
+
+from app.database import Database
+from app.demo.server import Server, free_port, running_server
+from app.models import Role
+from app.settings import Settings
+from app.storage import Storage
+from tests.factories import add_features, add_member, make_project, make_token
+
+COMPOSE = yaml.safe_load((Path(__file__).resolve().parent.parent / "docker-compose.yml").read_text())
+
+
+@contextmanager
+def process(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run one of dask's commands for the length of the block."""
+    started = subprocess.Popen([sys.executable, "-m", "dask", *arguments], stderr=subprocess.DEVNULL)
+    try:
+        yield started
+    finally:
+        started.terminate()
+        started.wait(timeout=15)
+
+
+def three_blobs(session: Session, storage: Storage) -> str:
+    """Add a project of 60 items in three obvious groups and give its owner's token."""
+    rng = np.random.default_rng(0)
+    project = make_project(session, "blobs", n_items=60, n_clusters=3)
+    centres = np.repeat(rng.normal(0, 8, (3, 4)), 20, axis=0)
+    add_features(session, storage, project, centres + rng.normal(size=(60, 4)))
+    return make_token(session, add_member(session, project, Role.OWNER))
+
+
+@pytest.fixture
+def servers(postgres_database_url: str, tmp_path: Path) -> Iterator[tuple[list[Server], str]]:
+    """Two web servers over one database, one scheduler and two workers, and a token for the project 'blobs'."""
+    database = Database(postgres_database_url)
+    with database.transaction() as session:
+        token = three_blobs(session, Storage(Settings(data=tmp_path).resolved_storage_url()))
+    database.close()
+    address = f"tcp://127.0.0.1:{free_port()}"
+    settings = {
+        "data": str(tmp_path),
+        "database_url": postgres_database_url,
+        "dask_scheduler": address,
+        "secret_key": "the same on every web server",
+    }
+    with ExitStack() as stack:
+        port = address.rsplit(":", 1)[1]
+        stack.enter_context(process("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"))
+        for _ in range(2):
+            stack.enter_context(process("worker", address, "--nthreads", "1", "--no-dashboard"))
+        yield [stack.enter_context(running_server(settings)) for _ in range(2)], token
+
+
+def follow_until(server: Server, token: str, kind: str, seconds: float) -> Iterator[str]:
+    """Yield 'open' once the stream is open, then each event's kind, until the wanted kind or the deadline."""
+    headers = {"Authorization": f"Bearer {token}"}
+    deadline = time.monotonic() + seconds
+    url = f"{server.url}/api/v1/projects/blobs/events"
+    with httpx.stream("GET", url, headers=headers, timeout=seconds) as stream:
+        assert stream.status_code == 200
+        yield "open"
+        for line in stream.iter_lines():
+            if line.startswith("event:"):
+                yield line.removeprefix("event:").strip()
+                if line.endswith(kind):
+                    return
+            assert time.monotonic() < deadline, f"no {kind} event within {seconds} s"
+
+
+def test_a_run_started_on_one_server_is_seen_live_on_the_other(servers: tuple[list[Server], str]) -> None:
+    (first, second), token = servers
+    events = follow_until(second, token, "clusters", 60)
+    assert next(events) == "open"
+    headers = {"Authorization": f"Bearer {token}"}
+    started = httpx.post(f"{first.url}/api/v1/projects/blobs/runs", json={}, headers=headers)
+    assert started.status_code == 202, started.text
+    assert "clusters" in list(events)
+    run = httpx.get(f"{second.url}/api/v1/projects/blobs/runs/latest", headers=headers).json()
+    assert run["status"] == "done"
+    assert run["number"] == started.json()["number"]
+    clusters = httpx.get(f"{first.url}/api/v1/projects/blobs/runs/latest/clusters", headers=headers).json()
+    assert sorted(cluster["size"] for cluster in clusters["clusters"]) == [20, 20, 20]
+
+
+def test_compose_has_these_processes_with_health_checks_and_no_default_password() -> None:
+    services = COMPOSE["services"]
+    assert set(services) == {"web", "scheduler", "worker", "postgres"}
+    assert all("healthcheck" in service for service in services.values())
+    assert services["postgres"]["environment"]["POSTGRES_PASSWORD"].startswith("${TERCET_POSTGRES_PASSWORD:?")
+    assert ":?" in services["web"]["environment"]["TERCET_DATABASE_URL"]
+    assert "data:/data" in services["worker"]["volumes"]
+    assert "container_name" not in services["worker"]
+    assert COMPOSE["networks"]["inside"]["internal"] is True
+
+
+def test_compose_names_only_settings_that_exist() -> None:
+    names = {f"TERCET_{name.upper()}" for name in Settings.model_fields}
+    assert set(COMPOSE["services"]["web"]["environment"]) <= names
