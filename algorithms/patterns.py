@@ -1,0 +1,81 @@
+"""The five patterns that three items can fall into, and the tables that tie answers to them.
+
+Every question about a triplet (anchor, left, right) asks which pattern its clusters form, so one (5, A) table
+P(answer | pattern) describes a question kind completely: the paper's Table I is one, the outlier question
+another. Everything that reads or predicts answers goes through these tables and nothing else.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Kind = Literal["relative", "outlier"]
+
+ALL_ALIKE, ANCHOR_APART, LEFT_APART, RIGHT_APART, ALL_DIFFERENT = range(5)
+KINDS: tuple[Kind, ...] = ("relative", "outlier")
+# The answers of each kind in the order of the table's columns.
+ANSWERS: dict[Kind, tuple[str, ...]] = {"relative": ("yes", "no", "dnk"), "outlier": ("1", "2", "3", "dnk")}
+# Which column is right for each pattern (Eq 1 for the relative question).
+_RIGHT_COLUMN: dict[Kind, tuple[int, ...]] = {"relative": (2, 2, 1, 0, 2), "outlier": (3, 0, 1, 2, 3)}
+# So many triplets at a time keep the gathered posteriors in the processor's cache.
+_CHUNK = 8192
+
+
+def right_answers(kind: Kind) -> Array:
+    """Column of the answer that is right for each of the five patterns, shape (5,)."""
+    return np.array(_RIGHT_COLUMN[kind])
+
+
+def answer_table(kind: Kind, epsilon: float) -> Array:
+    """P(answer | pattern), shape (5, A): 1 - epsilon for the right answer, the rest shared equally (Table I)."""
+    n_answers = len(ANSWERS[kind])
+    table = np.full((5, n_answers), epsilon / (n_answers - 1))
+    table[np.arange(5), right_answers(kind)] = 1 - epsilon
+    return table
+
+
+def patterns_of(labels: Array, triplets: Array) -> Array:
+    """Pattern of every triplet under hard labels, shape (M,)."""
+    anchor, left, right = labels[triplets].T
+    apart = np.where(left == right, ANCHOR_APART, ALL_DIFFERENT)
+    apart = np.where(anchor == right, LEFT_APART, apart)
+    apart = np.where(anchor == left, RIGHT_APART, apart)
+    return np.where((anchor == left) & (anchor == right), ALL_ALIKE, apart)
+
+
+def pattern_probabilities(P: Array, triplets: Array) -> Array:
+    """P(pattern) of every triplet for independent item posteriors P (N, K), shape (M, 5)."""
+    out = np.empty((len(triplets), 5), dtype=P.dtype)
+    for start in range(0, len(triplets), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        anchor, left, right = (P.take(triplets[rows, role], axis=0) for role in range(3))
+        both = anchor * left
+        alike = np.einsum("mk,mk->m", both, right)
+        pairs = both.sum(axis=1), np.einsum("mk,mk->m", anchor, right), np.einsum("mk,mk->m", left, right)
+        out[rows, ALL_ALIKE] = alike
+        out[rows, RIGHT_APART], out[rows, LEFT_APART], out[rows, ANCHOR_APART] = (pair - alike for pair in pairs)
+        out[rows, ALL_DIFFERENT] = 1 - (pairs[0] + pairs[1] + pairs[2]) + 2 * alike
+    return np.clip(out, 0, 1, out=out)  # rounding may leave -1e-9 where a pattern is impossible
+
+
+def answer_probabilities(P: Array, triplets: Array, table: Array) -> Array:
+    """P(answer) of every triplet, shape (M, A)."""
+    probabilities: Array = pattern_probabilities(P, triplets) @ table.astype(P.dtype)
+    return probabilities
+
+
+def expected_information(P: Array, triplets: Array, table: Array) -> Array:
+    """Mutual information of answer and pattern in nats, shape (M,): what one more answer is expected to tell."""
+    patterns = pattern_probabilities(P, triplets)
+    noise = -np.sum(_x_log_x(table), axis=1).astype(P.dtype)
+    surprise = -np.sum(_x_log_x(patterns @ table.astype(P.dtype)), axis=1)
+    information: Array = np.maximum(surprise - patterns @ noise, 0)
+    return information
+
+
+def _x_log_x(x: Array) -> Array:
+    """x log x with its limit 0 at 0."""
+    product: Array = x * np.log(np.maximum(x, np.finfo(x.dtype).tiny))
+    return product
