@@ -1,0 +1,140 @@
+"""The E-step against enumeration, its fixed point, and the promise that sweeps never lower the bound."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from algorithms.mean_field import MeanField
+from algorithms.patterns import KINDS, patterns_of
+from algorithms.simulate import random_triplets
+from algorithms.validation import Constraints
+
+
+def constraints(n_items, n, seed):
+    rng = np.random.default_rng(seed)
+    triplets = random_triplets(n_items, n, rng)
+    kinds = rng.integers(2, size=n)
+    return Constraints(triplets, np.where(kinds == 0, rng.integers(3, size=n), rng.integers(4, size=n)), kinds)
+
+
+def field_with_random_q(n_items=7, n=9, n_clusters=3, seed=0, epsilon=0.1):
+    given = constraints(n_items, n, seed)
+    logs = np.log(given.likelihoods(epsilon))
+    field = MeanField(given.triplets, logs, n_clusters)
+    rng = np.random.default_rng(seed + 1)
+    field.q[:] = rng.dirichlet(np.ones(n_clusters), size=len(field.items))
+    log_p = np.log(rng.dirichlet(np.ones(n_clusters), size=len(field.items)))
+    return field, logs, log_p
+
+
+def log_likelihood(field, logs, clusters):
+    return logs[np.arange(len(logs)), patterns_of(np.asarray(clusters), field.triplets)].sum()
+
+
+def expectation(field, logs, q):
+    """E_q[log P(L | Y)] by enumeration of all assignments."""
+    total = 0.0
+    for clusters in product(range(q.shape[1]), repeat=len(q)):
+        total += np.prod(q[np.arange(len(q)), list(clusters)]) * log_likelihood(field, logs, clusters)
+    return total
+
+
+def bound(field, log_p):
+    return field.expected_log_likelihood() + field.entropy() + (field.q * log_p).sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_expected_log_likelihood_equals_enumeration(seed):
+    field, logs, _ = field_with_random_q(n_items=6, seed=seed)
+    assert np.isclose(field.expected_log_likelihood(), expectation(field, logs, field.q), atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_messages_equal_enumeration(seed):
+    field, logs, _ = field_with_random_q(n_items=6, seed=seed)
+    for colour in field._classes:
+        messages = field.messages(colour)
+        for row, item in enumerate(range(colour.rows.start, colour.rows.stop)):
+            expected = []
+            for cluster in range(3):
+                q = field.q.copy()
+                q[item] = np.eye(3)[cluster]
+                expected.append(expectation(field, logs, q))
+            difference = messages[row] - np.array(expected)
+            assert np.allclose(difference, difference[0], atol=1e-10)
+
+
+def test_each_likelihood_row_is_the_column_of_the_observed_answer():
+    given = constraints(8, 30, 5)
+    likelihoods = given.likelihoods(0.1)
+    for code, wrong in enumerate((0.05, 0.1 / 3)):
+        rows = likelihoods[given.kinds == code]
+        assert len(rows), KINDS[code]
+        assert np.all(np.isclose(rows, 0.9) | np.isclose(rows, wrong))
+
+
+def test_no_colour_class_holds_two_items_of_a_triplet():
+    given = constraints(12, 40, 3)
+    field = MeanField(given.triplets, np.log(given.likelihoods(0.1)), 2)
+    colour_of = np.concatenate([np.full(c.rows.stop - c.rows.start, n) for n, c in enumerate(field._classes)])
+    assert all(len(set(colours)) == 3 for colours in colour_of[field.triplets].tolist())
+    assert np.array_equal(field.items[field.triplets], given.triplets)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sweeps_never_lower_the_bound(seed):
+    field, _, log_p = field_with_random_q(n_items=9, n=30, n_clusters=4, seed=seed, epsilon=0.02)
+    bounds = [bound(field, log_p)]
+    for _ in range(15):
+        field.sweep(log_p)
+        bounds.append(bound(field, log_p))
+    assert np.all(np.diff(bounds) > -1e-10)
+    assert bounds[-1] > bounds[0]
+
+
+def test_settled_posteriors_solve_the_fixed_point_equation():
+    field, _, log_p = field_with_random_q(n_items=20, n=30)
+    field.settle(log_p, tol=1e-12, max_sweeps=5000)
+    for colour in field._classes:
+        weights = np.exp(field.messages(colour) + log_p[colour.rows])
+        assert np.allclose(field.q[colour.rows], weights / weights.sum(axis=1, keepdims=True), atol=1e-9)
+
+
+def test_bound_stays_below_the_exact_log_likelihood():
+    field, logs, log_p = field_with_random_q(n_items=6, n=8, seed=2)
+    field.settle(log_p, tol=1e-10, max_sweeps=1000)
+    terms = [
+        log_p[np.arange(len(log_p)), list(clusters)].sum() + log_likelihood(field, logs, clusters)
+        for clusters in product(range(3), repeat=len(log_p))
+    ]
+    exact = np.logaddexp.reduce(terms)
+    assert exact - 5 < bound(field, log_p) <= exact + 1e-9
+
+
+def test_uniform_noise_makes_answers_say_nothing():
+    rng = np.random.default_rng(0)
+    triplets = random_triplets(10, 20, rng)
+    relative = Constraints(triplets, rng.integers(3, size=20), np.zeros(20, int))
+    field = MeanField(triplets, np.log(relative.likelihoods(2 / 3)), 3)
+    p = rng.dirichlet(np.ones(3), size=len(field.items))
+    field.settle(np.log(p), tol=1e-10, max_sweeps=10)
+    assert np.allclose(field.q, p)
+
+
+def test_hard_update_is_the_limit_of_small_epsilon():
+    field, _, log_p = field_with_random_q(n_items=30, n=20, seed=4)
+    soft, logs, _ = field_with_random_q(n_items=30, n=20, seed=4, epsilon=1e-300)
+    field.sweep(log_p, hard=True)
+    soft.sweep(log_p)
+    assert np.allclose(field.q, soft.q, atol=1e-3)
+
+
+def test_dense_answers_do_not_overflow_in_single_precision():
+    given = constraints(4, 12, 0)
+    many = np.tile(given.triplets, (500, 1))
+    logs = np.tile(np.log(given.likelihoods(1e-6)), (500, 1))
+    field = MeanField(many, logs, 3, np.float32)
+    field.q[:] = 1 / 3
+    field.settle(np.log(np.random.default_rng(0).dirichlet(np.ones(3), size=4)).astype(np.float32), 1e-4, 100)
+    assert np.allclose(field.q.sum(axis=1), 1, atol=1e-5)
