@@ -1,1 +1,6 @@
-"""Estimators that turn answers about triplets into clusters, in the manner of scikit-learn; they know nothing of the app."""
+"""Estimators that turn answers about triplets into clusters, scikit-learn style; they know nothing of the app."""
+
+from algorithms.dcrc import DCRC
+from algorithms.fitting import FitState, StopFit
+
+__all__ = ["DCRC", "FitState", "StopFit"]

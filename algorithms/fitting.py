@@ -1,0 +1,186 @@
+"""The search over starts: what happens between two callbacks, and the state that carries a fit across processes.
+
+A fit is a chain of states. `advance` makes the next one from the last and nothing else, so a fit that was
+stopped, saved and resumed elsewhere goes through the same states as one that ran through.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from algorithms.discriminative import LowerBound, climb, fit_classifier
+from algorithms.patterns import Array
+
+Solver = Literal["profile", "em"]
+
+# An outer iteration is so many L-BFGS steps; L-BFGS forgets its memory between two, which makes them resumable.
+_STEPS = 20
+# The hard stage (epsilon = 0) is judged with this epsilon: a violated answer costs much, but finitely much.
+HARD_EPSILON = 1e-6
+# Hard answers decide greedily, so they are approached through softer ones.
+HARD_SCHEDULE = (0.5, 0.3, 0.15, 0.05, 0.01, 0.0)
+
+WARM, BEST_KMEANS, KMEANS, RANDOM = range(4)
+
+
+class StopFit(Exception):
+    """Raised by a callback to end a fit with the best found so far."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where one start has come to."""
+
+    W: Array  # (K, D + 1), standardised coordinates, intercept last
+    q: Array  # (n, K) posteriors of the constrained items, in the E-step's order
+    bounds: Array  # lower bound after each outer iteration
+    stage: int  # position in the schedule of epsilons
+    converged: bool
+    finished: bool
+
+    @property
+    def bound(self) -> float:
+        return float(self.bounds[-1]) if len(self.bounds) else -np.inf
+
+
+@dataclass(frozen=True)
+class FitState:
+    """Everything needed to continue a fit of the same data, answers and parameters."""
+
+    start_kinds: Array  # (n_starts,) WARM, BEST_KMEANS, KMEANS or RANDOM
+    seeds: Array  # (n_starts,)
+    start: int  # which start is at work
+    current: Solution
+    best: Solution | None  # of the finished starts
+
+    @property
+    def iteration(self) -> int:
+        return len(self.current.bounds)
+
+    @property
+    def lower_bound(self) -> float:
+        return self.current.bound
+
+    @property
+    def done(self) -> bool:
+        return self.current.finished and self.start + 1 >= len(self.seeds)
+
+    @property
+    def fraction(self) -> float:
+        """Progress in [0, 1]; within a start a guess, since nobody knows how many iterations it will take."""
+        within = 1.0 if self.current.finished else self.iteration / (self.iteration + 4)
+        return (self.start + within) / len(self.seeds)
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Plain arrays for `numpy.savez`; no pickle."""
+        arrays = {name: np.asarray(getattr(self, name)) for name in ("start_kinds", "seeds", "start")}
+        for prefix, solution in (("current", self.current), ("best", self.best)):
+            if solution is not None:
+                for field in fields(solution):
+                    arrays[f"{prefix}_{field.name}"] = np.asarray(getattr(solution, field.name))
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array]) -> "FitState":
+        best = _solution(arrays, "best") if "best_W" in arrays else None
+        current = _solution(arrays, "current")
+        return cls(arrays["start_kinds"], arrays["seeds"], int(arrays["start"]), current, best)
+
+
+def _solution(arrays: dict[str, Array], prefix: str) -> Solution:
+    W, q, bounds, stage, converged, finished = (arrays[f"{prefix}_{field.name}"] for field in fields(Solution))
+    return Solution(W, q, bounds, int(stage), bool(converged), bool(finished))
+
+
+@dataclass(frozen=True)
+class Search:
+    """The fixed part of a fit: the objective, how to climb it and where to begin."""
+
+    objective: LowerBound
+    n_clusters: int
+    schedule: tuple[float, ...]
+    log_likelihoods: Callable[[float], Array]  # of an epsilon
+    solver: Solver
+    max_iter: int
+    tol: float
+    warm: Solution | None = None
+
+    def begin(self, start_kinds: Array, seeds: Array) -> FitState:
+        return FitState(start_kinds, seeds, 0, self.first(int(start_kinds[0]), int(seeds[0])), None)
+
+    def states(self, state: FitState) -> Iterator[FitState]:
+        """All states after `state`, up to the one that is done."""
+        while not state.done:
+            state = self.advance(state)
+            yield state
+
+    def advance(self, state: FitState) -> FitState:
+        """One outer iteration further, in the next start when this one is finished."""
+        if state.current.finished:
+            start = state.start + 1
+            fresh = self.first(int(state.start_kinds[start]), int(state.seeds[start]))
+            state = replace(state, start=start, current=fresh)
+        current = self.iterate(state.current)
+        best = state.best
+        if current.finished and (best is None or current.bound > best.bound):
+            best = current
+        return replace(state, current=current, best=best)
+
+    def first(self, kind: int, seed: int) -> Solution:
+        """The beginning of one start."""
+        if kind == WARM:
+            assert self.warm is not None, "a warm start needs something to start from"
+            return self.warm
+        W = _first_weights(self.objective, self.n_clusters, kind, seed)
+        field = self.objective.field
+        if field is None:
+            q = np.empty((0, self.n_clusters))
+        else:
+            self.objective.expect_posteriors(W)
+            q = field.q.copy()
+        return Solution(W, q, np.empty(0), 0, converged=False, finished=False)
+
+    def iterate(self, solution: Solution) -> Solution:
+        """One outer iteration: 20 L-BFGS steps, with q refreshed at every evaluation (profile) or before (EM)."""
+        objective, field = self.objective, self.objective.field
+        hard = self.schedule[solution.stage] == 0
+        if field is not None:
+            field.q[:] = solution.q
+            if len(self.schedule) > 1:
+                field.set_log_likelihoods(self.log_likelihoods(self.schedule[solution.stage]))
+        if self.solver == "profile" and not hard:
+            W, bound, converged = climb(objective.profile, solution.W, _STEPS, self.tol)
+        else:
+            objective.refresh(objective.log_posteriors(solution.W)[1], tol=1e-4, hard=hard)
+            W, bound, _ = climb(objective.at_fixed_q, solution.W, _STEPS, self.tol)
+            converged = abs(bound - solution.bound) < self.tol * max(abs(bound), 1)
+        bounds = np.append(solution.bounds, bound)
+        last_stage = solution.stage + 1 >= len(self.schedule)
+        finished = len(bounds) >= self.max_iter or (converged and last_stage)
+        stage = solution.stage if finished or not converged else solution.stage + 1
+        q = solution.q if field is None else field.q.copy()
+        return Solution(W, q, bounds, stage, converged and last_stage, finished)
+
+
+def plan_starts(n_init: int, warm: bool, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Kinds and seeds of the starts: warm if there is one, a thorough K-means, then quick ones and random ones.
+
+    The thorough K-means start is always among several: with many clusters the bound ranks weak starts badly.
+    """
+    first = [WARM] if warm else []
+    others = max(n_init - len(first), 0)
+    quick = (others - 1) // 2
+    kinds = first + ([BEST_KMEANS] + [KMEANS] * quick + [RANDOM] * (others - 1 - quick) if others else [])
+    return np.array(kinds), rng.randint(np.iinfo(np.int32).max, size=len(kinds))
+
+
+def _first_weights(objective: LowerBound, n_clusters: int, kind: int, seed: int) -> Array:
+    X = objective.X
+    if kind == RANDOM:
+        return 0.1 * np.random.RandomState(seed).standard_normal((n_clusters, X.shape[1]))
+    kmeans = KMeans(n_clusters, n_init=10 if kind == BEST_KMEANS else 1, random_state=seed)
+    labels = kmeans.fit(X[:, :-1]).labels_
+    return fit_classifier(X, labels, n_clusters, objective.lam)
