@@ -1,0 +1,108 @@
+"""When runs happen: the rerun rule, and the one queued run that gathers all answers that come while it waits."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from app import events
+from app.clustering import algorithms, bell
+from app.clustering.queries import lock_project, newest_features
+from app.errors import Conflict
+from app.models import FeatureSet, Project, Run, RunStatus, now
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a project stands with its answers and the run that waits, read in one statement."""
+
+    answers: int
+    served: int
+    has_features: bool
+    waiting_since: datetime | None
+    due_at: datetime | None
+
+
+def answers_arrived(session: Session, project: Project) -> None:
+    """Apply the rerun rule; call in the transaction that raised the project's answer number."""
+    standing = _standing(session, project.id)
+    if not standing.has_features:
+        return
+    moment = now()
+    due = due_at(standing, project, moment)
+    # The upsert is never left out, even when it changes nothing: a claim in between pins fewer answers than
+    # there will be after this commit, and then the upsert adds the run that takes the rest.
+    run_id = _upsert(session, project, {"due_at": due}, due_at=due, algorithm=project.algorithm)
+    if standing.waiting_since is None:
+        _announce(session, session.get_one(Run, run_id))
+    if due <= moment:
+        bell.ring_after_commit(session)
+
+
+def request_run(
+    session: Session,
+    project: Project,
+    *,
+    reason: str,
+    algorithm: str | None = None,
+    parameters: dict[str, Any] | None = None,
+) -> Run:
+    """Queue a run that is due now, or make the one that waits due now; the newest explicit choice counts."""
+    features = newest_features(session, project.id)
+    if features is None:
+        raise Conflict(f"Project '{project.key}' has no features yet: upload features before starting a run.")
+    chosen = algorithm or project.algorithm
+    algorithms.resolve(project, chosen, parameters or {}, features.n)
+    lock_project(session, project.id)
+    values: dict[str, Any] = {"due_at": now(), "reason": reason}
+    explicit = {"algorithm": chosen, "parameters": parameters or {}}
+    changes = {**values, **explicit} if algorithm or parameters else values
+    run_id = _upsert(session, project, changes, **values, **explicit)
+    run = session.get_one(Run, run_id, populate_existing=True)
+    _announce(session, run)
+    bell.ring_after_commit(session)
+    return run
+
+
+def due_at(standing: Standing, project: Project, moment: datetime) -> datetime:
+    """Give the time at which the waiting run becomes due, were an answer to come at `moment`."""
+    if standing.due_at is not None and standing.due_at <= moment:
+        return standing.due_at
+    if standing.answers - standing.served >= project.rerun_answers:
+        return moment
+    first = standing.waiting_since or moment
+    idle, longest = project.rerun_idle_seconds, project.rerun_max_seconds
+    return min(moment + timedelta(seconds=idle), first + timedelta(seconds=longest))
+
+
+def _standing(session: Session, project_id: int) -> Standing:
+    runs = select(Run.answers_to).where(Run.project_id == project_id, Run.answers_to.is_not(None))
+    served = runs.order_by(Run.number.desc()).limit(1).scalar_subquery()
+    features = select(FeatureSet.id).where(FeatureSet.project_id == project_id).exists()
+    waiting = (Run.project_id == Project.id) & (Run.status == RunStatus.QUEUED)
+    row = session.execute(
+        select(Project.answer_number, func.coalesce(served, 0), features, Run.created_at, Run.due_at)
+        .outerjoin(Run, waiting)
+        .where(Project.id == project_id)
+    ).one()
+    return Standing(*row)
+
+
+def _upsert(session: Session, project: Project, changes: dict[str, Any], **values: Any) -> int:
+    """Add the queued run, or change the one there is: the partial unique index allows only one."""
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    numbers = select(func.coalesce(func.max(Run.number), 0) + 1).where(Run.project_id == project.id)
+    statement = insert(Run).values(project_id=project.id, number=numbers.scalar_subquery(), **values)
+    # Written out, not as a parameter: psycopg prepares what it has run a few times, and PostgreSQL cannot match
+    # a prepared plan's parameter with the index's condition.
+    only_queued = text(f"status = '{RunStatus.QUEUED}'")
+    merged = statement.on_conflict_do_update(index_elements=["project_id"], index_where=only_queued, set_=changes)
+    return session.execute(merged.returning(Run.id)).scalar_one()
+
+
+def _announce(session: Session, run: Run) -> None:
+    payload = {"number": run.number, "status": run.status, "progress": run.progress, "reason": run.reason}
+    events.record(session, run.project_id, "run", payload)
