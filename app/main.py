@@ -11,6 +11,7 @@ from starlette.middleware.sessions import SessionMiddleware
 from app import migrate
 from app.database import Database
 from app.errors import install_error_handlers
+from app.projects import api as projects_api
 from app.settings import Settings, asset
 from app.storage import Storage
 
@@ -42,5 +43,6 @@ def create_app(settings: Settings) -> FastAPI:
         same_site="lax",
     )
     install_error_handlers(app)
+    app.include_router(projects_api.router)
     app.mount("/static", StaticFiles(directory=asset("static")), name="static")
     return app

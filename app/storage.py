@@ -58,6 +58,11 @@ class Storage:
         if self.exists(key):
             self.filesystem.rm(self._path(key))
 
+    def delete_folder(self, folder: str) -> None:
+        """Remove every blob under a folder; a missing one is no error."""
+        if self.exists(folder):
+            self.filesystem.rm(self._path(folder), recursive=True)
+
     def put_arrays(self, key: str, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
         """Store named arrays as .npz, without pickles."""
         buffer = io.BytesIO()

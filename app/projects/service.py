@@ -1,0 +1,132 @@
+"""What happens to projects: made, changed, shared, deleted."""
+
+import re
+import unicodedata
+from typing import Any
+
+from sqlalchemy import delete
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app import events
+from app.clustering import algorithms
+from app.errors import Conflict, FieldError, NotFound
+from app.items.queries import item_count
+from app.models import (
+    Answer,
+    Bag,
+    ClusterNote,
+    FeatureSet,
+    Item,
+    Membership,
+    Project,
+    Role,
+    Run,
+    Triplet,
+    User,
+    now,
+)
+from app.projects import queries
+from app.storage import Storage
+
+# Children before parents. Deleting the project alone would look for the triplets of each item in turn.
+OWNED = (Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
+LONGEST_KEY = 80
+
+
+def create_project(session: Session, user: User, *, name: str, key: str | None = None, **settings: Any) -> Project:
+    """Make a project that the user owns; without a key, one is made from the name."""
+    if key is not None and queries.project_by_key(session, key) is not None:
+        raise Conflict(f"There is already a project '{key}': choose another key.", [FieldError("key", "is taken")])
+    chosen = key or _free_key(session, name)
+    project = Project(key=chosen, name=name, **settings)
+    session.add(project)
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise Conflict(f"Someone made a project '{chosen}' at the same moment: send it again.") from error
+    session.add(Membership(project_id=project.id, user_id=user.id, role=Role.OWNER))
+    session.flush()
+    check_clustering(session, project)
+    return project
+
+
+def change_project(session: Session, project: Project, changes: dict[str, Any]) -> Project:
+    """Set the given settings, tell open pages, and give the project."""
+    archived = changes.pop("archived", None)
+    if archived is not None:
+        project.archived_at = (project.archived_at or now()) if archived else None
+    for field, value in changes.items():
+        setattr(project, field, value)
+    session.flush()
+    check_clustering(session, project)
+    events.record(session, project.id, "project", {"changed": "settings"})
+    return project
+
+
+def check_clustering(session: Session, project: Project) -> None:
+    """Refuse an unknown algorithm, a wrong parameter, and more clusters than items once there are items."""
+    count = item_count(session, project.id)
+    algorithms.resolve(project, project.algorithm, project.parameters, count or project.n_clusters)
+
+
+def delete_project(session: Session, project: Project) -> list[str]:
+    """Delete the project with everything in it; give the folders of blobs to remove once that is committed."""
+    folders = [blob_folder(project.id), *(f"runs/{number}" for number in queries.run_ids(session, project.id))]
+    for table in OWNED:
+        session.execute(delete(table).where(table.project_id == project.id))
+    session.delete(project)
+    return folders
+
+
+def blob_folder(project_id: int) -> str:
+    """Give the folder in storage that holds a project's media and features."""
+    return f"projects/{project_id}"
+
+
+def remove_blobs(storage: Storage, folders: list[str]) -> None:
+    """Remove the blobs of a deleted project."""
+    for folder in folders:
+        storage.delete_folder(folder)
+
+
+def set_member(
+    session: Session, project: Project, *, email: str, role: Role, name: str | None = None
+) -> tuple[User, Membership]:
+    """Give the person with the address a role; someone not known yet becomes a user."""
+    user = queries.user_by_email(session, email) or User(email=email, name=name or email.partition("@")[0])
+    session.add(user)
+    session.flush()
+    member = queries.membership(session, project.id, user.id)
+    if member is None:
+        member = Membership(project_id=project.id, user_id=user.id)
+        session.add(member)
+    else:
+        _keep_an_owner(session, member, role)
+    member.role = role
+    session.flush()
+    return user, member
+
+
+def remove_member(session: Session, project: Project, user_id: int) -> None:
+    """Take someone out of the project; their answers stay."""
+    member = queries.membership(session, project.id, user_id)
+    if member is None:
+        raise NotFound(f"Project '{project.key}' has no member {user_id}.")
+    _keep_an_owner(session, member, None)
+    session.delete(member)
+
+
+def _keep_an_owner(session: Session, member: Membership, role: Role | None) -> None:
+    if member.role == Role.OWNER and role != Role.OWNER and queries.owner_count(session, member.project_id) == 1:
+        raise Conflict("This is the project's only owner: make someone else an owner first.")
+
+
+def _free_key(session: Session, name: str) -> str:
+    """Make a key of the name: plain letters and digits joined by hyphens, numbered if it is taken."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    start = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[: LONGEST_KEY - 8].strip("-") or "project"
+    taken = queries.keys_like(session, start)
+    if start not in taken:
+        return start
+    return next(key for n in range(2, len(taken) + 3) if (key := f"{start}-{n}") not in taken)
