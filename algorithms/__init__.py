@@ -2,5 +2,7 @@
 
 from algorithms.dcrc import DCRC
 from algorithms.fitting import FitState, StopFit
+from algorithms.layout import cluster_map
+from algorithms.matching import match_clusters
 
-__all__ = ["DCRC", "FitState", "StopFit"]
+__all__ = ["DCRC", "FitState", "StopFit", "cluster_map", "match_clusters"]
