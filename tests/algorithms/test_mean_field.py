@@ -124,7 +124,7 @@ def test_uniform_noise_makes_answers_say_nothing():
 
 def test_hard_update_is_the_limit_of_small_epsilon():
     field, _, log_p = field_with_random_q(n_items=30, n=20, seed=4)
-    soft, logs, _ = field_with_random_q(n_items=30, n=20, seed=4, epsilon=1e-300)
+    soft, _, _ = field_with_random_q(n_items=30, n=20, seed=4, epsilon=1e-300)
     field.sweep(log_p, hard=True)
     soft.sweep(log_p)
     assert np.allclose(field.q, soft.q, atol=1e-3)
