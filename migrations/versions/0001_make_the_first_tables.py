@@ -345,6 +345,13 @@ def upgrade() -> None:
         batch_op.create_index("ix_answer_labeler", ["project_id", "labeler_id", "number"], unique=False)
         batch_op.create_index(batch_op.f("ix_answer_labeler_id"), ["labeler_id"], unique=False)
         batch_op.create_index(batch_op.f("ix_answer_triplet_id"), ["triplet_id"], unique=False)
+        batch_op.create_index(
+            "ix_answer_withdrawn",
+            ["project_id", "labeler_id", "number"],
+            unique=False,
+            sqlite_where=sa.text("withdrawn_at IS NOT NULL"),
+            postgresql_where=sa.text("withdrawn_at IS NOT NULL"),
+        )
 
     op.create_table(
         "lease",
@@ -395,6 +402,7 @@ def downgrade() -> None:
 
     op.drop_table("lease")
     with op.batch_alter_table("answer", schema=None) as batch_op:
+        batch_op.drop_index("ix_answer_withdrawn")
         batch_op.drop_index(batch_op.f("ix_answer_triplet_id"))
         batch_op.drop_index(batch_op.f("ix_answer_labeler_id"))
         batch_op.drop_index("ix_answer_labeler")
