@@ -273,8 +273,7 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         p = P.T.astype(np.float64)
         posterior = p.copy()
         if field is not None:
-            field.q[:] = solution.q
-            objective.refresh(log_p, tol=1e-4, hard=search.schedule[solution.stage] == 0)
+            objective.refresh(log_p, tol=1e-4, hard=search.load(solution))
             order = np.concatenate([field.items, np.setdiff1d(order, field.items)])
             posterior[: len(field.items)] = field.q
         back = np.argsort(order)
@@ -314,7 +313,8 @@ class _Previous:
         slopes = self.coef / self.scale
         intercept = self.intercept + slopes @ (model.mean_ - self.mean)
         W = np.column_stack([slopes * model.scale_, intercept])
-        return Solution(W, self._posteriors(W, objective), np.empty(0), 0, converged=False, finished=False)
+        last = len(HARD_SCHEDULE) - 1 if model.epsilon == 0 else 0  # what was fitted needs no annealing
+        return Solution(W, self._posteriors(W, objective), np.empty(0), last, converged=False, finished=False)
 
     def _posteriors(self, W: Array, objective: LowerBound) -> Array:
         """q of the items that were constrained before, p(y | x; W) of the new ones."""

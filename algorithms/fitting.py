@@ -21,7 +21,7 @@ _STEPS = 20
 # The hard stage (epsilon = 0) is judged with this epsilon: a violated answer costs much, but finitely much.
 HARD_EPSILON = 1e-6
 # Hard answers decide greedily, so they are approached through softer ones.
-HARD_SCHEDULE = (0.5, 0.3, 0.15, 0.05, 0.01, 0.0)
+HARD_SCHEDULE = (0.3, 0.15, 0.05, 0.01, 0.0)
 
 WARM, BEST_KMEANS, KMEANS, RANDOM = range(4)
 
@@ -143,14 +143,19 @@ class Search:
             q = field.q.copy()
         return Solution(W, q, np.empty(0), 0, converged=False, finished=False)
 
+    def load(self, solution: Solution) -> bool:
+        """Put the solution's posteriors and its stage's epsilon into the objective; whether that stage is hard."""
+        epsilon = self.schedule[solution.stage]
+        if self.objective.field is not None:
+            self.objective.field.q[:] = solution.q
+            if len(self.schedule) > 1:
+                self.objective.field.set_log_likelihoods(self.log_likelihoods(epsilon))
+        return epsilon == 0
+
     def iterate(self, solution: Solution) -> Solution:
         """One outer iteration: 20 L-BFGS steps, with q refreshed at every evaluation (profile) or before (EM)."""
         objective, field = self.objective, self.objective.field
-        hard = self.schedule[solution.stage] == 0
-        if field is not None:
-            field.q[:] = solution.q
-            if len(self.schedule) > 1:
-                field.set_log_likelihoods(self.log_likelihoods(self.schedule[solution.stage]))
+        hard = self.load(solution)
         if self.solver == "profile" and not hard:
             W, bound, converged = climb(objective.profile, solution.W, _STEPS, self.tol)
         else:
