@@ -1,0 +1,69 @@
+"""Labeling over REST: lease the next questions, answer, take an answer back, skip."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from app.accounts.access import Action, Me, authorize
+from app.dependencies import Config, Db
+from app.labeling import service
+from app.labeling.schemas import (
+    AnswerIn,
+    AnswersIn,
+    AnswersOut,
+    NextOut,
+    SkipIn,
+    SkipOut,
+    WithdrawnOut,
+)
+from app.responses import problems
+
+router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403))
+
+
+@router.get("/{project}/triplets/next", responses=problems(404))
+def get_next(project: str, me: Me, db: Db, config: Config, n: Annotated[int, Query(ge=1, le=100)] = 5) -> NextOut:
+    """Lease the next questions.
+
+    Questions that you hold already come first, their leases renewed, so that asking again gives the same
+    ones. When there are none, `reason` says why and until when.
+    """
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        return service.next_triplets(session, access, n, config.triplet_lease_seconds)
+
+
+@router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422))
+def post_answers(project: str, body: AnswersIn | AnswerIn, me: Me, db: Db) -> AnswersOut:
+    """Store one answer or several, all or none.
+
+    The client makes each `id`: the same answer sent again is stored once and counted as `repeated`. An id
+    reused with another answer is a 409; an unknown item, a repeated item or an answer that does not fit the
+    question is a 422 that names the row. An answer that comes after its lease has ended is kept.
+    """
+    answers = body.answers if isinstance(body, AnswersIn) else [body]
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        return service.store_answers(session, access, answers)
+
+
+@router.delete("/{project}/answers/{answer}", responses=problems(404, 409))
+def delete_answer(project: str, answer: UUID, me: Me, db: Db, config: Config) -> WithdrawnOut:
+    """Withdraw an answer.
+
+    It stays, marked, and the next run no longer uses it; its question is handed back to its labeler.
+    Labelers withdraw their own answers. An answer that is withdrawn already is a 409.
+    """
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        return service.withdraw(session, me, access, answer, config.triplet_lease_seconds)
+
+
+@router.post("/{project}/skips", status_code=201, responses=problems(404, 422))
+def post_skip(project: str, body: SkipIn, me: Me, db: Db) -> SkipOut:
+    """Skip a question: it is never shown to you again, others may get it, and no answer is stored."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        service.store_skip(session, access, body.triplet)
+        return SkipOut(triplet=body.triplet)

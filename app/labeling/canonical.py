@@ -1,0 +1,34 @@
+"""One question, one row: turns a triplet and its answer to the canonical order in which they are stored.
+
+"Is a more like b than c? yes" and "Is a more like c than b? no" say the same; so do the six orders of the
+outlier question. Storing one form lets the database count answers to a question, however it was asked.
+"""
+
+from app.models import QuestionKind
+
+Ids = tuple[int, int, int]
+
+VALUES = {
+    QuestionKind.RELATIVE: ("yes", "no", "dnk"),
+    QuestionKind.OUTLIER: ("1", "2", "3", "dnk"),
+}
+TURNED = {"yes": "no", "no": "yes", "dnk": "dnk"}
+
+
+def order(kind: str, triplet: Ids) -> Ids:
+    """Give the triplet in canonical order: left < right, and for the outlier question all three sorted."""
+    if kind == QuestionKind.OUTLIER:
+        first, second, third = sorted(triplet)
+        return first, second, third
+    anchor, left, right = triplet
+    return (anchor, left, right) if left < right else (anchor, right, left)
+
+
+def canonical(kind: str, triplet: Ids, value: str) -> tuple[Ids, str]:
+    """Turn the question and its answer round together."""
+    stored = order(kind, triplet)
+    if stored == triplet or value == "dnk":
+        return stored, value
+    if kind == QuestionKind.OUTLIER:
+        return stored, str(stored.index(triplet[int(value) - 1]) + 1)
+    return stored, TURNED[value]

@@ -1,0 +1,233 @@
+"""The queue of questions: who may be asked what next, and how the queue is filled.
+
+A triplet is open to a labeler while its answers and the live leases of others are fewer than the project's
+redundancy, and the labeler has neither answered nor skipped it. Expired leases simply stop counting, so an
+idle labeler blocks nobody. Nothing is computed here: runs refill the queue with triplets that they scored,
+and random triplets top it up when it is short.
+"""
+
+import itertools
+import math
+import random
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.items.queries import item_count
+from app.labeling.canonical import Ids, order
+from app.labeling.triplets import insert_new
+from app.models import Answer, Item, Lease, Project, QuestionKind, Skip, Source, Triplet, now
+
+TOP_UP = 200
+# An undone question is asked again before everything else; all other priorities lie in (0, 1].
+UNDONE = 2.0
+
+
+class Candidate(NamedTuple):
+    """A question that a run proposes, the more informative the higher its priority."""
+
+    anchor_id: int
+    left_id: int
+    right_id: int
+    priority: float
+    source: str
+
+
+class Held(NamedTuple):
+    """A triplet leased to the labeler who asked, until a time."""
+
+    id: int
+    triplet: Ids
+    expires_at: datetime
+
+
+def lease_next(session: Session, project: Project, user_id: int, wanted: int, seconds: float) -> list[Held]:
+    """Lease up to `wanted` triplets: first those the labeler already holds, renewed, then new ones."""
+    at = now()
+    session.execute(delete(Lease).where(Lease.labeler_id == user_id, Lease.expires_at <= at))
+    found = _held(session, project, user_id, wanted)
+    if len(found) < wanted:
+        found += _take(session, project, user_id, wanted - len(found), at, wait=False)
+    if len(found) < wanted and top_up(session, project, TOP_UP):
+        found += _take(session, project, user_id, wanted - len(found), at, wait=False)
+    if not found:
+        # Others have every candidate locked for a moment; whoever holds no lock may wait for them.
+        found = _take(session, project, user_id, wanted, at, wait=True)
+    return _write_leases(session, user_id, found, at + timedelta(seconds=seconds))
+
+
+def _held(session: Session, project: Project, user_id: int, wanted: int) -> list[tuple[int, Ids]]:
+    """Give what the labeler holds, an undone question first, then in the order it was handed out."""
+    statement = (
+        select(Triplet.id, Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
+        .join(Lease, Lease.triplet_id == Triplet.id)
+        .where(Lease.labeler_id == user_id, Triplet.project_id == project.id)
+        .order_by((func.coalesce(Triplet.priority, 0.0) == UNDONE).desc(), Lease.id)
+        .limit(wanted)
+    )
+    return [(key, (a, b, c)) for key, a, b, c in session.execute(statement)]
+
+
+def _take(
+    session: Session, project: Project, user_id: int, wanted: int, at: datetime, *, wait: bool
+) -> list[tuple[int, Ids]]:
+    statement = (
+        select(Triplet.id, Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
+        .where(Triplet.project_id == project.id, Triplet.priority.is_not(None))
+        .where(*_open(project, user_id, at))
+        .order_by(Triplet.priority.desc(), Triplet.id)
+        .limit(wanted)
+        .with_for_update(key_share=True, skip_locked=not wait)
+    )
+    rows = session.execute(statement).all()
+    if not rows or session.get_bind().dialect.name == "sqlite":
+        return [(key, (a, b, c)) for key, a, b, c in rows]
+    # Another labeler may have leased a row between our snapshot and our lock: count again, now that it is ours.
+    ids = [row.id for row in rows]
+    still = set(session.scalars(select(Triplet.id).where(Triplet.id.in_(ids), *_open(project, user_id, at))))
+    return [(key, (a, b, c)) for key, a, b, c in rows if key in still]
+
+
+def _open(project: Project, user_id: int, at: datetime) -> list[ColumnElement[bool]]:
+    """Say by which rules a triplet is open to a labeler."""
+    answered = exists().where(
+        Answer.triplet_id == Triplet.id, Answer.labeler_id == user_id, Answer.withdrawn_at.is_(None)
+    )
+    skipped = exists().where(Skip.triplet_id == Triplet.id, Skip.labeler_id == user_id)
+    mine = exists().where(Lease.triplet_id == Triplet.id, Lease.labeler_id == user_id)
+    return [~mine, ~answered, ~skipped, answers_of_triplet() + _leases_of_triplet(at) < project.redundancy]
+
+
+def answers_of_triplet() -> ColumnElement[int]:
+    """Count the answers of the triplet in the outer query."""
+    counted = select(func.count()).where(Answer.triplet_id == Triplet.id, Answer.withdrawn_at.is_(None))
+    return counted.correlate(Triplet).scalar_subquery()
+
+
+def _leases_of_triplet(at: datetime) -> ColumnElement[int]:
+    counted = select(func.count()).where(Lease.triplet_id == Triplet.id, Lease.expires_at > at)
+    return counted.correlate(Triplet).scalar_subquery()
+
+
+def _write_leases(session: Session, user_id: int, found: list[tuple[int, Ids]], expires_at: datetime) -> list[Held]:
+    ids = [key for key, _ in found]
+    renewed = set(
+        session.scalars(
+            update(Lease)
+            .where(Lease.labeler_id == user_id, Lease.triplet_id.in_(ids))
+            .values(expires_at=expires_at)
+            .returning(Lease.triplet_id)
+            .execution_options(synchronize_session=False)
+        )
+    )
+    fresh = [
+        {"triplet_id": key, "labeler_id": user_id, "expires_at": expires_at} for key in ids if key not in renewed
+    ]
+    if fresh:
+        session.execute(insert(Lease), fresh)
+    return [Held(key, triplet, expires_at) for key, triplet in found]
+
+
+def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:
+    """Lease an undone question to its labeler again."""
+    session.execute(delete(Lease).where(Lease.triplet_id == triplet_id, Lease.labeler_id == user_id))
+    session.add(Lease(triplet_id=triplet_id, labeler_id=user_id, expires_at=now() + timedelta(seconds=seconds)))
+
+
+def top_up(session: Session, project: Project, wanted: int) -> int:
+    """Add up to `wanted` random triplets that were never asked; give how many there were."""
+    drawn = _draw(session, project, wanted)
+    added = _insert(session, project, drawn)
+    if added < len(drawn) / 2 or len(drawn) < wanted:
+        # Most of what can be drawn exists already, so listing the rest costs no more than what is stored.
+        added += _insert(session, project, _unused(session, project, wanted - added))
+    return added
+
+
+def _insert(session: Session, project: Project, triplets: Iterable[Ids]) -> int:
+    rows = [(triplet, random.random(), Source.RANDOM) for triplet in triplets]
+    return insert_new(session, project.id, rows)
+
+
+def _draw(session: Session, project: Project, wanted: int) -> list[Ids]:
+    count = item_count(session, project.id)
+    if count < 3:
+        return []
+    wanted = min(wanted, _possible(project.question_kind, count))
+    drawn = [random.sample(range(count), 3) for _ in range(wanted)]
+    positions = set(itertools.chain.from_iterable(drawn))
+    rows = session.execute(
+        select(Item.id, Item.position).where(Item.project_id == project.id, Item.position.in_(positions))
+    )
+    ids = {position: number for number, position in rows}
+    return list({order(project.question_kind, (ids[a], ids[b], ids[c])) for a, b, c in drawn})
+
+
+def _possible(kind: str, count: int) -> int:
+    """Count the triplets of so many items: the relative question has three anchors for each."""
+    return math.comb(count, 3) * (1 if kind == QuestionKind.OUTLIER else 3)
+
+
+def _unused(session: Session, project: Project, wanted: int) -> list[Ids]:
+    ids = sorted(session.scalars(select(Item.id).where(Item.project_id == project.id)))
+    asked = select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id).where(Triplet.project_id == project.id)
+    used = {(a, b, c) for a, b, c in session.execute(asked)}
+    possible: list[Ids] = list(itertools.combinations(ids, 3))
+    if project.question_kind == QuestionKind.RELATIVE:
+        possible = [turn for a, b, c in possible for turn in ((a, b, c), (b, a, c), (c, a, b))]
+    unused = [triplet for triplet in possible if triplet not in used]
+    return random.sample(unused, min(wanted, len(unused)))
+
+
+def refill(session: Session, project: Project, candidates: Sequence[Candidate]) -> int:
+    """Put a run's questions in place of the queued ones that nobody has been shown; give how many are new.
+
+    The share of informative questions is the project's `informative_share`; random ones that the run did
+    not bring are drawn here. Both halves are shuffled into one order, so that whichever labeler comes next
+    gets the same mixture, and an informative question comes the earlier the more it tells.
+    """
+    _drop_unasked(session, project)
+    informative = sorted((c for c in candidates if c.source == Source.INFORMATION), key=lambda c: -c.priority)
+    share = project.informative_share
+    total = round(len(informative) / share) if informative and share > 0 else max(TOP_UP, len(candidates))
+    if share == 0:
+        informative = []
+    plain = [c[:3] for c in candidates if c.source != Source.INFORMATION]
+    short = total - len(informative) - len(plain)
+    if short > 0:
+        plain += _draw(session, project, short)
+    mixed = _interleave(
+        [(order(project.question_kind, c[:3]), Source.INFORMATION) for c in informative],
+        [(order(project.question_kind, t), Source.RANDOM) for t in plain[: total - len(informative)]],
+    )
+    rows = [(triplet, 1 - i / (len(mixed) + 1), source) for i, (triplet, source) in enumerate(mixed)]
+    return insert_new(session, project.id, rows)
+
+
+def _interleave(first: list[tuple[Ids, Source]], second: list[tuple[Ids, Source]]) -> list[tuple[Ids, Source]]:
+    """Shuffle two lists into one, each keeping its own order, no triplet twice."""
+    turns = [True] * len(first) + [False] * len(second)
+    random.shuffle(turns)
+    one, other = iter(first), iter(second)
+    mixed = [next(one) if turn else next(other) for turn in turns]
+    return list({triplet: (triplet, source) for triplet, source in reversed(mixed)}.values())[::-1]
+
+
+def _drop_unasked(session: Session, project: Project) -> None:
+    """Delete queued triplets without answer, skip or lease; on PostgreSQL only those nobody is about to lease."""
+    touched = or_(
+        exists().where(Answer.triplet_id == Triplet.id),
+        exists().where(Skip.triplet_id == Triplet.id),
+        exists().where(Lease.triplet_id == Triplet.id, Lease.expires_at > now()),
+    )
+    queued = select(Triplet.id).where(Triplet.project_id == project.id, Triplet.priority.is_not(None))
+    ids = session.scalars(queued.with_for_update(skip_locked=True)).all()
+    for start in range(0, len(ids), 500):
+        session.execute(
+            delete(Triplet)
+            .where(Triplet.id.in_(ids[start : start + 500]), ~touched)
+            .execution_options(synchronize_session=False)
+        )

@@ -1,0 +1,258 @@
+"""What happens when people label: questions are leased, answers stored once, undone, skipped."""
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+from uuid import UUID
+
+from sqlalchemy import delete, insert, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from app.accounts.access import Access, Action, Caller, authorize
+from app.clustering.schedule import answers_arrived
+from app.errors import Conflict, FieldError, Invalid, NotFound
+from app.items.queries import ids_by_key
+from app.labeling import canonical, queries, queue, triplets
+from app.labeling.schemas import AnswerIn, AnswersOut, ItemShown, NextOut, ProgressOut, TripletOut, WithdrawnOut
+from app.models import Answer, Item, Lease, Project, QuestionKind, Skip, Triplet, now
+
+CHUNK = 500
+
+
+class ConstraintRow(NamedTuple):
+    """One checked row of an upload: the items as asked, whoever answered, and the row's number for messages."""
+
+    row: int
+    id: UUID
+    triplet: canonical.Ids
+    value: str
+    labeler_id: int
+    response_ms: int | None
+
+
+class Content(NamedTuple):
+    """What an id stands for: sent again with the same content it is the same answer."""
+
+    project_id: int
+    triplet_id: int
+    labeler_id: int
+    value: str
+
+
+def store_answers(session: Session, access: Access, answers: Sequence[AnswerIn]) -> AnswersOut:
+    """Store the answers of one labeler, all or none; those that are here already are only counted."""
+    asked = check_triplets(session, access.project, [answer.triplet for answer in answers])
+    check_values(access.project.question_kind, [answer.answer for answer in answers])
+    rows = [
+        ConstraintRow(i, answer.id, ids, answer.answer, access.user.id, answer.response_ms)
+        for i, (answer, ids) in enumerate(zip(answers, asked, strict=True))
+    ]
+    stored = store_constraints(session, access.project, rows)
+    if stored:
+        answers_arrived(session, access.project)
+    return AnswersOut(stored=stored, repeated=len(rows) - stored, progress=get_progress(session, access))
+
+
+def store_constraints(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> int:
+    """Store checked rows and give how many are new; the caller tells the schedule when it has sent them all.
+
+    A row whose id is here with the same content is left out; with other content it is a Conflict.
+    """
+    _lock_answers(session, project)
+    turned = [canonical.canonical(project.question_kind, row.triplet, row.value) for row in rows]
+    numbers = triplets.find_or_make(session, project.id, [triplet for triplet, _ in turned])
+    stored = _contents_of_stored(session, rows)
+    known = dict(stored)
+    fresh: dict[UUID, tuple[ConstraintRow, Content]] = {}
+    for row, (triplet, value) in zip(rows, turned, strict=True):
+        content = Content(project.id, numbers[triplet], row.labeler_id, value)
+        if known.setdefault(row.id, content) != content:
+            raise Conflict(
+                f"The id {row.id} is taken by another answer; nothing was stored.",
+                [FieldError("id", "this id was used with another triplet, labeler or answer", row.row)],
+            )
+        if row.id not in stored:
+            fresh.setdefault(row.id, (row, content))
+    _insert_answers(session, project, list(fresh.values()))
+    return len(fresh)
+
+
+def _lock_answers(session: Session, project: Project) -> None:
+    """Take the project's row: answers of one project are numbered one transaction after the other."""
+    session.execute(select(Project.id).where(Project.id == project.id).with_for_update(key_share=True))
+
+
+def _contents_of_stored(session: Session, rows: Sequence[ConstraintRow]) -> dict[UUID, Content]:
+    known: dict[UUID, Content] = {}
+    columns = (Answer.id, Answer.project_id, Answer.triplet_id, Answer.labeler_id, Answer.value)
+    for start in range(0, len(rows), CHUNK):
+        ids = [row.id for row in rows[start : start + CHUNK]]
+        found = session.execute(select(*columns).where(Answer.id.in_(ids)))
+        known.update({row[0]: Content(*row[1:]) for row in found})
+    return known
+
+
+def _insert_answers(session: Session, project: Project, rows: list[tuple[ConstraintRow, Content]]) -> None:
+    if not rows:
+        return
+    last: int = session.execute(
+        update(Project)
+        .where(Project.id == project.id)
+        .values(answer_number=Project.answer_number + len(rows))
+        .returning(Project.answer_number)
+        .execution_options(synchronize_session=False)
+    ).scalar_one()
+    at = now()
+    values = [
+        {
+            **content._asdict(),
+            "id": row.id,
+            "number": number,
+            "response_ms": row.response_ms,
+            "created_at": at,
+        }
+        for number, (row, content) in enumerate(rows, start=last - len(rows) + 1)
+    ]
+    session.execute(insert(Answer), values)
+    _settle(session, project, [(content.triplet_id, content.labeler_id) for _, content in rows])
+
+
+def _settle(session: Session, project: Project, pairs: list[tuple[int, int]]) -> None:
+    """End the leases that were answered, and take triplets with enough answers out of the queue."""
+    for start in range(0, len(pairs), CHUNK):
+        chunk = pairs[start : start + CHUNK]
+        session.execute(
+            delete(Lease)
+            .where(tuple_(Lease.triplet_id, Lease.labeler_id).in_(chunk))
+            .execution_options(synchronize_session=False)
+        )
+        session.execute(
+            update(Triplet)
+            .where(
+                Triplet.id.in_({triplet for triplet, _ in chunk}),
+                Triplet.priority.is_not(None),
+                queue.answers_of_triplet() >= project.redundancy,
+            )
+            .values(priority=None)
+            .execution_options(synchronize_session=False)
+        )
+
+
+def check_triplets(session: Session, project: Project, asked: Sequence[Sequence[str]]) -> list[canonical.Ids]:
+    """Turn keys into ids; three different items of this project each, or say which row is wrong."""
+    ids = ids_by_key(session, project.id, {key for keys in asked for key in keys})
+    errors = [
+        FieldError("triplet", detail, row) for row, keys in enumerate(asked) if (detail := _wrong_keys(ids, keys))
+    ]
+    if errors:
+        raise Invalid("A triplet names three different items of this project; nothing was stored.", errors[:100])
+    return [(ids[anchor], ids[left], ids[right]) for anchor, left, right in asked]
+
+
+def _wrong_keys(ids: dict[str, int], keys: Sequence[str]) -> str:
+    unknown = [key for key in keys if key not in ids]
+    if unknown:
+        return f"there is no item '{unknown[0]}' in this project"
+    return "" if len(set(keys)) == 3 else "an item is named twice; a triplet has three different items"
+
+
+def check_values(kind: str, values: Sequence[str]) -> None:
+    """Refuse answers that do not fit the project's question."""
+    allowed = canonical.VALUES[QuestionKind(kind)]
+    detail = f"expected one of {', '.join(allowed)}"
+    errors = [
+        FieldError("answer", f"'{value}' is no answer to this question: {detail}", row)
+        for row, value in enumerate(values)
+        if value not in allowed
+    ]
+    if errors:
+        raise Invalid("An answer does not fit the project's question; nothing was stored.", errors[:100])
+
+
+def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, lease_seconds: float) -> WithdrawnOut:
+    """Mark an answer as withdrawn, open its question again and hand it back to its labeler.
+
+    Labelers withdraw their own answers; others' only who may write in the project.
+    """
+    _lock_answers(session, access.project)
+    answer = queries.answer_of_project(session, access.project.id, answer_id)
+    if answer is None:
+        raise NotFound(f"There is no answer {answer_id} in this project.")
+    if answer.labeler_id != access.user.id:
+        authorize(session, caller, access.project.key, Action.WRITE)
+    if answer.withdrawn_at is not None:
+        raise Conflict(f"The answer {answer_id} was withdrawn already, at {answer.withdrawn_at:%Y-%m-%d %H:%M} UTC.")
+    answer.withdrawn_at = now()
+    session.flush()
+    _reopen(session, access.project, answer, lease_seconds)
+    return WithdrawnOut(id=answer.id, withdrawn_at=answer.withdrawn_at)
+
+
+def _reopen(session: Session, project: Project, answer: Answer, lease_seconds: float) -> None:
+    session.execute(
+        update(Triplet)
+        .where(Triplet.id == answer.triplet_id, queue.answers_of_triplet() < project.redundancy)
+        .values(priority=queue.UNDONE)
+        .execution_options(synchronize_session=False)
+    )
+    queue.hand_back(session, answer.triplet_id, answer.labeler_id, lease_seconds)
+
+
+def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
+    """Never show this question to this labeler again; others may get it."""
+    [ids] = check_triplets(session, access.project, [keys])
+    wanted = canonical.order(access.project.question_kind, ids)
+    number = triplets.find_or_make(session, access.project.id, [wanted])[wanted]
+    upsert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    values = {"triplet_id": number, "labeler_id": access.user.id, "created_at": now()}
+    session.execute(upsert(Skip).values(values).on_conflict_do_nothing())
+    session.execute(delete(Lease).where(Lease.triplet_id == number, Lease.labeler_id == access.user.id))
+
+
+def get_progress(session: Session, access: Access) -> ProgressOut:
+    """Count what this labeler and everybody answered."""
+    mine, today, everybody = queries.progress(session, access.project.id, access.user.id)
+    return ProgressOut(mine=mine, mine_today=today, project_answers=everybody)
+
+
+def next_triplets(session: Session, access: Access, wanted: int, lease_seconds: float) -> NextOut:
+    """Lease the next questions for this labeler and say what their items look like."""
+    project, user = access.project, access.user
+    held = queue.lease_next(session, project, user.id, wanted, lease_seconds)
+    items = queries.items_by_id(session, {number for one in held for number in one.triplet})
+    return NextOut(
+        triplets=[_show(project, user.id, one, items) for one in held],
+        left=None if len(held) == wanted else len(held),
+        reason=None if held else queries.why_nothing(session, project, user.id),
+        progress=get_progress(session, access),
+    )
+
+
+def _show(project: Project, user_id: int, held: queue.Held, items: dict[int, Item]) -> TripletOut:
+    """Order the items for the eye: by chance, so that no side is favoured, but the same after a reload."""
+    anchor, *others = held.triplet
+    chance = random.Random(f"{held.id}/{user_id}")
+    if project.question_kind == QuestionKind.OUTLIER:
+        others = [anchor, *others]
+        chance.shuffle(others)
+        shown = others
+    else:
+        chance.shuffle(others)
+        shown = [anchor, *others]
+    by_key = {items[number].key: _item_shown(project, items[number]) for number in shown}
+    return TripletOut(triplet=list(by_key), items=by_key, expires_at=held.expires_at)
+
+
+def _item_shown(project: Project, item: Item) -> ItemShown:
+    def link(kind: str, stored: str | None) -> str | None:
+        return f"/api/v1/projects/{project.key}/media/{kind}/{quote(item.key, safe='')}" if stored else None
+
+    return ItemShown(
+        text=item.text,
+        media_type=item.media_type,
+        media_url=link("media", item.media),
+        picture_url=link("picture", item.picture),
+        thumbnail_url=link("thumbnail", item.thumbnail),
+    )
