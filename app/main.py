@@ -11,6 +11,7 @@ from starlette.middleware.sessions import SessionMiddleware
 from app import migrate
 from app.database import Database
 from app.errors import install_error_handlers
+from app.labeling import api as labeling_api
 from app.projects import api as projects_api
 from app.settings import Settings, asset
 from app.storage import Storage
@@ -44,5 +45,6 @@ def create_app(settings: Settings) -> FastAPI:
     )
     install_error_handlers(app)
     app.include_router(projects_api.router)
+    app.include_router(labeling_api.router)
     app.mount("/static", StaticFiles(directory=asset("static")), name="static")
     return app
