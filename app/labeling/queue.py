@@ -9,7 +9,7 @@ and random triplets top it up when it is short.
 import itertools
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from app.items.queries import item_count
 from app.labeling.canonical import Ids, order
-from app.labeling.triplets import insert_new
+from app.labeling.triplets import find, insert_new
 from app.models import Answer, Item, Lease, Project, QuestionKind, Skip, Source, Triplet, now
 
 TOP_UP = 200
@@ -138,18 +138,18 @@ def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -
 
 
 def top_up(session: Session, project: Project, wanted: int) -> int:
-    """Add up to `wanted` random triplets that were never asked; give how many there were."""
+    """Add up to `wanted` random triplets that were never asked; give how many there were.
+
+    All are added in one ordered statement: transactions that add the same ones must not wait in a ring.
+    """
     drawn = _draw(session, project, wanted)
-    added = _insert(session, project, drawn)
-    if added < len(drawn) / 2 or len(drawn) < wanted:
+    known = find(session, project.id, drawn)
+    if len(drawn) - len(known) < wanted / 2:
         # Most of what can be drawn exists already, so listing the rest costs no more than what is stored.
-        added += _insert(session, project, _unused(session, project, wanted - added))
-    return added
-
-
-def _insert(session: Session, project: Project, triplets: Iterable[Ids]) -> int:
-    rows = [(triplet, random.random(), Source.RANDOM) for triplet in triplets]
-    return insert_new(session, project.id, rows)
+        chosen = _unused(session, project, wanted)
+    else:
+        chosen = [triplet for triplet in drawn if triplet not in known]
+    return insert_new(session, project.id, [(triplet, random.random(), Source.RANDOM) for triplet in chosen])
 
 
 def _draw(session: Session, project: Project, wanted: int) -> list[Ids]:

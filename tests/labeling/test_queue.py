@@ -1,0 +1,191 @@
+"""The queue under many labelers at once, at its end, and when a run refills it."""
+
+import math
+import random
+import threading
+import uuid
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import func, select, text, update
+
+from app.database import Database
+from app.labeling import queries, queue, service, triplets
+from app.labeling.service import ConstraintRow
+from app.models import Answer, Lease, Membership, Project, Role, Skip, Source, Triplet, now
+from tests.factories import add_member, make_project
+
+THREADS = 20
+
+
+def make_labelers(database: Database, count: int, **values: object) -> tuple[Project, list[int]]:
+    with database.transaction() as session:
+        project = make_project(session, **values)
+        return project, [add_member(session, project, Role.LABELER, f"L{i}").id for i in range(count)]
+
+
+def answer(database: Database, project: Project, user_id: int, triplet: tuple[int, int, int]) -> None:
+    with database.transaction() as session:
+        row = ConstraintRow(0, uuid.uuid4(), triplet, "yes", user_id, None)
+        service.store_constraints(session, project, [row])
+
+
+def over_quota(database: Database, redundancy: int) -> list[int]:
+    """Triplets with more answers and live leases than wanted."""
+    with database.reading() as session:
+        rows = session.execute(
+            text(
+                "SELECT id FROM triplet t WHERE (SELECT count(*) FROM answer WHERE triplet_id = t.id)"
+                " + (SELECT count(*) FROM lease WHERE triplet_id = t.id) > :wanted"
+            ),
+            {"wanted": redundancy},
+        )
+        return [row[0] for row in rows]
+
+
+@pytest.mark.parametrize("redundancy", [1, 3])
+def test_twenty_labelers_at_once_never_exceed_the_redundancy(database_url: str, redundancy: int) -> None:
+    database = Database(database_url, pool_size=THREADS)
+    # 6 items make 60 questions: small enough to be used up, so that the fight for the last ones is tested too.
+    project, labelers = make_labelers(database, THREADS, n_items=6, redundancy=redundancy)
+    start = threading.Barrier(THREADS)
+
+    def label(user_id: int) -> list[int]:
+        asked: list[int] = []
+        start.wait()
+        while True:
+            with database.transaction() as session:
+                held = queue.lease_next(session, project, user_id, 2, seconds=60)
+                asked += [one.id for one in held]
+            if not held:
+                return asked
+            for one in held:
+                answer(database, project, user_id, one.triplet)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        asked = list(pool.map(label, labelers))
+    assert over_quota(database, redundancy) == []
+    for mine in asked:
+        assert len(mine) == len(set(mine)), "a question was asked twice of one labeler"
+    with database.reading() as session:
+        per_triplet = session.execute(select(Answer.triplet_id, func.count()).group_by(Answer.triplet_id)).all()
+    counts = Counter(count for _, count in per_triplet)
+    assert counts == {redundancy: 60}, "every question got exactly its answers: none starved, none too many"
+    database.close()
+
+
+def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(database: Database) -> None:
+    project, [ada, ben] = make_labelers(database, 2, n_items=4)
+    with database.transaction() as session:
+        held = queue.lease_next(session, project, ada, 50, seconds=60)
+        assert len(held) == 12, "four items, each as anchor with three pairs"
+        assert queue.lease_next(session, project, ben, 5, seconds=60) == []
+        reason = queries.why_nothing(session, project, ben)
+        assert "screens of other labelers" in reason
+        assert f"{held[0].expires_at:%H:%M} UTC" in reason
+    for one in held:
+        answer(database, project, ada, one.triplet)
+    with database.transaction() as session:
+        assert queue.lease_next(session, project, ben, 5, seconds=60) == []
+        assert "has been answered" in queries.why_nothing(session, project, ben)
+
+
+def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
+    project, [ada] = make_labelers(database, 1, n_items=3, redundancy=2)
+    for _ in range(3):
+        with database.transaction() as session:
+            [held] = queue.lease_next(session, project, ada, 1, seconds=60)
+        answer(database, project, ada, held.triplet)
+    with database.transaction() as session:
+        assert queue.lease_next(session, project, ada, 1, seconds=60) == []
+        assert "needs other labelers" in queries.why_nothing(session, project, ada)
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_project_with_too_few_items_says_so(database: Database, count: int) -> None:
+    project, [ada] = make_labelers(database, 1, n_items=count)
+    with database.transaction() as session:
+        assert queue.lease_next(session, project, ada, 5, seconds=60) == []
+        assert f"has {count} items" in queries.why_nothing(session, project, ada)
+
+
+def test_outlier_questions_are_stored_sorted_and_counted_once(database: Database) -> None:
+    project, [ada] = make_labelers(database, 1, n_items=5, question_kind="outlier")
+    with database.transaction() as session:
+        held = queue.lease_next(session, project, ada, 50, seconds=60)
+    assert len(held) == math.comb(5, 3)
+    assert all(one.triplet == tuple(sorted(one.triplet)) for one in held)
+
+
+def some_candidates(project_items: list[int], count: int) -> list[queue.Candidate]:
+    chance = random.Random(1)
+    drawn = [tuple(chance.sample(project_items, 3)) for _ in range(count)]
+    return [queue.Candidate(a, b, c, chance.random(), Source.INFORMATION) for a, b, c in drawn]
+
+
+def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
+    project, [ada, ben] = make_labelers(database, 2, n_items=40, informative_share=0.25)
+    with database.transaction() as session:
+        held = queue.lease_next(session, project, ada, 4, seconds=60)
+        first = session.scalars(select(Membership.user_id)).first()
+        session.add(Skip(triplet_id=held[3].id, labeler_id=first))
+        session.execute(update(Lease).where(Lease.triplet_id == held[2].id).values(expires_at=now()))
+    answer(database, project, ada, held[0].triplet)
+    with database.transaction() as session:
+        items = list(session.scalars(select(Triplet.anchor_id).distinct()))
+        moment = now()
+        added = queue.refill(session, project, some_candidates(items, 50))
+        kept = set(session.scalars(select(Triplet.id).where(Triplet.created_at < moment)))
+        assert kept == {held[0].id, held[1].id, held[3].id}, "answered, leased, skipped ones stay"
+        queued = select(Triplet.source).where(Triplet.created_at >= moment).order_by(Triplet.priority.desc())
+        sources = session.scalars(queued).all()
+        assert added == len(sources)
+        assert added == pytest.approx(200, abs=8), "50 informative ones are a quarter"
+        assert 2 < sources[:40].count(Source.INFORMATION) < 20, "the mixture is even from the start"
+        assert len(queue.lease_next(session, project, ben, 5, seconds=60)) == 5
+
+
+def test_informative_questions_come_the_earlier_the_more_they_tell(database: Database) -> None:
+    project, _ = make_labelers(database, 1, n_items=30)
+    with database.transaction() as session:
+        queue.top_up(session, project, 30)
+        items = list(session.scalars(select(Triplet.anchor_id).distinct()))
+        candidates = some_candidates(items, 20)
+        queue.refill(session, project, candidates)
+        asked = select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
+        rows = session.execute(
+            asked.where(Triplet.source == Source.INFORMATION).order_by(Triplet.priority.desc())
+        ).all()
+        ranked = {
+            (c.anchor_id, *sorted((c.left_id, c.right_id))): c.priority
+            for c in sorted(candidates, key=lambda c: c.priority)
+        }
+        information = [ranked[a, b, c] for a, b, c in rows]
+        assert information == sorted(information, reverse=True)
+
+
+def test_bulk_constraints_are_stored_once_and_end_what_they_answer(database: Database) -> None:
+    project, [ada, ben] = make_labelers(database, 2, n_items=10)
+    with database.transaction() as session:
+        held = queue.lease_next(session, project, ada, 3, seconds=60)
+        rows = [
+            ConstraintRow(i, uuid.uuid4(), one.triplet, "no", user, None)
+            for i, (one, user) in enumerate([(held[0], ada), (held[1], ben), (held[1], ben)])
+        ]
+        assert service.store_constraints(session, project, rows) == 3
+        assert service.store_constraints(session, project, rows) == 0
+        leases = set(session.scalars(select(Lease.triplet_id).where(Lease.labeler_id == ada)))
+        assert leases == {held[1].id, held[2].id}, "only Ada's own answer ends her lease"
+        closed = set(session.scalars(select(Triplet.id).where(Triplet.priority.is_(None))))
+        assert closed == {held[0].id, held[1].id}
+        assert session.scalar(select(Project.answer_number)) == 3
+
+
+def test_canonical_triplets_are_made_once(database: Database) -> None:
+    project, _ = make_labelers(database, 0, n_items=3)
+    with database.transaction() as session:
+        assert queue.top_up(session, project, 10) == 3
+        known = {(a, b, c): key for a, b, c, key in session.execute(
+            select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id, Triplet.id))}  # fmt: skip
+        assert triplets.find_or_make(session, project.id, known) == known
