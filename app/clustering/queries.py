@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.models import FeatureSet, Project, Run, RunStatus
+from app.models import Project, Run, RunStatus
 
 
 def lock_project(session: Session, project_id: int) -> Project:
@@ -15,12 +15,6 @@ def lock_project(session: Session, project_id: int) -> Project:
     """
     statement = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
     return session.execute(statement.execution_options(populate_existing=True)).scalar_one()
-
-
-def newest_features(session: Session, project_id: int) -> FeatureSet | None:
-    """Give the newest version of the project's features."""
-    statement = select(FeatureSet).where(FeatureSet.project_id == project_id)
-    return session.scalar(statement.order_by(FeatureSet.version.desc()).limit(1))
 
 
 def last_done(session: Session, project_id: int, before: int | None = None) -> Run | None:

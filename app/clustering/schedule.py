@@ -8,10 +8,11 @@ from sqlalchemy import func, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from app import events
 from app.clustering import algorithms, bell
-from app.clustering.queries import lock_project, newest_features
+from app.clustering.claims import announce
+from app.clustering.queries import lock_project
 from app.errors import Conflict
+from app.items.queries import latest_features
 from app.models import FeatureSet, Project, Run, RunStatus, now
 
 
@@ -29,7 +30,7 @@ class Standing:
 def answers_arrived(session: Session, project: Project) -> None:
     """Apply the rerun rule; call in the transaction that raised the project's answer number."""
     standing = _standing(session, project.id)
-    if not standing.has_features:
+    if not standing.has_features or standing.answers == standing.served:
         return
     moment = now()
     due = due_at(standing, project, moment)
@@ -37,7 +38,7 @@ def answers_arrived(session: Session, project: Project) -> None:
     # there will be after this commit, and then the upsert adds the run that takes the rest.
     run_id = _upsert(session, project, {"due_at": due}, due_at=due, algorithm=project.algorithm)
     if standing.waiting_since is None:
-        _announce(session, session.get_one(Run, run_id))
+        announce(session, session.get_one(Run, run_id))
     if due <= moment:
         bell.ring_after_commit(session)
 
@@ -51,7 +52,7 @@ def request_run(
     parameters: dict[str, Any] | None = None,
 ) -> Run:
     """Queue a run that is due now, or make the one that waits due now; the newest explicit choice counts."""
-    features = newest_features(session, project.id)
+    features = latest_features(session, project.id)
     if features is None:
         raise Conflict(f"Project '{project.key}' has no features yet: upload features before starting a run.")
     chosen = algorithm or project.algorithm
@@ -62,7 +63,7 @@ def request_run(
     changes = {**values, **explicit} if algorithm or parameters else values
     run_id = _upsert(session, project, changes, **values, **explicit)
     run = session.get_one(Run, run_id, populate_existing=True)
-    _announce(session, run)
+    announce(session, run)
     bell.ring_after_commit(session)
     return run
 
@@ -101,8 +102,3 @@ def _upsert(session: Session, project: Project, changes: dict[str, Any], **value
     only_queued = text(f"status = '{RunStatus.QUEUED}'")
     merged = statement.on_conflict_do_update(index_elements=["project_id"], index_where=only_queued, set_=changes)
     return session.execute(merged.returning(Run.id)).scalar_one()
-
-
-def _announce(session: Session, run: Run) -> None:
-    payload = {"number": run.number, "status": run.status, "progress": run.progress, "reason": run.reason}
-    events.record(session, run.project_id, "run", payload)

@@ -1,0 +1,182 @@
+"""The life of a run in its table: claimed, begun, kept alive, checkpointed, ended, each by a guarded write.
+
+The table is the truth and Dask only the engine. A supervisor *claims* a run; the task itself *begins* it, which
+raises the row's token, and from then on every write names that token: an older copy of the task, wherever it
+still runs, changes nothing any more. A lease on the row lets another process take over after a crash.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm import Session, aliased
+
+from app import events
+from app.clustering import algorithms
+from app.clustering.queries import last_done, lock_project
+from app.database import Database
+from app.errors import Invalid, Problem
+from app.items.queries import latest_features
+from app.models import Project, Run, RunStatus, now
+
+MAX_ATTEMPTS = 3
+GAVE_UP = (
+    f"The worker stopped in the middle of this run {MAX_ATTEMPTS} times, so it was given up. Its process was "
+    "killed each time: too little memory is the usual reason. Start it again, or give the workers more memory."
+)
+
+
+class Superseded(Exception):
+    """This copy of the task may not write any more: the run was cancelled, or another copy took over."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A run that this process is to see through, with the token that it had."""
+
+    run_id: int
+    token: int
+
+
+def announce(session: Session, run: Run) -> None:
+    """Tell open pages where the run stands."""
+    payload = {"number": run.number, "status": run.status, "progress": run.progress, "reason": run.reason}
+    events.record(session, run.project_id, "run", payload)
+
+
+def claim_next(database: Database, lease_seconds: float) -> Claim | None:
+    """Claim a run that is due, or one whose worker fell silent; None if there is nothing to do."""
+    with database.reading() as session:
+        candidates = session.execute(_claimable()).all()
+    for run_id, project_id in candidates:
+        with database.transaction() as session:
+            project = lock_project(session, project_id)
+            run = session.scalar(select(Run).where(Run.id == run_id).with_for_update(skip_locked=True))
+            if run is not None and _claim(session, project, run, lease_seconds):
+                return Claim(run.id, run.token)
+    return None
+
+
+def _claimable() -> Any:
+    moment, other = now(), aliased(Run)
+    busy = select(other.id).where(other.project_id == Run.project_id, other.status == RunStatus.RUNNING).exists()
+    due = (Run.status == RunStatus.QUEUED) & (Run.due_at <= moment) & ~busy
+    silent = (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= moment)
+    return select(Run.id, Run.project_id).where(or_(due, silent)).order_by(Run.due_at)
+
+
+def _claim(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
+    """Look again, now that the rows are locked, and take the run if it is still to be had."""
+    moment = now()
+    if run.status == RunStatus.RUNNING and run.lease_expires_at and run.lease_expires_at <= moment:
+        return _take_over(session, run, lease_seconds)
+    busy = select(Run.id).where(Run.project_id == project.id, Run.status == RunStatus.RUNNING)
+    if run.status != RunStatus.QUEUED or run.due_at > moment or session.scalar(busy) is not None:
+        return False
+    return _start(session, project, run, lease_seconds)
+
+
+def _take_over(session: Session, run: Run, lease_seconds: float) -> bool:
+    if run.cancel_requested:
+        end(session, run, RunStatus.CANCELLED)
+        return False
+    if run.attempts >= MAX_ATTEMPTS:
+        end(session, run, RunStatus.FAILED, GAVE_UP)
+        return False
+    run.lease_expires_at = now() + timedelta(seconds=lease_seconds)
+    return True
+
+
+def _start(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
+    """The first claim: what the run uses is pinned here and never changes again."""
+    run.started_at = now()
+    try:
+        _pin(session, project, run)
+    except Problem as problem:
+        end(session, run, RunStatus.FAILED, _sentence(problem))
+        return False
+    run.status = RunStatus.RUNNING
+    run.lease_expires_at = run.started_at + timedelta(seconds=lease_seconds)
+    announce(session, run)
+    return True
+
+
+def _pin(session: Session, project: Project, run: Run) -> None:
+    run.answers_to = project.answer_number
+    previous = last_done(session, project.id)
+    run.answers_from = (previous.answers_to or 0) if previous else 0
+    features = latest_features(session, project.id)
+    if features is None:
+        raise Invalid(f"Project '{project.key}' has no features.")
+    run.feature_set_id = features.id
+    run.parameters = algorithms.resolve(project, run.algorithm, run.parameters, features.n)
+
+
+def _sentence(problem: Problem) -> str:
+    return " ".join([problem.detail, *(f"{e.field}: {e.detail}." for e in problem.errors)])
+
+
+def begin(database: Database, run_id: int, lease_seconds: float) -> Run | None:
+    """The task's first act: raise the token and give the run as it is then. None: there is nothing to run."""
+    with database.transaction() as session:
+        project_id = session.scalar(select(Run.project_id).where(Run.id == run_id))
+        if project_id is None:
+            return None
+        lock_project(session, project_id)
+        run = session.execute(select(Run).where(Run.id == run_id).with_for_update()).scalar_one()
+        if run.status != RunStatus.RUNNING or not _take_over(session, run, lease_seconds):
+            return None
+        run.token += 1
+        run.attempts += 1
+        return run
+
+
+def renew(database: Database, run_id: int, token: int, lease_seconds: float) -> bool:
+    """Push the lease out; False: it is not ours any more."""
+    with database.transaction() as session:
+        lease = now() + timedelta(seconds=lease_seconds)
+        renewed = session.execute(_guarded(run_id, token).values(lease_expires_at=lease).returning(Run.id))
+        return renewed.first() is not None
+
+
+def write(session: Session, run: Run, **values: Any) -> None:
+    """Write to the row if this copy of the task still may, else raise Superseded and so undo the transaction."""
+    changed = session.execute(_guarded(run.id, run.token).values(**values).returning(Run.id))
+    if changed.first() is None:
+        raise Superseded(run.id)
+    for name, value in values.items():
+        setattr(run, name, value)
+
+
+def _guarded(run_id: int, token: int) -> Any:
+    mine = (Run.id == run_id) & (Run.token == token) & (Run.status == RunStatus.RUNNING)
+    return update(Run).where(mine, ~Run.cancel_requested)
+
+
+def end(session: Session, run: Run, status: RunStatus, error: str | None = None) -> None:
+    """End a run without a result; the caller has locked its project and the run."""
+    run.status, run.error, run.finished_at, run.lease_expires_at = status, error, now(), None
+    session.flush()
+    announce(session, run)
+
+
+def end_mine(database: Database, run: Run, status: RunStatus, error: str | None = None) -> bool:
+    """End the run from its task, unless another copy took over. A cancelled run ends cancelled, whatever else."""
+    with database.transaction() as session:
+        lock_project(session, run.project_id)
+        mine = (Run.id == run.id) & (Run.token == run.token) & (Run.status == RunStatus.RUNNING)
+        row = session.scalar(select(Run).where(mine).with_for_update())
+        if row is None or (status == RunStatus.CANCELLED and not row.cancel_requested):
+            return False
+        if row.cancel_requested:
+            status, error = RunStatus.CANCELLED, None
+        end(session, row, status, error)
+        return True
+
+
+def release(database: Database, run_id: int) -> None:
+    """Let the lease lapse now: the worker is known to be gone."""
+    with database.transaction() as session:
+        running = (Run.id == run_id) & (Run.status == RunStatus.RUNNING)
+        session.execute(update(Run).where(running).values(lease_expires_at=now()))

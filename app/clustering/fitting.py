@@ -1,0 +1,86 @@
+"""Fits by name: from a run's parameters and material to clusters, warm where the previous run allows it."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from algorithms import DCRC, FitState
+from app.clustering.material import Material
+from app.clustering.results import Array
+from app.models import Run
+
+Callback = Callable[[FitState], None]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What an estimator found, its clusters still in its own order."""
+
+    labels: Array
+    posterior: Array
+    state: dict[str, Array]
+    lower_bound: float
+    n_iter: int
+    converged: bool
+    warm_start: bool
+    # Answers at the last search over all starts; a fit that only continued the previous one keeps its number.
+    searched_answers: int
+
+
+def fit(run: Run, material: Material, resume: FitState | None, callback: Callback) -> Fit:
+    """Fit the run's algorithm."""
+    return FITTERS[run.algorithm](run, material, resume, callback)
+
+
+def fit_dcrc(run: Run, material: Material, resume: FitState | None, callback: Callback) -> Fit:
+    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts."""
+    state = _warm_state(run, material)
+    searched = _searched_answers(material)
+    thorough = state is None or run.reason == "request" or len(material.answers) >= 2 * searched
+    values = {**run.parameters, "n_init": run.parameters["n_init"] if thorough else 1}
+    model = DCRC(**values, warm_start=state is not None)
+    if state is not None:
+        model.set_state_arrays(state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the run's metrics say whether it converged
+        model.fit(
+            np.asarray(material.features),
+            triplets=material.triplets,
+            answers=material.answers,
+            kinds=material.kind,
+            labelers=material.labelers.tolist(),
+            callback=callback,
+            resume=resume,
+        )
+    return Fit(
+        labels=model.labels_,
+        posterior=model.posterior_,
+        state=model.state_arrays(),
+        lower_bound=float(model.lower_bound_),
+        n_iter=int(model.n_iter_),
+        converged=bool(model.converged_),
+        warm_start=state is not None,
+        searched_answers=len(material.answers) if thorough else searched,
+    )
+
+
+FITTERS: dict[str, Callable[[Run, Material, FitState | None, Callback], Fit]] = {"dcrc": fit_dcrc}
+
+
+def _warm_state(run: Run, material: Material) -> dict[str, Array] | None:
+    """The previous run's state, if it fitted the same algorithm to the same features and number of clusters."""
+    previous = material.previous
+    if previous is None or previous.run.algorithm != run.algorithm:
+        return None
+    same = previous.run.feature_set_id == run.feature_set_id
+    same = same and previous.result.n_clusters == run.parameters["n_clusters"]
+    return previous.result.state if same else None
+
+
+def _searched_answers(material: Material) -> int:
+    metrics: dict[str, Any] = {} if material.previous is None else material.previous.run.metrics
+    return int(metrics.get("searched_answers", 0))

@@ -1,0 +1,199 @@
+"""The task that a worker runs for one run: begin, load, fit with checkpoints, write the result, refill the queue.
+
+It is called by Dask in a process of its own, perhaps on another machine, perhaps a second time after a crash.
+It takes nothing over from its caller but the names of the database and the storage: everything else is in the
+run's row.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from sqlalchemy.exc import OperationalError
+
+from algorithms import FitState
+from algorithms.layout import cluster_map
+from algorithms.matching import match_clusters
+from app import events
+from app.clustering import claims, fitting, material, measures, questions, results
+from app.clustering.claims import Superseded
+from app.clustering.fitting import Fit
+from app.clustering.material import Material
+from app.clustering.queries import lock_project
+from app.clustering.results import Array, Result
+from app.clustering.task import Place
+from app.database import Database
+from app.labeling.queue import Candidate, refill
+from app.models import Project, Run, RunStatus, Source, now
+from app.storage import Storage
+
+log = logging.getLogger(__name__)
+# A checkpoint may cost a tenth of the time; small fits, which are done before the first, make none.
+CHECKPOINT_SECONDS = 0.5
+COST_SHARE = 0.1
+
+
+@lru_cache(maxsize=4)
+def _opened(place: Place) -> tuple[Database, Storage]:
+    """Keep connections open from run to run."""
+    return Database(place.database_url, pool_size=2), Storage(place.storage_url)
+
+
+def run_job(place: Place, run_id: int) -> str:
+    """Compute a run, and give the status it ended with, or "superseded". Only this small value goes back to Dask."""
+    database, storage = _opened(place)
+    run = claims.begin(database, run_id, place.lease_seconds)
+    if run is None:
+        return "superseded"
+    try:
+        with _heartbeat(database, run, place.lease_seconds) as lost:
+            status = _compute(database, storage, run, lost, place.lease_seconds)
+    except Superseded:
+        status = "cancelled" if claims.end_mine(database, run, RunStatus.CANCELLED) else "superseded"
+    except OperationalError:
+        # The database is away, so nothing can be written: the lease lapses and another attempt is made.
+        raise
+    except Exception as error:
+        log.exception("Run %s of project %s failed", run.number, run.project_id)
+        status = "failed" if claims.end_mine(database, run, RunStatus.FAILED, _sentence(error)) else "superseded"
+    if status != "superseded":
+        results.delete_checkpoints(storage, run)
+    return status
+
+
+def _sentence(error: Exception) -> str:
+    return f"The computation failed: {error} ({type(error).__name__})."
+
+
+@contextmanager
+def _heartbeat(database: Database, run: Run, lease_seconds: float) -> Iterator[threading.Event]:
+    """Renew the lease from a thread of its own, however long one step of the fit takes; set when it is lost."""
+    lost, ended = threading.Event(), threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(lease_seconds / 3):
+            try:
+                renewed = claims.renew(database, run.id, run.token, lease_seconds)
+            except OperationalError:
+                log.warning("The lease of run %s could not be renewed; trying again", run.number, exc_info=True)
+                continue
+            if not renewed:
+                lost.set()
+                return
+
+    thread = threading.Thread(target=beat, name=f"heartbeat of run {run.id}", daemon=True)
+    thread.start()
+    try:
+        yield lost
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _compute(database: Database, storage: Storage, run: Run, lost: threading.Event, lease_seconds: float) -> str:
+    loaded = material.load(database, storage, run)
+    checkpoints = Checkpoints(database, storage, run, lost, loaded.digest(), lease_seconds)
+    fitted = fitting.fit(run, loaded, checkpoints.resume(), checkpoints)
+    result = number_clusters(fitted, loaded)
+    previous = None if loaded.previous is None else _padded(loaded.previous.coordinates, len(result.labels))
+    coordinates = cluster_map(loaded.features, result.posterior, previous)
+    metrics = measures.measure(run, loaded, fitted, result)
+    key = results.save(storage, run, result, coordinates)
+    _finish(database, run, key, metrics)
+    _refill(database, run, loaded, result)
+    return "done"
+
+
+class Checkpoints:
+    """The fit's callback: now and then stores its state and says how far it is, or ends it when the run is lost."""
+
+    def __init__(
+        self, database: Database, storage: Storage, run: Run, lost: threading.Event, digest: str, lease: float
+    ) -> None:
+        """Remember where to write; the first checkpoint comes after the usual time."""
+        self.database, self.storage, self.run, self.lost = database, storage, run, lost
+        self.digest, self.lease = digest, lease
+        self.next_at = time.monotonic() + CHECKPOINT_SECONDS
+
+    def __call__(self, state: FitState) -> None:
+        """Be called by the fit after every outer iteration."""
+        if self.lost.is_set():
+            raise Superseded(self.run.id)
+        started = time.monotonic()
+        if started >= self.next_at:
+            self.write(state)
+            cost = time.monotonic() - started
+            self.next_at = started + max(CHECKPOINT_SECONDS, cost / COST_SHARE)
+
+    def write(self, state: FitState) -> None:
+        """Store the state, then point the row at it; zero rows changed means that the run is not ours any more."""
+        key = results.checkpoint_key(self.run, self.run.token)
+        self.storage.put_arrays(key, {**state.to_arrays(), "digest": np.array(self.digest)})
+        with self.database.transaction() as session:
+            lock_project(session, self.run.project_id)
+            lease = now() + timedelta(seconds=self.lease)
+            claims.write(session, self.run, checkpoint=key, progress=float(state.fraction), lease_expires_at=lease)
+            claims.announce(session, self.run)
+
+    def resume(self) -> FitState | None:
+        """Read the state of the copy that was stopped, if its answers are still the very same."""
+        if self.run.checkpoint is None or not self.storage.exists(self.run.checkpoint):
+            return None
+        arrays = self.storage.get_arrays(self.run.checkpoint)
+        if str(arrays.pop("digest")) != self.digest:
+            return None
+        state = FitState.from_arrays(arrays)
+        log.info("Run %s goes on from iteration %s of start %s", self.run.number, state.iteration, state.start)
+        return state
+
+
+def number_clusters(fitted: Fit, loaded: Material) -> Result:
+    """Give the clusters the numbers of the previous run's clusters that they share most items with."""
+    n_clusters = fitted.posterior.shape[1]
+    numbers = np.arange(n_clusters)
+    if loaded.previous is not None:
+        numbers = match_clusters(loaded.previous.result.labels - 1, fitted.labels, n_clusters)
+    posterior = np.empty(fitted.posterior.shape, dtype=np.float32)
+    posterior[:, numbers] = fitted.posterior
+    labels = (numbers[fitted.labels] + 1).astype(np.int16)
+    return Result(labels, posterior.max(axis=1), posterior, fitted.state)
+
+
+def _padded(coordinates: Array, n_items: int) -> Array:
+    """Items that came after the previous run had no place on its map."""
+    padded = np.full((n_items, 2), np.nan)
+    padded[: len(coordinates)] = coordinates[:n_items]
+    return padded
+
+
+def _finish(database: Database, run: Run, key: str, metrics: dict[str, Any]) -> None:
+    """Write everything about the end at once, if this copy still may."""
+    finished = now()
+    started = run.started_at or finished
+    values = {"status": RunStatus.DONE, "progress": 1.0, "result": key, "finished_at": finished}
+    metrics["seconds"] = (finished - started).total_seconds()
+    with database.transaction() as session:
+        lock_project(session, run.project_id)
+        claims.write(session, run, **values, metrics=metrics, lease_expires_at=None)
+        claims.announce(session, run)
+        events.record(session, run.project_id, "clusters", {"run": run.number})
+
+
+def _refill(database: Database, run: Run, loaded: Material, result: Result) -> None:
+    """Put the questions that tell most under the new posteriors into the labelers' queue."""
+    epsilon = run.parameters.get("epsilon", 0.05)
+    rng = np.random.default_rng(run.number)
+    triplets, scores = questions.informative(result.posterior, loaded.kind, epsilon, rng)
+    ids = loaded.item_ids[triplets].tolist()
+    candidates = [
+        Candidate(anchor, left, right, score, Source.INFORMATION)
+        for (anchor, left, right), score in zip(ids, scores.tolist(), strict=True)
+    ]
+    with database.transaction() as session:
+        refill(session, session.get_one(Project, run.project_id), candidates)

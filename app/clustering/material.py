@@ -1,0 +1,96 @@
+"""What a task computes with, loaded once: features, the answers that its run pinned, the previous result."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.clustering import results
+from app.clustering.queries import last_done
+from app.clustering.results import Array, Result
+from app.database import Database
+from app.models import Answer, FeatureSet, Item, Project, Run, Triplet
+from app.storage import Storage
+
+
+@dataclass(frozen=True)
+class Previous:
+    """The newest result before this run."""
+
+    run: Run
+    result: Result
+    coordinates: Array
+
+
+@dataclass(frozen=True)
+class Material:
+    """Everything a task reads; arrays are by item position, answers in the order in which they were given."""
+
+    kind: str
+    features: Array  # (N, D), memory-mapped
+    item_ids: Array  # (N,)
+    triplets: Array  # (M, 3) positions
+    answers: Array  # (M,) as stored: yes, no, dnk or 1, 2, 3, dnk
+    labelers: Array  # (M,)
+    numbers: Array  # (M,)
+    previous: Previous | None
+
+    def digest(self) -> str:
+        """Name the answers: a checkpoint only fits the very same ones, and one may be withdrawn in between."""
+        parts = (self.triplets.tobytes(), self.answers.tobytes(), self.labelers.tobytes())
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def load(database: Database, storage: Storage, run: Run) -> Material:
+    """Read what the run pinned."""
+    with database.reading() as session:
+        project = session.get_one(Project, run.project_id)
+        features = session.get_one(FeatureSet, run.feature_set_id)
+        item_ids = _item_ids(session, project.id, features.n)
+        rows = _answer_rows(session, run)
+        before = last_done(session, project.id, before=run.number)
+    triplets, kept = _positions(rows[:, :3].astype(np.int64), item_ids)
+    return Material(
+        kind=project.question_kind,
+        features=storage.memory_map(features.blob),
+        item_ids=item_ids,
+        triplets=triplets,
+        answers=rows[kept, 3].astype(str),
+        labelers=rows[kept, 4].astype(np.int64),
+        numbers=rows[kept, 5].astype(np.int64),
+        previous=None if before is None else _previous(storage, before),
+    )
+
+
+def _item_ids(session: Session, project_id: int, n: int) -> Array:
+    statement = select(Item.id).where(Item.project_id == project_id, Item.position < n).order_by(Item.position)
+    return np.array(session.scalars(statement).all(), dtype=np.int64)
+
+
+def _answer_rows(session: Session, run: Run) -> Array:
+    columns = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id, Answer.value, Answer.labeler_id, Answer.number)
+    statement = (
+        select(*columns)
+        .join(Triplet, Triplet.id == Answer.triplet_id)
+        .where(Answer.project_id == run.project_id, Answer.number <= run.answers_to, Answer.withdrawn_at.is_(None))
+        .order_by(Answer.number)
+    )
+    rows: list[Any] = [tuple(row) for row in session.execute(statement)]
+    return np.array(rows, dtype=object).reshape(-1, len(columns))
+
+
+def _positions(ids: Array, item_ids: Array) -> tuple[Array, Array]:
+    """Turn item ids into positions; answers about items that came after the features wait for the next ones."""
+    order = np.argsort(item_ids)
+    places = np.searchsorted(item_ids, ids, sorter=order)
+    found = order[np.minimum(places, len(item_ids) - 1)]
+    kept = (item_ids[found] == ids).all(axis=1)
+    return found[kept], kept
+
+
+def _previous(storage: Storage, run: Run) -> Previous:
+    assert run.result is not None, "a run that is done has a result"
+    return Previous(run, results.load(storage, run.result), results.coordinates(storage, run.result))

@@ -1,0 +1,101 @@
+"""Projects with features and answers to fit, and a few looks at what came out."""
+
+import uuid
+
+import numpy as np
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from algorithms.simulate import random_triplets, true_answers
+from app.clustering.schedule import request_run
+from app.clustering.task import Place
+from app.database import Database
+from app.models import Answer, Event, Item, Project, Role, Run, Source, Triplet
+from app.settings import Settings
+from app.storage import Storage
+from tests.factories import add_features, add_member, make_project
+
+NAMES = np.array(["dnk", "yes", "no"])
+
+
+def blobs(n: int, k: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Features and true classes: k clouds that overlap a little."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    return 4 * rng.standard_normal((k, 4))[y] + rng.standard_normal((n, 4)), y
+
+
+def make_songs(
+    database: Database, storage: Storage, n: int = 60, k: int = 3, key: str = "songs", **values: object
+) -> int:
+    """Add a project with features and give its id."""
+    with database.transaction() as session:
+        project = make_project(session, key, n_items=n, n_clusters=k, **values)
+        add_features(session, storage, project, blobs(n, k)[0])
+        add_member(session, project, Role.LABELER)
+        return project.id
+
+
+def add_answers(session: Session, project_id: int, triplets: np.ndarray, values: list[str]) -> None:
+    """Store answers to triplets of positions, as one labeler would have given them."""
+    project = session.get_one(Project, project_id)
+    items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.position)).all()
+    labeler = project_labeler(session, project_id)
+    for triplet, value in zip(triplets.tolist(), values, strict=True):
+        anchor, left, right = (items[position] for position in triplet)
+        assert left < right
+        row = insert(Triplet).values(
+            project_id=project_id, anchor_id=anchor, left_id=left, right_id=right, source=Source.CLIENT
+        )
+        triplet_id = session.execute(row.returning(Triplet.id)).scalar_one()
+        project.answer_number += 1
+        session.add(
+            Answer(
+                id=uuid.uuid4(),
+                project_id=project_id,
+                number=project.answer_number,
+                triplet_id=triplet_id,
+                labeler_id=labeler,
+                value=value,
+            )
+        )
+    session.flush()
+
+
+def project_labeler(session: Session, project_id: int) -> int:
+    """Give the id of the user whom `make_songs` added."""
+    from app.models import Membership
+
+    return session.scalars(select(Membership.user_id).where(Membership.project_id == project_id)).first() or 0
+
+
+def answer_truly(database: Database, project_id: int, count: int, seed: int = 0) -> None:
+    """Store right answers to random triplets."""
+    with database.transaction() as session:
+        n = len(session.scalars(select(Item.id).where(Item.project_id == project_id)).all())
+        project = session.get_one(Project, project_id)
+        y = blobs(n, project.n_clusters)[1]
+        triplets = random_triplets(n, count, np.random.default_rng(seed))
+        add_answers(session, project_id, triplets, NAMES[true_answers(y, triplets)].tolist())
+
+
+def request(database: Database, project_id: int, **choice: object) -> int:
+    """Queue a run and give its id."""
+    with database.transaction() as session:
+        return request_run(session, session.get_one(Project, project_id), reason="request", **choice).id
+
+
+def get_run(database: Database, run_id: int) -> Run:
+    with database.reading() as session:
+        return session.get_one(Run, run_id)
+
+
+def event_kinds(database: Database, project_id: int) -> list[tuple[str, str | None]]:
+    """Kinds of the project's events in order, with the status that each tells."""
+    with database.reading() as session:
+        events = session.scalars(select(Event).where(Event.project_id == project_id).order_by(Event.number))
+        return [(event.kind, event.payload.get("status")) for event in events]
+
+
+def place(settings: Settings, lease_seconds: float = 15.0) -> Place:
+    return Place(settings.resolved_database_url(), settings.resolved_storage_url(), lease_seconds)

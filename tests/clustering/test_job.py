@@ -1,0 +1,277 @@
+"""The task, run in this process on real data and both databases: results, fencing, cancel, failure, resume."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from sqlalchemy import select, update
+
+from algorithms.fitting import Search
+from app.clustering import claims, job, results
+from app.clustering.claims import Superseded
+from app.clustering.job import run_job
+from app.clustering.measures import predicted
+from app.database import Database
+from app.models import Answer, FeatureSet, Project, Run, Source, Triplet, now
+from app.settings import Settings
+from app.storage import Storage
+from tests.clustering.support import (
+    add_answers,
+    answer_truly,
+    blobs,
+    event_kinds,
+    get_run,
+    make_songs,
+    place,
+    request,
+)
+
+
+@pytest.fixture
+def project(database: Database, storage: Storage) -> int:
+    return make_songs(database, storage)
+
+
+def compute(database: Database, settings: Settings) -> str:
+    """Claim the run that is due and compute it here."""
+    claim = claims.claim_next(database, 15)
+    assert claim is not None, "no run was due"
+    return run_job(place(settings), claim.run_id)
+
+
+def test_a_run_finds_the_clusters(database: Database, storage: Storage, settings: Settings, project: int) -> None:
+    answer_truly(database, project, 40)
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    run = get_run(database, run_id)
+    assert (run.status, run.answers_from, run.answers_to, run.progress, run.error) == ("done", 0, 40, 1.0, None)
+    assert run.metrics["n_answers"] == 40
+    assert run.metrics["answers_satisfied"] > 0.9
+    result = results.load(storage, run.result)
+    assert adjusted_rand_score(blobs(60)[1], result.labels) > 0.9
+    assert set(result.labels) == {1, 2, 3}
+    np.testing.assert_array_equal(result.posterior.argmax(axis=1) + 1, result.labels)
+    np.testing.assert_allclose(result.posterior.max(axis=1), result.confidence)
+    points = np.frombuffer(results.load_map(storage, run.result), "<f4").reshape(-1, 4)
+    assert points.shape == (60, 4)
+    np.testing.assert_array_equal(points[:, 2], result.labels)
+    assert event_kinds(database, project) == [
+        ("run", "queued"),
+        ("run", "running"),
+        ("run", "done"),
+        ("clusters", None),
+    ]
+
+
+def test_a_run_refills_the_queue_with_informative_questions(
+    database: Database, settings: Settings, project: int
+) -> None:
+    request(database, project)
+    compute(database, settings)
+    with database.reading() as session:
+        sources = session.scalars(select(Triplet.source).where(Triplet.priority.is_not(None))).all()
+    assert sources.count(Source.INFORMATION) >= 100
+    assert sources.count(Source.RANDOM) >= 100
+
+
+def test_withdrawn_answers_and_those_after_the_claim_are_not_used(
+    database: Database, settings: Settings, project: int
+) -> None:
+    answer_truly(database, project, 20)
+    with database.transaction() as session:
+        session.execute(update(Answer).where(Answer.number <= 5).values(withdrawn_at=now()))
+    run_id = request(database, project)
+    claim = claims.claim_next(database, 15)
+    with database.transaction() as session:
+        project_row = session.get_one(Project, project)
+        add_answers(session, project, np.array([[57, 58, 59]]), ["dnk"])
+        assert project_row.answer_number == 21
+    assert claim is not None
+    run_job(place(settings), run_id)
+    run = get_run(database, run_id)
+    assert (run.answers_to, run.metrics["n_answers"]) == (20, 15)
+
+
+def test_clusters_keep_their_numbers(database: Database, storage: Storage, settings: Settings, project: int) -> None:
+    answer_truly(database, project, 20)
+    first = request(database, project)
+    compute(database, settings)
+    # Another numbering of the same clusters, as if an earlier run had found them in another order.
+    before = get_run(database, first)
+    arrays = storage.get_arrays(before.result + results.ARRAYS)
+    turned = (arrays["labels"] % 3 + 1).astype(np.int16)
+    storage.put_arrays(before.result + results.ARRAYS, {**arrays, "labels": turned})
+    second = request(database, project)
+    compute(database, settings)
+    run = get_run(database, second)
+    assert (results.load(storage, run.result).labels == turned).mean() > 0.9
+    assert run.metrics["items_moved"] <= 6
+    assert run.metrics["warm_start"] is True
+
+
+def test_prequential_accuracy_counts_new_answers_only(
+    database: Database, storage: Storage, settings: Settings, project: int
+) -> None:
+    answer_truly(database, project, 10)
+    first = request(database, project)
+    compute(database, settings)
+    posterior = results.load(storage, get_run(database, first).result).posterior
+    y = blobs(60)[1]
+    with database.transaction() as session:
+        # Same, different, same, and an answer that no clustering would predict.
+        triplets = np.array([[0, 3, 4], [1, 3, 7], [2, 5, 6], [6, 8, 9]])
+        assert [len({*y[row]}) for row in triplets] == [2, 2, 2, 2]
+        add_answers(session, project, triplets, ["yes", "no", "yes", "yes"])
+    assert predicted(posterior, triplets, "relative", {}).tolist() == ["yes", "no", "yes", "no"]
+    second = request(database, project)
+    compute(database, settings)
+    metrics = get_run(database, second).metrics
+    assert (metrics["prequential_answers"], metrics["prequential_accuracy"]) == (4, 0.75)
+
+
+def test_an_old_copy_cannot_write(database: Database, settings: Settings, project: int) -> None:
+    run_id = request(database, project)
+    claim = claims.claim_next(database, 15)
+    assert claim is not None
+    old = claims.begin(database, run_id, 15)
+    new = claims.begin(database, run_id, 15)
+    assert old is not None
+    assert new is not None
+    assert (old.token, new.token, new.attempts) == (1, 2, 2)
+    assert not claims.renew(database, run_id, old.token, 15)
+    with pytest.raises(Superseded), database.transaction() as session:
+        claims.write(session, old, progress=0.7)
+    assert not claims.end_mine(database, old, "failed", "late")
+    assert claims.renew(database, run_id, new.token, 15)
+    run = get_run(database, run_id)
+    assert (run.status, run.progress) == ("running", 0.0)
+
+
+def test_a_copy_that_is_overtaken_stops_and_leaves_no_trace(
+    database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = request(database, project)
+    claims.claim_next(database, 15)
+    advance = Search.advance
+
+    def overtaken(search: Search, state: object) -> object:
+        if get_run(database, run_id).token == 1:
+            claims.begin(database, run_id, 15)
+        return advance(search, state)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(Search, "advance", overtaken)
+    assert run_job(place(settings), run_id) == "superseded"
+    run = get_run(database, run_id)
+    assert (run.status, run.token, run.checkpoint, run.result) == ("running", 2, None, None)
+
+
+def test_a_stopped_fit_goes_on_from_its_checkpoint(
+    database: Database,
+    storage: Storage,
+    settings: Settings,
+    project: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer_truly(database, project, 30)
+    straight = request(database, project)
+    compute(database, settings)
+    # The same once more from the beginning: as if the first had never been.
+    with database.transaction() as session:
+        session.execute(update(Run).values(status="cancelled"))
+    run_id = request(database, project)
+    claims.claim_next(database, 15)
+    advance, seen = Search.advance, []
+
+    def dying(search: Search, state: object) -> object:
+        seen.append((state.start, state.iteration))
+        if len(seen) == 8:
+            raise KeyboardInterrupt
+        return advance(search, state)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(job, "COST_SHARE", 1e9)
+    monkeypatch.setattr(Search, "advance", dying)
+    with pytest.raises(KeyboardInterrupt):
+        run_job(place(settings), run_id)
+    stopped = get_run(database, run_id)
+    assert (stopped.status, stopped.token) == ("running", 1)
+    assert 0 < stopped.progress < 1
+    assert run_job(place(settings), run_id) == "done"
+    assert seen[8] == seen[7], "the second copy began where the first was stopped"
+    run = get_run(database, run_id)
+    assert (run.attempts, run.token, run.answers_to) == (2, 2, 30)
+    assert run.metrics["lower_bound"] == pytest.approx(get_run(database, straight).metrics["lower_bound"])
+    assert not storage.exists(stopped.checkpoint)
+
+
+def test_a_checkpoint_of_other_answers_is_not_used(
+    database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_truly(database, project, 30)
+    run_id = request(database, project)
+    claims.claim_next(database, 15)
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    write = job.Checkpoints.write
+
+    def dying(self: job.Checkpoints, state: object) -> None:
+        write(self, state)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job.Checkpoints, "write", dying)
+        with pytest.raises(KeyboardInterrupt):
+            run_job(place(settings), run_id)
+    with database.transaction() as session:
+        session.execute(update(Answer).where(Answer.number == 3).values(withdrawn_at=now()))
+    assert run_job(place(settings), run_id) == "done"
+    assert get_run(database, run_id).metrics["n_answers"] == 29
+
+
+def test_a_cancelled_run_ends_cancelled(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = request(database, project)
+    claims.claim_next(database, 15)
+    advance = Search.advance
+
+    def cancelled_meanwhile(search: Search, state: object) -> object:
+        with database.transaction() as session:
+            session.execute(update(Run).values(cancel_requested=True))
+        return advance(search, state)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(Search, "advance", cancelled_meanwhile)
+    assert run_job(place(settings), run_id) == "cancelled"
+    run = get_run(database, run_id)
+    assert (run.status, run.error, run.result) == ("cancelled", None, None)
+    assert event_kinds(database, project)[-1] == ("run", "cancelled")
+
+
+def test_a_failing_run_says_why_and_does_not_block_the_next(
+    database: Database, storage: Storage, settings: Settings, project: int
+) -> None:
+    blob = storage.put("features/broken.npy", b"this is no array")
+    with database.transaction() as session:
+        session.add(FeatureSet(project_id=project, version=2, n=60, d=4, blob=blob))
+    run_id = request(database, project)
+    assert compute(database, settings) == "failed"
+    run = get_run(database, run_id)
+    assert run.status == "failed"
+    assert run.error is not None
+    assert run.error.startswith("The computation failed: ")
+    with database.transaction() as session:
+        session.execute(update(FeatureSet).where(FeatureSet.version == 2).values(version=0))
+    request(database, project)
+    assert compute(database, settings) == "done"
+
+
+def test_a_run_that_kills_its_worker_is_given_up(database: Database, settings: Settings, project: int) -> None:
+    run_id = request(database, project)
+    for attempt in range(claims.MAX_ATTEMPTS):
+        assert claims.claim_next(database, 15) is not None, attempt
+        assert claims.begin(database, run_id, 15) is not None
+        claims.release(database, run_id)
+    assert claims.claim_next(database, 15) is None
+    run = get_run(database, run_id)
+    assert (run.status, run.attempts, run.error) == ("failed", 3, claims.GAVE_UP)
+    assert run_job(place(settings), run_id) == "superseded"
