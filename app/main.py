@@ -8,9 +8,13 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.sessions import SessionMiddleware
 
-from app import migrate
+from app import health, migrate
+from app.accounts import pages as accounts_pages
+from app.dashboard import api as dashboard_api
+from app.dashboard import pages as dashboard_pages
 from app.database import Database
 from app.errors import install_error_handlers
+from app.items import api as items_api
 from app.labeling import api as labeling_api
 from app.projects import api as projects_api
 from app.settings import Settings, asset
@@ -44,7 +48,13 @@ def create_app(settings: Settings) -> FastAPI:
         same_site="lax",
     )
     install_error_handlers(app)
+    app.state.measures = health.Measures()
+    app.include_router(health.router)
+    app.include_router(accounts_pages.router)
     app.include_router(projects_api.router)
+    app.include_router(items_api.router)
     app.include_router(labeling_api.router)
+    app.include_router(dashboard_api.router)
+    app.include_router(dashboard_pages.router)
     app.mount("/static", StaticFiles(directory=asset("static")), name="static")
     return app

@@ -103,6 +103,14 @@ def _identify_token(session: Session, token: str) -> Identity:
     return Identity(user, Scope(row.scope))
 
 
+def identify_person(session: Session, me: Caller) -> Identity:
+    """Look up who is signed in here in a browser; an API token may not make others like it."""
+    identity = identify(session, me)
+    if identity.scope is not None:
+        raise Forbidden("API tokens are made and revoked in the browser, not with an API token.")
+    return identity
+
+
 def authorize(session: Session, caller: Caller, project_key: str, action: Action) -> Access:
     """Find the project and the caller's role in it, and allow the action or raise."""
     identity = identify(session, caller)

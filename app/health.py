@@ -1,0 +1,57 @@
+"""What the operators' machines ask: is the process alive, is it ready, what has it done."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from app.dependencies import Db
+from app.errors import problem_json
+
+router = APIRouter(include_in_schema=False)
+
+# Answers should take single milliseconds, exports may take minutes: the buckets cover both.
+SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
+
+
+class Measures:
+    """The counters of one app; each has a registry of its own, so that tests may build many apps."""
+
+    def __init__(self) -> None:
+        """Make the counters."""
+        self.registry = CollectorRegistry()
+        labels = ["method", "route"]
+        self.requests = Counter("tercet_requests", "Requests", [*labels, "status"], registry=self.registry)
+        self.seconds = Histogram(
+            "tercet_response_start_seconds",
+            "Seconds until the response starts",
+            labels,
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+
+
+@router.get("/healthz")
+def health() -> dict[str, str]:
+    """Say that the process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+def ready(db: Db) -> Response:
+    """Say whether the database answers, too."""
+    try:
+        with db.reading() as session:
+            session.execute(text("SELECT 1 FROM project LIMIT 1"))
+    except DBAPIError:
+        body = problem_json(503, "The database does not answer.")
+        return JSONResponse(body, 503, media_type="application/problem+json")
+    return JSONResponse({"status": "ready"})
+
+
+@router.get("/metrics")
+def metrics(request: Request) -> Response:
+    """Give the counters in Prometheus' text form; they hold no keys, names or contents."""
+    measures: Measures = request.app.state.measures
+    return Response(generate_latest(measures.registry), media_type=CONTENT_TYPE_LATEST)

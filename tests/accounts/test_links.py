@@ -1,0 +1,181 @@
+"""Sign-in links work once and start a clean session; share links make labelers, each once."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import func, select, update
+
+from app.accounts import service
+from app.accounts.access import hash_token
+from app.database import Database
+from app.errors import Forbidden, NotFound
+from app.models import Membership, Project, Role, ShareLink, SignInLink, User, now
+from tests.factories import add_member, make_project, make_user, signed_in
+
+SAME_SITE = {"Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+
+
+def sign_in_link(database: Database, name: str = "Ada") -> str:
+    with database.transaction() as session:
+        return service.make_sign_in_link(session, make_user(session, name))
+
+
+def share_link(database: Database, **values: object) -> str:
+    with database.transaction() as session:
+        return service.make_share_link(session, make_project(session, **values))
+
+
+def count(database: Database, table: type) -> int:
+    with database.reading() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def test_looking_at_a_link_does_not_use_it(database: Database, anonymous: TestClient) -> None:
+    token = sign_in_link(database)
+    for _ in range(3):
+        page = anonymous.get(f"/sign-in/{token}", headers=SAME_SITE)
+        assert page.status_code == 200
+        assert "set-cookie" not in page.headers
+    signed = anonymous.post(f"/sign-in/{token}", headers=SAME_SITE, follow_redirects=False)
+    assert (signed.status_code, signed.headers["location"]) == (303, "/")
+    assert "Ada" in anonymous.get("/account").text
+
+
+def test_a_link_works_once(database: Database, app: FastAPI) -> None:
+    token = sign_in_link(database)
+    with TestClient(app) as first, TestClient(app) as second:
+        assert first.post(f"/sign-in/{token}", follow_redirects=False).status_code == 303
+        for answer in (second.post(f"/sign-in/{token}", headers=SAME_SITE), second.get(f"/sign-in/{token}")):
+            assert answer.status_code == 404
+            assert "tercet user link" in answer.text
+        assert second.get("/account").status_code == 401
+
+
+def test_of_two_who_use_a_link_at_once_one_succeeds(database: Database) -> None:
+    token = sign_in_link(database)
+
+    def use(_: int) -> bool:
+        try:
+            with database.transaction() as session:
+                service.use_sign_in_link(session, token)
+        except NotFound:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(use, range(8))) == 1
+
+
+def test_an_expired_link_signs_nobody_in(database: Database, anonymous: TestClient) -> None:
+    token = sign_in_link(database)
+    with database.transaction() as session:
+        session.execute(update(SignInLink).values(expires_at=now() - timedelta(seconds=1)))
+    assert anonymous.post(f"/sign-in/{token}").status_code == 404
+
+
+def test_signing_in_drops_what_the_browser_carried(database: Database, anonymous: TestClient) -> None:
+    for name in ("Before", "After"):
+        anonymous.post(f"/sign-in/{sign_in_link(database, name)}", headers=SAME_SITE, follow_redirects=False)
+    page = anonymous.get("/account").text
+    assert "After" in page
+    assert "Before" not in page
+
+
+def test_signing_out(database: Database, anonymous: TestClient) -> None:
+    anonymous.post(f"/sign-in/{sign_in_link(database)}", headers=SAME_SITE, follow_redirects=False)
+    assert anonymous.get("/account").status_code == 200
+    assert anonymous.post("/sign-out", headers=SAME_SITE, follow_redirects=False).status_code == 303
+    assert anonymous.get("/account").status_code == 401
+
+
+def test_only_hashes_are_kept(database: Database) -> None:
+    sign_in, share = sign_in_link(database), share_link(database)
+    with database.reading() as session:
+        assert session.scalars(select(SignInLink.token_hash)).all() == [hash_token(sign_in)]
+        assert session.scalars(select(ShareLink.token_hash)).all() == [hash_token(share)]
+
+
+def test_joining_makes_a_labeler(database: Database, anonymous: TestClient) -> None:
+    token = share_link(database, guidelines="Listen to <b>pitch</b> first.")
+    page = anonymous.get(f"/join/{token}", headers=SAME_SITE)
+    assert "Listen to &lt;b&gt;pitch&lt;/b&gt; first." in page.text
+    assert count(database, User) == 0
+    done = anonymous.post(f"/join/{token}", headers=SAME_SITE, data={"name": ""}, follow_redirects=False)
+    assert (done.status_code, done.headers["location"]) == (303, "/projects/songs/label")
+    with database.reading() as session:
+        found = session.execute(select(User.name, Membership.role).join(Membership)).one()
+    assert tuple(found) == ("Labeler 1", Role.LABELER)
+
+
+def test_coming_back_is_no_second_labeler(database: Database, anonymous: TestClient) -> None:
+    token = share_link(database)
+    for _ in range(2):
+        anonymous.post(f"/join/{token}", data={"name": "Ada"}, headers=SAME_SITE, follow_redirects=False)
+    assert count(database, User) == count(database, Membership) == 1
+    assert "signed in as <strong>Ada</strong>" in anonymous.get(f"/join/{token}").text
+
+
+def test_the_same_participant_is_the_same_user(database: Database, app: FastAPI) -> None:
+    token = share_link(database)
+    for participant in ("worker 7", "worker 7", "worker 8"):
+        with TestClient(app) as client:
+            page = client.get(f"/join/{token}", params={"participant": participant}, headers=SAME_SITE).text
+            sent = re.findall(r'name="participant" value="([^"]*)"', page)
+            assert sent == [participant]
+            client.post(f"/join/{token}", data={"participant": sent[0]}, headers=SAME_SITE, follow_redirects=False)
+    assert count(database, User) == 2
+
+
+def test_participants_who_come_at_once_are_made_once(database: Database) -> None:
+    token = share_link(database)
+
+    def come(_: int) -> int:
+        with database.transaction() as session:
+            return service.join(session, token, participant="worker 7").user.id
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(come, range(8)))) == 1
+    assert count(database, User) == 1
+
+
+@pytest.mark.parametrize("role", [Role.ANALYST, Role.OWNER])
+def test_a_share_link_never_opens_an_account_with_rights(database: Database, role: Role) -> None:
+    with database.transaction() as session:
+        project = make_project(session)
+        token = service.make_share_link(session, project)
+        user = service.participant_user(session, project, "worker 7")
+        session.execute(update(Membership).where(Membership.user_id == user.id).values(role=role))
+    with pytest.raises(Forbidden), database.transaction() as session:
+        service.join(session, token, participant="worker 7")
+
+
+def test_a_member_who_opens_the_link_keeps_their_role(database: Database, app: FastAPI) -> None:
+    with database.transaction() as session:
+        project = make_project(session)
+        owner = add_member(session, project, Role.OWNER)
+        token = service.make_share_link(session, project)
+    with signed_in(app, owner) as client:
+        client.post(f"/join/{token}", follow_redirects=False)
+    with database.reading() as session:
+        assert session.scalars(select(Membership.role)).all() == [Role.OWNER]
+
+
+@pytest.mark.parametrize("end", ["revoke", "archive", "unknown"])
+def test_a_dead_share_link_says_so(database: Database, anonymous: TestClient, end: str) -> None:
+    token = share_link(database)
+    with database.transaction() as session:
+        project = session.scalars(select(Project)).one()
+        link = session.scalars(select(ShareLink)).one()
+        if end == "revoke":
+            service.revoke_share_link(session, project, link.id)
+        if end == "archive":
+            project.archived_at = now()
+    token = "unknown" if end == "unknown" else token
+    for answer in (anonymous.get(f"/join/{token}", headers=SAME_SITE), anonymous.post(f"/join/{token}")):
+        assert answer.status_code == 404
+        assert "revoked it" in answer.text
+    assert count(database, User) == 0
