@@ -156,17 +156,20 @@ class Search:
         """One outer iteration: 20 L-BFGS steps, with q refreshed at every evaluation (profile) or before (EM)."""
         objective, field = self.objective, self.objective.field
         hard = self.load(solution)
+        before = objective.at_fixed_q(solution.W)[0]
         if self.solver == "profile" and not hard:
             W, bound, converged = climb(objective.profile, solution.W, _STEPS, self.tol)
         else:
             objective.refresh(objective.log_posteriors(solution.W)[1], tol=1e-4, hard=hard)
             W, bound, _ = climb(objective.at_fixed_q, solution.W, _STEPS, self.tol)
-            converged = abs(bound - solution.bound) < self.tol * max(abs(bound), 1)
+            converged = abs(bound - before) < self.tol * max(abs(bound), 1)
+        q = solution.q if field is None else field.q.copy()
+        if bound < before and not hard:  # posteriors that a rejected step has moved may have cost more than was won
+            W, q, bound, converged = solution.W, solution.q, before, True
         bounds = np.append(solution.bounds, bound)
         last_stage = solution.stage + 1 >= len(self.schedule)
         finished = len(bounds) >= self.max_iter or (converged and last_stage)
         stage = solution.stage if finished or not converged else solution.stage + 1
-        q = solution.q if field is None else field.q.copy()
         return Solution(W, q, bounds, stage, converged and last_stage, finished)
 
 

@@ -57,8 +57,8 @@ class MeanField:
         """Use other log P(observed answer | pattern), shape (M, 5), for the same triplets."""
         linear, product = _coefficients(log_likelihoods)
         self._constant = float(log_likelihoods[:, ALL_DIFFERENT].sum())
-        self._linear: Array = linear.astype(self.dtype)
-        self._product: Array = product.astype(self.dtype)
+        self._linear: Array = linear.T[:, :, None].astype(self.dtype)  # (3, M, 1)
+        self._product: Array = product[:, None].astype(self.dtype)
         self._tie = _TIE * float(np.abs(linear).max(initial=0) + np.abs(product).max(initial=0))
         self._classes = _colour_classes(self.triplets, self._sizes, linear, product, self._table)
 
@@ -100,11 +100,12 @@ class MeanField:
     def expected_log_likelihood(self) -> float:
         """E_Q[log P(L | Y)], summed over the triplets."""
         anchor, left, right = (self._table.take(column, axis=0) for column in self.triplets.T)
-        both = anchor * left
-        total = self._constant + float(self._product @ np.einsum("mk,mk->m", both, right))
-        total += float(self._linear[:, 2] @ both.sum(axis=1))
-        total += float(self._linear[:, 1] @ np.einsum("mk,mk->m", anchor, right))
-        return total + float(self._linear[:, 0] @ np.einsum("mk,mk->m", left, right))
+        both = left * right
+        about_anchor = self._product * both
+        about_anchor += self._linear[2] * left
+        about_anchor += self._linear[1] * right
+        both *= self._linear[0]
+        return self._constant + float(np.vdot(anchor, about_anchor)) + float(both.sum(dtype=np.float64))
 
     def entropy(self) -> float:
         """Sum of the entropies of the posteriors."""
@@ -149,19 +150,17 @@ def _class_loads(colours: Array, places: Array) -> Array:
 def _greedy_colours(places: Array, n_items: int) -> Array:
     """A colour for every item, the smallest that no item it shares a triplet with has; busiest items first."""
     pairs = np.concatenate([places[:, [a, b]] for a in range(3) for b in range(3) if a != b])
-    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    neighbours = pairs[np.argsort(pairs[:, 0], kind="stable"), 1].tolist()
     degrees = np.bincount(pairs[:, 0], minlength=n_items)
-    neighbours = np.split(pairs[:, 1], np.cumsum(degrees)[:-1])
-    colours = np.full(n_items, -1)
-    found = [-1] * n_items
+    ends = np.cumsum(degrees).tolist()
+    colours = [-1] * n_items
     for item in np.argsort(-degrees, kind="stable").tolist():
-        taken = {found[other] for other in neighbours[item].tolist()}
+        taken = {colours[other] for other in neighbours[ends[item] - degrees[item] : ends[item]]}
         colour = 0
         while colour in taken:
             colour += 1
-        found[item] = colour
-    colours[:] = found
-    return colours
+        colours[item] = colour
+    return np.array(colours)
 
 
 def _softmax(logits: Array, small: bool) -> Array:
