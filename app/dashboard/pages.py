@@ -1,0 +1,56 @@
+"""The analyst's pages: the list of projects, and the dashboard with its forms, which work without JavaScript."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from app.accounts.access import Action, Me, authorize, identify
+from app.clustering.schedule import request_run
+from app.dashboard import queries, service
+from app.dependencies import Blobs, Db
+from app.web import render
+
+router = APIRouter(include_in_schema=False)
+REASONS = {"answers": "new answers", "features": "new features", "request": "asked for"}
+
+
+@router.get("/")
+def home_page(request: Request, me: Me, db: Db) -> HTMLResponse:
+    """List the projects of whoever is signed in."""
+    with db.reading() as session:
+        user = identify(session, me).user
+        projects = queries.my_projects(session, user)
+    return render(request, "home.html", user=user, projects=projects, address=str(request.base_url).rstrip("/"))
+
+
+@router.get("/projects/{project}")
+def dashboard_page(request: Request, project: str, me: Me, db: Db, blobs: Blobs) -> HTMLResponse:
+    """Show where a project stands; the page follows what happens from there."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        board = service.board(session, blobs, access.project)
+    address = str(request.base_url).rstrip("/")
+    return render(request, "dashboard/dashboard.html", reasons=REASONS, address=address, **vars(board))
+
+
+@router.post("/projects/{project}/runs")
+def start_run(
+    project: str,
+    me: Me,
+    db: Db,
+    n_clusters: Annotated[int | None, Form()] = None,
+    epsilon: Annotated[float | None, Form()] = None,
+    balance: Annotated[bool | None, Form()] = None,
+) -> RedirectResponse:
+    """Queue a run; a field left empty takes the project's setting."""
+    given: dict[str, Any] = {"n_clusters": n_clusters, "epsilon": epsilon, "balance": balance}
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        chosen = {name: value for name, value in given.items() if value is not None}
+        request_run(session, access.project, reason="request", parameters=chosen)
+    return _back(project)
+
+
+def _back(project: str) -> RedirectResponse:
+    return RedirectResponse(f"/projects/{project}#runs", 303)

@@ -1,0 +1,136 @@
+"""The dashboard's figures as JSON: what the page shows in numbers, for programs that watch a project."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ProjectFigures(BaseModel):
+    """The project and how much there is in it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    key: str
+    name: str
+    question_kind: str
+    n_clusters: int
+    items: int
+    features: int | None
+
+
+class LabelerFigures(BaseModel):
+    """One person's answers; the last two figures are of the project's 5,000 newest answers."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    answers: int
+    last_hour: int
+    dnk_share: float | None
+    median_ms: int | None
+
+
+class AnswerFigures(BaseModel):
+    """The project's answers; `total` leaves the withdrawn ones out."""
+
+    total: int
+    last_hour: int
+    withdrawn: int
+    labelers: list[LabelerFigures]
+
+
+class NextRun(BaseModel):
+    """What happens next: `waiting` for answers, `queued` until `due_at` or enough answers, or `running`."""
+
+    state: Literal["waiting", "queued", "running"]
+    number: int | None = None
+    after_answers: int
+    due_at: datetime | None = None
+    progress: float | None = None
+
+
+class RunFigures(BaseModel):
+    """One run as the timeline shows it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    number: int
+    status: str
+    algorithm: str
+    parameters: dict[str, Any]
+    reason: str
+    progress: float
+    answers_from: int
+    answers_to: int | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    metrics: dict[str, Any]
+    error: str | None
+
+
+EXAMPLE: dict[str, Any] = {
+    "project": {
+        "key": "songs",
+        "name": "Songs of the forest",
+        "question_kind": "relative",
+        "n_clusters": 13,
+        "items": 4998,
+        "features": 1,
+    },
+    "answers": {
+        "total": 1204,
+        "last_hour": 38,
+        "withdrawn": 3,
+        "labelers": [
+            {"name": "Ada", "answers": 1204, "last_hour": 38, "dnk_share": 0.12, "median_ms": 2140},
+        ],
+    },
+    "next_run": {"state": "queued", "number": 42, "after_answers": 6, "due_at": "2026-11-21T10:00:20Z"},
+    "latest": None,
+    "runs": [],
+}
+
+
+class Place(BaseModel):
+    """An item with its row in the map, which is its position."""
+
+    position: int
+    key: str
+    text: str
+    media_type: str | None
+    media_url: str | None
+    picture_url: str | None
+    thumbnail_url: str | None
+
+
+PLACE: dict[str, Any] = {
+    "position": 16,
+    "key": "song-17",
+    "text": "",
+    "media_type": "audio/wav",
+    "media_url": "/api/v1/projects/songs/media/media/song-17",
+    "picture_url": "/api/v1/projects/songs/media/picture/song-17",
+    "thumbnail_url": "/api/v1/projects/songs/media/thumbnail/song-17",
+}
+
+
+class Places(BaseModel):
+    """The items at the rows of the map that were asked for, in that order."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [PLACE]}]})
+
+    items: list[Place]
+
+
+class Summary(BaseModel):
+    """Everything the dashboard says in numbers."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    project: ProjectFigures
+    answers: AnswerFigures
+    next_run: NextRun
+    latest: RunFigures | None
+    runs: list[RunFigures]

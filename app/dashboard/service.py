@@ -1,0 +1,148 @@
+"""Puts the figures of one project together, once for the page and for its JSON."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.orm import Session
+
+from app.dashboard import queries
+from app.dashboard.queries import Labeler
+from app.dashboard.schemas import (
+    AnswerFigures,
+    LabelerFigures,
+    NextRun,
+    Place,
+    Places,
+    ProjectFigures,
+    RunFigures,
+    Summary,
+)
+from app.errors import FieldError, Invalid
+from app.items.queries import item_count, items_by_position, latest_features
+from app.models import Item, Project, Run, RunStatus
+from app.storage import Storage
+
+IDLE_FACTOR = 20  # counting again waits this many times what counting took, so it costs 5 % of a core at most
+PREDICTED_RUNS = 5
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The share of the newest answers that earlier runs foretold, and each run's own share, oldest first."""
+
+    share: float
+    answers: int
+    runs: list[tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class Board:
+    """What the dashboard page shows."""
+
+    project: Project
+    summary: Summary
+    prediction: Prediction | None
+    clusters: list[Any]
+
+
+_counted: WeakKeyDictionary[Engine | Connection, dict[int, tuple[float, list[Labeler]]]] = WeakKeyDictionary()
+
+
+def board(session: Session, storage: Storage, project: Project) -> Board:
+    """Gather what the dashboard page shows."""
+    summary = summarize(session, project)
+    clusters: list[Any] = []
+    return Board(project, summary, prediction(summary.runs), clusters)
+
+
+def places(session: Session, project: Project, positions: list[int]) -> Places:
+    """Describe the items at rows of the map."""
+    beyond = [position for position in positions if not 0 <= position < item_count(session, project.id)]
+    if beyond:
+        raise Invalid("There is no such row in the map.", [FieldError("at", f"no item has the position {beyond[0]}")])
+    items = items_by_position(session, project.id, positions)
+    return Places(items=[_place(project, item) for item in items])
+
+
+def _place(project: Project, item: Item) -> Place:
+    def link(kind: str, stored: str | None) -> str | None:
+        return f"/api/v1/projects/{project.key}/media/{kind}/{quote(item.key, safe='')}" if stored else None
+
+    return Place(
+        position=item.position,
+        key=item.key,
+        text=item.text,
+        media_type=item.media_type,
+        media_url=link("media", item.media),
+        picture_url=link("picture", item.picture),
+        thumbnail_url=link("thumbnail", item.thumbnail),
+    )
+
+
+def summarize(session: Session, project: Project) -> Summary:
+    """Gather the figures: a handful of small statements whatever the size of the project."""
+    runs = queries.recent_runs(session, project.id)
+    people = labelers(session, project)
+    features = latest_features(session, project.id)
+    withdrawn = sum(person.withdrawn for person in people)
+    return Summary(
+        project=ProjectFigures(
+            key=project.key,
+            name=project.name,
+            question_kind=project.question_kind,
+            n_clusters=project.n_clusters,
+            items=item_count(session, project.id),
+            features=features.version if features else None,
+        ),
+        answers=AnswerFigures(
+            total=project.answer_number - withdrawn,
+            last_hour=sum(person.last_hour for person in people),
+            withdrawn=withdrawn,
+            labelers=[LabelerFigures.model_validate(person) for person in people if person.answers],
+        ),
+        next_run=next_run(project, runs),
+        latest=next((RunFigures.model_validate(run) for run in runs if run.status == RunStatus.DONE), None),
+        runs=[RunFigures.model_validate(run) for run in runs],
+    )
+
+
+def labelers(session: Session, project: Project) -> list[Labeler]:
+    """Count per labeler, and in a project so large that counting takes time, not at every look."""
+    kept = _counted.setdefault(session.get_bind(), {})
+    until, people = kept.get(project.id, (0.0, []))
+    started = time.monotonic()
+    if started >= until:
+        people = queries.labelers(session, project)
+        kept[project.id] = (started + IDLE_FACTOR * (time.monotonic() - started), people)
+    return people
+
+
+def next_run(project: Project, runs: list[Run]) -> NextRun:
+    """Say what happens next: the running run, else the queued one, else how many answers start one."""
+    served = next((run.answers_to for run in runs if run.answers_to is not None), 0)
+    after = max(0, project.rerun_answers - (project.answer_number - served))
+    active = {run.status: run for run in runs if run.status in (RunStatus.RUNNING, RunStatus.QUEUED)}
+    if running := active.get(RunStatus.RUNNING):
+        return NextRun(state="running", number=running.number, after_answers=after, progress=running.progress)
+    if queued := active.get(RunStatus.QUEUED):
+        return NextRun(state="queued", number=queued.number, after_answers=after, due_at=queued.due_at)
+    return NextRun(state="waiting", after_answers=after)
+
+
+def prediction(runs: list[RunFigures]) -> Prediction | None:
+    """Average, over the newest runs, the share of new answers that the run before each foretold."""
+    tested = [
+        (run.number, run.metrics["prequential_accuracy"], run.metrics["prequential_answers"])
+        for run in runs
+        if run.status == RunStatus.DONE and run.metrics.get("prequential_answers")
+    ]
+    newest = tested[:PREDICTED_RUNS]
+    answers = sum(count for _, _, count in newest)
+    if not answers:
+        return None
+    share = sum(accuracy * count for _, accuracy, count in newest) / answers
+    return Prediction(share, answers, [(number, accuracy) for number, accuracy, _ in reversed(tested)])
