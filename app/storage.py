@@ -49,6 +49,10 @@ class Storage:
         """Open a blob for streaming."""
         return self.filesystem.open(self._path(key), "rb")  # type: ignore[no-any-return]
 
+    def local_path(self, key: str) -> Path | None:
+        """Give the file that holds a blob, if blobs are files here: those can be sent in ranges."""
+        return Path(self._path(key)) if self.is_local else None
+
     def exists(self, key: str) -> bool:
         """Tell whether a blob is there."""
         return bool(self.filesystem.exists(self._path(key)))

@@ -22,7 +22,7 @@ def item_count(session: Session, project_id: int) -> int:
 def ids_by_key(session: Session, project_id: int, keys: Iterable[str]) -> dict[str, int]:
     """Give the ids of those items, of the ones asked for, that exist."""
     found: dict[str, int] = {}
-    for chunk in _chunks(list(set(keys))):
+    for chunk in _chunks([key for key in set(keys) if "\0" not in key]):  # PostgreSQL cannot even be asked
         rows = session.execute(select(Item.key, Item.id).where(Item.project_id == project_id, Item.key.in_(chunk)))
         found.update((key, number) for key, number in rows)
     return found
@@ -58,6 +58,8 @@ def items_by_position(session: Session, project_id: int, positions: Iterable[int
 
 def item_by_key(session: Session, project_id: int, key: str) -> Item | None:
     """Give one item."""
+    if "\0" in key:  # PostgreSQL cannot even be asked
+        return None
     return session.scalar(select(Item).where(Item.project_id == project_id, Item.key == key))
 
 

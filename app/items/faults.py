@@ -1,0 +1,33 @@
+"""Collects what is wrong with a file, so that people hear of all of it at once and nothing is stored."""
+
+from app.errors import FieldError, Invalid, Problem
+
+MOST_SHOWN = 100
+
+
+class Faults:
+    """The faults of one upload: all are counted, the first hundred kept."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.shown: list[FieldError] = []
+        self.count = 0
+
+    def add(self, field: str, detail: str, *, row: int | None = None, file: str | None = None) -> None:
+        """Note one."""
+        self.count += 1
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append(FieldError(field, detail, row, file))
+
+    def raise_any(self, kind: type[Problem] = Invalid) -> None:
+        """Raise what was noted, if anything was."""
+        if self.count:
+            faults = "1 fault" if self.count == 1 else f"{self.count} faults"
+            more = f"; the first {MOST_SHOWN} are listed" if self.count > MOST_SHOWN else ""
+            raise kind(f"{self.shown[0].detail} ({faults}{more}). Nothing was stored.", self.shown)
+
+
+def fail(field: str, detail: str, *, row: int | None = None, file: str | None = None) -> Invalid:
+    """Make the error of a single fault that ends the reading of a file."""
+    where = ", ".join(part for part in (file, f"row {row}" if row else "") if part)
+    return Invalid(f"{where}: {detail}" if where else detail, [FieldError(field, detail, row, file)])

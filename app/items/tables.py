@@ -1,0 +1,134 @@
+"""Item tables: CSV in, checked rows out. Rows are counted from 1, the header not counted, in every message."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from app.items.faults import Faults, fail
+from app.texts import fault_of_name, fault_of_text
+
+COLUMNS = ("key", "text", "bag", "bag_labels", "media")
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """One item to add, as its table or request describes it; `media` names one of the files that come along."""
+
+    key: str
+    text: str = ""
+    bag: str | None = None
+    bag_labels: tuple[str, ...] = ()
+    media: str | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def utf8_lines(stream: BinaryIO, name: str) -> Iterator[str]:
+    """Decode a text file line by line; say which byte is not UTF-8 and what to do."""
+    for number, line in enumerate(stream, start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            byte = line[error.start]
+            detail = f"line {number}, byte {error.start + 1} (0x{byte:02X}) is not UTF-8: save the file as UTF-8"
+            raise fail("encoding", detail, file=name) from error
+        yield text
+
+
+def csv_records(lines: Iterable[str], name: str) -> Iterator[tuple[int, list[str]]]:
+    """Give the rows of a CSV file with their numbers: 0 is the header; empty lines are left out."""
+    reader = csv.reader(lines, strict=True)
+    number = -1
+    try:
+        for cells in reader:
+            if cells:
+                number += 1
+                yield number, cells
+    except csv.Error as error:
+        raise fail("csv", f"line {reader.line_num} is not proper CSV: {error}", file=name) from error
+
+
+def read_header(records: Iterator[tuple[int, list[str]]], name: str, required: Sequence[str]) -> list[str]:
+    """Read the header and see to it that every column has one name and the required ones are there."""
+    _, cells = next(records, (0, []))
+    header = [cell.strip() for cell in cells]
+    missing = [column for column in required if column not in header]
+    if missing:
+        found = ", ".join(header) or "nothing: the file is empty"
+        hint = "; separate columns by commas" if len(header) == 1 and (";" in header[0] or "\t" in header[0]) else ""
+        detail = f"the first line must name the columns; '{missing[0]}' is missing, there is: {found}{hint}"
+        raise fail(missing[0], detail, file=name)
+    if repeated := [column for column in header if header.count(column) > 1]:
+        raise fail(repeated[0], f"the column '{repeated[0]}' is there twice", file=name)
+    return header
+
+
+def read_table(path: Path, name: str) -> list[ItemRow]:
+    """Read a table of items: columns key, text, bag, bag_labels, media; all others become metadata."""
+    faults = Faults()
+    rows: list[ItemRow] = []
+    with path.open("rb") as stream:
+        records = csv_records(utf8_lines(stream, name), name)
+        header = read_header(records, name, ["key"])
+        for number, cells in records:
+            if len(cells) != len(header):
+                detail = f"{len(cells)} cells where the header names {len(header)} columns"
+                faults.add("row", detail, row=number, file=name)
+                continue
+            rows.append(_row(dict(zip(header, cells, strict=True))))
+    faults.raise_any()
+    return rows
+
+
+def _row(cells: dict[str, str]) -> ItemRow:
+    labels = (label.strip() for label in cells.get("bag_labels", "").split(";"))
+    return ItemRow(
+        key=cells["key"].strip(),
+        text=cells.get("text", ""),
+        bag=cells.get("bag", "").strip() or None,
+        bag_labels=tuple(label for label in labels if label),
+        media=cells.get("media", "").strip() or None,
+        details={column: value for column, value in cells.items() if column not in COLUMNS and value != ""},
+    )
+
+
+def check_rows(rows: Sequence[ItemRow], faults: Faults, name: str | None) -> None:
+    """Note what is wrong with the rows by themselves and among each other."""
+    first_row: dict[str, int] = {}
+    labels: dict[str, tuple[str, ...]] = {}
+    for number, row in enumerate(rows, start=1):
+        for column, fault in _faults_of_row(row):
+            faults.add(column, fault, row=number, file=name)
+        if row.key in first_row:
+            detail = f"the key '{row.key}' is given twice; first in row {first_row[row.key]}"
+            faults.add("key", detail, row=number, file=name)
+        first_row.setdefault(row.key, number)
+        if row.bag and row.bag_labels and labels.setdefault(row.bag, row.bag_labels) != row.bag_labels:
+            detail = f"bag '{row.bag}' has other labels in an earlier row: {';'.join(labels[row.bag])}"
+            faults.add("bag_labels", detail, row=number, file=name)
+
+
+def _faults_of_row(row: ItemRow) -> Iterator[tuple[str, str]]:
+    if fault := fault_of_name(row.key):
+        yield "key", f"the key {fault}"
+    if fault := fault_of_text(row.text):
+        yield "text", fault
+    if row.bag is not None and (fault := fault_of_name(row.bag)):
+        yield "bag", f"the bag {fault}"
+    if row.bag is None and row.bag_labels:
+        yield "bag_labels", "bag labels need a bag"
+    for label in row.bag_labels:
+        if fault := fault_of_name(label):
+            yield "bag_labels", f"a bag label {fault}"
+    if fault := _fault_of_details(row.details):
+        yield "metadata", fault
+
+
+def _fault_of_details(details: dict[str, Any]) -> str | None:
+    try:
+        written = json.dumps(details, allow_nan=False, ensure_ascii=False)
+    except ValueError:
+        return "NaN and infinity are no JSON"
+    return "NUL characters are not allowed" if "\\u0000" in written else fault_of_text(written)
