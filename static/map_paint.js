@@ -43,7 +43,7 @@ function blend(under, over, share) {
 
 export function pointRadius(n, zoom) {
   const base = n <= 1500 ? 4 : n <= 8000 ? 3 : n <= SMOOTH_LIMIT ? 2 : 1.25;
-  return base * Math.min(2, Math.sqrt(Math.max(1, zoom)));
+  return base * Math.min(1.6, Math.max(1, zoom) ** 0.25);
 }
 
 // `place` turns x, y into device pixels: column = place.x + x * place.scale, row = place.y - y * place.scale.

@@ -85,7 +85,9 @@ export class Picks {
     const heading = element("h3", { id: "picks-title", tabIndex: -1, textContent: `${title}: ${this.order.length.toLocaleString("en")} items` });
     const close = element("button", { type: "button", className: "small", textContent: "Close", onclick: () => this.close() });
     this.more = element("button", { type: "button", className: "small", textContent: "Show more", onclick: () => this.fill() });
-    const head = element("tr", {}, ...["Item", "Key", "Cluster", "Confidence"].map((text) => element("th", { scope: "col", textContent: text })));
+    const column = (textContent) => element("th", { scope: "col", textContent });
+    const head = element("tr", {}, ...["Item", "Key", "Cluster", "Confidence"].map(column));
+    head.lastChild.className = "number";
     const table = element("table", {}, element("thead", {}, head), this.rows);
     const scroll = element("div", { className: "scroll", tabIndex: 0 }, table, this.more);
     scroll.setAttribute("role", "region");

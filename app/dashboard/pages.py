@@ -6,9 +6,12 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from app.accounts.access import Action, Me, authorize, identify
+from app.clustering import service as clustering
 from app.clustering.schedule import request_run
+from app.clustering.schemas import ClusterName
 from app.dashboard import queries, service
 from app.dependencies import Blobs, Db
+from app.texts import Text
 from app.web import render
 
 router = APIRouter(include_in_schema=False)
@@ -49,8 +52,36 @@ def start_run(
         access = authorize(session, me, project, Action.WRITE)
         chosen = {name: value for name, value in given.items() if value is not None}
         request_run(session, access.project, reason="request", parameters=chosen)
-    return _back(project)
+    return _back(project, "runs")
 
 
-def _back(project: str) -> RedirectResponse:
-    return RedirectResponse(f"/projects/{project}#runs", 303)
+@router.post("/projects/{project}/runs/{run}/cancel")
+def cancel_run(project: str, run: str, me: Me, db: Db) -> RedirectResponse:
+    """Cancel a run that waits or is computed."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        clustering.cancel_run(session, access.project, run)
+    return _back(project, "runs")
+
+
+@router.post("/projects/{project}/clusters/{cluster}/name")
+def name_cluster(
+    project: str,
+    cluster: int,
+    me: Me,
+    db: Db,
+    blobs: Blobs,
+    run: Annotated[str, Form()],
+    name: Annotated[Text, Form(max_length=200)] = "",
+    note: Annotated[Text, Form(max_length=20_000)] = "",
+) -> RedirectResponse:
+    """Give a cluster the name that people call it by."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        body = ClusterName(name=name.strip(), note=note)
+        clustering.name_cluster(session, blobs, access.project, run, cluster, body)
+    return _back(project, f"cluster-{cluster}")
+
+
+def _back(project: str, part: str) -> RedirectResponse:
+    return RedirectResponse(f"/projects/{project}#{part}", 303)

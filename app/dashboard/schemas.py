@@ -5,6 +5,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from app.clustering.schemas import RUN_EXAMPLE, RunOut
+from app.items.schemas import media_url
+from app.models import Item
+
 
 class ProjectFigures(BaseModel):
     """The project and how much there is in it."""
@@ -50,26 +54,6 @@ class NextRun(BaseModel):
     progress: float | None = None
 
 
-class RunFigures(BaseModel):
-    """One run as the timeline shows it."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    number: int
-    status: str
-    algorithm: str
-    parameters: dict[str, Any]
-    reason: str
-    progress: float
-    answers_from: int
-    answers_to: int | None
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    metrics: dict[str, Any]
-    error: str | None
-
-
 EXAMPLE: dict[str, Any] = {
     "project": {
         "key": "songs",
@@ -88,8 +72,8 @@ EXAMPLE: dict[str, Any] = {
         ],
     },
     "next_run": {"state": "queued", "number": 42, "after_answers": 6, "due_at": "2026-11-21T10:00:20Z"},
-    "latest": None,
-    "runs": [],
+    "latest": RUN_EXAMPLE,
+    "runs": [RUN_EXAMPLE],
 }
 
 
@@ -103,6 +87,19 @@ class Place(BaseModel):
     media_url: str | None
     picture_url: str | None
     thumbnail_url: str | None
+
+    @classmethod
+    def of(cls, project: str, item: Item) -> "Place":
+        """Show an item of the project."""
+        return cls(
+            position=item.position,
+            key=item.key,
+            text=item.text,
+            media_type=item.media_type,
+            media_url=media_url(project, item, "media"),
+            picture_url=media_url(project, item, "picture"),
+            thumbnail_url=media_url(project, item, "thumbnail"),
+        )
 
 
 PLACE: dict[str, Any] = {
@@ -132,5 +129,5 @@ class Summary(BaseModel):
     project: ProjectFigures
     answers: AnswerFigures
     next_run: NextRun
-    latest: RunFigures | None
-    runs: list[RunFigures]
+    latest: RunOut | None
+    runs: list[RunOut]

@@ -2,13 +2,13 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
+from app.clustering import service as clustering
+from app.clustering.schemas import ClusterOut, RunOut
 from app.dashboard import queries
 from app.dashboard.queries import Labeler
 from app.dashboard.schemas import (
@@ -18,12 +18,11 @@ from app.dashboard.schemas import (
     Place,
     Places,
     ProjectFigures,
-    RunFigures,
     Summary,
 )
 from app.errors import FieldError, Invalid
 from app.items.queries import item_count, items_by_position, latest_features
-from app.models import Item, Project, Run, RunStatus
+from app.models import Project, Run, RunStatus
 from app.storage import Storage
 
 IDLE_FACTOR = 20  # counting again waits this many times what counting took, so it costs 5 % of a core at most
@@ -46,7 +45,7 @@ class Board:
     project: Project
     summary: Summary
     prediction: Prediction | None
-    clusters: list[Any]
+    clusters: list[ClusterOut]
 
 
 _counted: WeakKeyDictionary[Engine | Connection, dict[int, tuple[float, list[Labeler]]]] = WeakKeyDictionary()
@@ -55,7 +54,10 @@ _counted: WeakKeyDictionary[Engine | Connection, dict[int, tuple[float, list[Lab
 def board(session: Session, storage: Storage, project: Project) -> Board:
     """Gather what the dashboard page shows."""
     summary = summarize(session, project)
-    clusters: list[Any] = []
+    clusters: list[ClusterOut] = []
+    if summary.latest:
+        run, key = clustering.find_result(session, project, str(summary.latest.number))
+        clusters = clustering.clusters(session, storage, project, run, key)
     return Board(project, summary, prediction(summary.runs), clusters)
 
 
@@ -65,22 +67,7 @@ def places(session: Session, project: Project, positions: list[int]) -> Places:
     if beyond:
         raise Invalid("There is no such row in the map.", [FieldError("at", f"no item has the position {beyond[0]}")])
     items = items_by_position(session, project.id, positions)
-    return Places(items=[_place(project, item) for item in items])
-
-
-def _place(project: Project, item: Item) -> Place:
-    def link(kind: str, stored: str | None) -> str | None:
-        return f"/api/v1/projects/{project.key}/media/{kind}/{quote(item.key, safe='')}" if stored else None
-
-    return Place(
-        position=item.position,
-        key=item.key,
-        text=item.text,
-        media_type=item.media_type,
-        media_url=link("media", item.media),
-        picture_url=link("picture", item.picture),
-        thumbnail_url=link("thumbnail", item.thumbnail),
-    )
+    return Places(items=[Place.of(project.key, item) for item in items])
 
 
 def summarize(session: Session, project: Project) -> Summary:
@@ -105,8 +92,8 @@ def summarize(session: Session, project: Project) -> Summary:
             labelers=[LabelerFigures.model_validate(person) for person in people if person.answers],
         ),
         next_run=next_run(project, runs),
-        latest=next((RunFigures.model_validate(run) for run in runs if run.status == RunStatus.DONE), None),
-        runs=[RunFigures.model_validate(run) for run in runs],
+        latest=next((RunOut.of(run) for run in runs if run.status == RunStatus.DONE), None),
+        runs=[RunOut.of(run) for run in runs],
     )
 
 
@@ -133,7 +120,7 @@ def next_run(project: Project, runs: list[Run]) -> NextRun:
     return NextRun(state="waiting", after_answers=after)
 
 
-def prediction(runs: list[RunFigures]) -> Prediction | None:
+def prediction(runs: list[RunOut]) -> Prediction | None:
     """Average, over the newest runs, the share of new answers that the run before each foretold."""
     tested = [
         (run.number, run.metrics["prequential_accuracy"], run.metrics["prequential_answers"])
