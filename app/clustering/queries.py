@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.models import Project, Run, RunStatus
+from app.models import ClusterNote, Item, Project, Run, RunStatus
 
 
 def lock_project(session: Session, project_id: int) -> Project:
@@ -23,3 +23,44 @@ def last_done(session: Session, project_id: int, before: int | None = None) -> R
     if before is not None:
         statement = statement.where(Run.number < before)
     return session.scalar(statement.order_by(Run.number.desc()).limit(1))
+
+
+def find_run(session: Session, project_id: int, name: str) -> Run | None:
+    """Give a run by its number, or the newest that is done by the name `latest`."""
+    if name == "latest":
+        return last_done(session, project_id)
+    if not (name.isascii() and name.isdigit() and len(name) < 10):
+        return None
+    return session.scalar(select(Run).where(Run.project_id == project_id, Run.number == int(name)))
+
+
+def page_of_runs(session: Session, project_id: int, after: int | None, limit: int) -> list[Run]:
+    """Give up to `limit` runs, newest first, those older than run `after`."""
+    statement = select(Run).where(Run.project_id == project_id)
+    if after is not None:
+        statement = statement.where(Run.number < after)
+    return list(session.scalars(statement.order_by(Run.number.desc()).limit(limit)))
+
+
+def cluster_notes(session: Session, run: Run) -> dict[int, ClusterNote]:
+    """Give the names that hold in a run, by cluster: the newest given to the number, in this run or before."""
+    notes = (
+        select(ClusterNote)
+        .join(Run, Run.id == ClusterNote.run_id)
+        .where(ClusterNote.project_id == run.project_id, Run.number <= run.number)
+        .order_by(Run.number)
+    )
+    return {note.cluster: note for note in session.scalars(notes)}
+
+
+def note_of(session: Session, run: Run, cluster: int) -> ClusterNote | None:
+    """Give the name that was given to a cluster in this very run."""
+    mine = (ClusterNote.run_id == run.id) & (ClusterNote.cluster == cluster)
+    return session.scalar(select(ClusterNote).where(mine))
+
+
+def keys_at(session: Session, project_id: int, positions: list[int]) -> list[str]:
+    """Give the keys of the items at a few thousand positions, in the order asked for."""
+    statement = select(Item.position, Item.key).where(Item.project_id == project_id, Item.position.in_(positions))
+    found = {position: key for position, key in session.execute(statement)}
+    return [found[position] for position in positions]

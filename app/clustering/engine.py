@@ -1,0 +1,83 @@
+"""Dask behind four verbs: connect, submit, count the places, close. What is durable lives in the run table.
+
+Dask's key is no lock, its cancel stops nothing that already runs, a finished task may run again, and a killed
+scheduler forgets everything: nothing here relies on more than "some worker will probably call this function".
+The module imports Dask only when it connects, so that a server starts fast.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from app.settings import Settings
+
+log = logging.getLogger(__name__)
+CONNECT_SECONDS = 10
+CONFIG = {
+    # A task that takes its process down is not tried again by Dask, and so takes nobody with it: attempts are
+    # counted in the run table.
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+    "distributed.admin.tick.limit": "60s",  # no warnings when this machine is merely busy
+}
+
+
+class Engine:
+    """Workers that run tasks: processes of this server, or of a scheduler that many servers share."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Remember what to connect to; nothing is started yet."""
+        self.address = settings.dask_scheduler
+        self.workers = settings.workers
+        self._client: Any = None
+        self._cluster: Any = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the workers are this server's own and end with it."""
+        return not self.address
+
+    def connect(self) -> None:
+        """Start the workers here, or find the scheduler; does nothing while connected."""
+        if self._client is not None and self._client.status == "running":
+            return
+        self.close()
+        import dask
+        from distributed import Client, LocalCluster
+
+        dask.config.set(CONFIG)
+        if self.is_local:
+            self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=self.workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                host="127.0.0.1",
+                preload=["app.clustering.warmup"],
+                silence_logs=logging.ERROR,
+            )
+        self._client = Client(self._cluster or self.address, set_as_default=False)  # type: ignore[no-untyped-call]
+        log.info("Runs are computed by %s", self._client)
+
+    def places(self) -> int:
+        """Count the workers' threads: so many runs can be computed at once."""
+        return sum(self._client.nthreads().values())
+
+    def submit(self, function: Callable[..., str], *arguments: Any, key: str, done: Callable[[Any], object]) -> Any:
+        """Have a worker call the function; `done` is called, in some thread, when it has ended."""
+        from distributed import fire_and_forget
+
+        future = self._client.submit(function, *arguments, key=key, pure=False)
+        # On a shared scheduler the task outlives this server.
+        fire_and_forget(future)  # type: ignore[no-untyped-call]
+        future.add_done_callback(done)
+        return future
+
+    def close(self) -> None:
+        """Let go of the client and end the workers that were started here."""
+        client, cluster = self._client, self._cluster
+        self._client = self._cluster = None
+        if client is not None:
+            client.close(timeout=2)
+        if cluster is not None:
+            cluster.close(timeout=5)
