@@ -149,7 +149,8 @@ def top_up(session: Session, project: Project, wanted: int) -> int:
         chosen = _unused(session, project, wanted)
     else:
         chosen = [triplet for triplet in drawn if triplet not in known]
-    return insert_new(session, project.id, [(triplet, random.random(), Source.RANDOM) for triplet in chosen])
+    insert_new(session, project.id, [(triplet, random.random(), Source.RANDOM) for triplet in chosen])
+    return len(chosen)
 
 
 def _draw(session: Session, project: Project, wanted: int) -> list[Ids]:
@@ -204,7 +205,9 @@ def refill(session: Session, project: Project, candidates: Sequence[Candidate]) 
         [(order(project.question_kind, t), Source.RANDOM) for t in plain[: total - len(informative)]],
     )
     rows = [(triplet, 1 - i / (len(mixed) + 1), source) for i, (triplet, source) in enumerate(mixed)]
-    return insert_new(session, project.id, rows)
+    known = find(session, project.id, [triplet for triplet, _ in mixed])
+    insert_new(session, project.id, rows)
+    return len(rows) - len(known)
 
 
 def _interleave(first: list[tuple[Ids, Source]], second: list[tuple[Ids, Source]]) -> list[tuple[Ids, Source]]:
@@ -212,8 +215,10 @@ def _interleave(first: list[tuple[Ids, Source]], second: list[tuple[Ids, Source]
     turns = [True] * len(first) + [False] * len(second)
     random.shuffle(turns)
     one, other = iter(first), iter(second)
-    mixed = [next(one) if turn else next(other) for turn in turns]
-    return list({triplet: (triplet, source) for triplet, source in reversed(mixed)}.values())[::-1]
+    first_places: dict[Ids, Source] = {}
+    for triplet, source in (next(one) if turn else next(other) for turn in turns):
+        first_places.setdefault(triplet, source)
+    return list(first_places.items())
 
 
 def _drop_unasked(session: Session, project: Project) -> None:

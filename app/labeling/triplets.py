@@ -1,9 +1,9 @@
 """Rows of the triplet table by their content: found, or made where they are missing, many at a time."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import cast
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import Table, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -40,12 +40,10 @@ def find_or_make(session: Session, project_id: int, triplets: Iterable[Ids]) -> 
     return found
 
 
-def insert_new(session: Session, project_id: int, rows: Iterable[tuple[Ids, float | None, str]]) -> int:
-    """Add (triplet, priority, source) rows, leaving those that exist as they are; give how many are new."""
-    dialect = session.get_bind().dialect.name
-    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(Triplet)
+def insert_new(session: Session, project_id: int, rows: Iterable[tuple[Ids, float | None, str]]) -> None:
+    """Add (triplet, priority, source) rows, leaving those that exist as they are."""
     # In one order for everybody: two transactions that add the same rows wait for each other, never in a ring.
-    values: list[dict[str, Any]] = [
+    values = [
         {
             "project_id": project_id,
             "anchor_id": a,
@@ -57,9 +55,8 @@ def insert_new(session: Session, project_id: int, rows: Iterable[tuple[Ids, floa
         }
         for (a, b, c), priority, source in sorted(rows, key=lambda row: row[0])
     ]
-    added = 0
-    for start in range(0, len(values), CHUNK):
-        chunk = values[start : start + CHUNK]
-        statement_of_chunk = statement.values(chunk).on_conflict_do_nothing().returning(Triplet.id)
-        added += len(session.execute(statement_of_chunk).all())
-    return added
+    if values:
+        insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+        # The table, not its class: the ORM would write one long statement a chunk instead of one short one.
+        table = cast(Table, Triplet.__table__)
+        session.connection().execute(insert(table).on_conflict_do_nothing(), values)

@@ -152,7 +152,8 @@ def test_informative_questions_come_the_earlier_the_more_they_tell(database: Dat
         queue.top_up(session, project, 30)
         items = list(session.scalars(select(Triplet.anchor_id).distinct()))
         candidates = some_candidates(items, 20)
-        queue.refill(session, project, candidates)
+        doubled = [one._replace(priority=one.priority / 100) for one in candidates]
+        queue.refill(session, project, [*doubled, *candidates])
         asked = select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
         rows = session.execute(
             asked.where(Triplet.source == Source.INFORMATION).order_by(Triplet.priority.desc())
