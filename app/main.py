@@ -10,10 +10,13 @@ from starlette.middleware.sessions import SessionMiddleware
 
 from app import health, migrate
 from app.accounts import pages as accounts_pages
+from app.clustering import api as clustering_api
+from app.clustering.supervisor import Supervisor
 from app.dashboard import api as dashboard_api
 from app.dashboard import pages as dashboard_pages
 from app.database import Database
 from app.errors import install_error_handlers
+from app.feed import Feed
 from app.items import api as items_api
 from app.labeling import api as labeling_api
 from app.projects import api as projects_api
@@ -30,7 +33,13 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Never more threads than connections: a thread that waits for one would stop all the others.
     anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
     await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
+    app.state.feed = Feed(app.state.database)
+    supervisor = Supervisor(app.state.database, settings)
+    if settings.workers or settings.dask_scheduler:
+        supervisor.start()
     yield
+    await app.state.feed.close()
+    await anyio.to_thread.run_sync(supervisor.stop)
     app.state.database.close()
 
 
@@ -54,6 +63,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(projects_api.router)
     app.include_router(items_api.router)
     app.include_router(labeling_api.router)
+    app.include_router(clustering_api.router)
     app.include_router(dashboard_api.router)
     app.include_router(dashboard_pages.router)
     app.mount("/static", StaticFiles(directory=asset("static")), name="static")
