@@ -62,5 +62,5 @@ def note_of(session: Session, run: Run, cluster: int) -> ClusterNote | None:
 def keys_at(session: Session, project_id: int, positions: list[int]) -> list[str]:
     """Give the keys of the items at a few thousand positions, in the order asked for."""
     statement = select(Item.position, Item.key).where(Item.project_id == project_id, Item.position.in_(positions))
-    found = {position: key for position, key in session.execute(statement)}
+    found = dict(session.execute(statement).all())
     return [found[position] for position in positions]
