@@ -91,13 +91,14 @@ def problem_json(status: int, detail: str, errors: list[FieldError] | None = Non
     }
 
 
-def _respond(
+def respond(
     request: Request,
     status: int,
     detail: str,
     errors: list[FieldError] | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
+    """Answer with an error: a page to a person's browser, problem+json to a program."""
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         body = problem_json(status, detail, errors)
         return JSONResponse(body, status, headers, media_type="application/problem+json")
@@ -116,7 +117,7 @@ def _respond(
 def _on_problem(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, Problem)
     headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
-    return _respond(request, problem.status, problem.detail, problem.errors, headers)
+    return respond(request, problem.status, problem.detail, problem.errors, headers)
 
 
 def _on_validation(request: Request, error: Exception) -> Response:
@@ -125,16 +126,16 @@ def _on_validation(request: Request, error: Exception) -> Response:
         FieldError(".".join(str(part) for part in e["loc"] if part != "body") or "body", e["msg"])
         for e in error.errors()
     ]
-    return _respond(request, 422, "The request is not of the expected form.", errors)
+    return respond(request, 422, "The request is not of the expected form.", errors)
 
 
 def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _respond(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
+    return respond(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
 
 def _on_crash(request: Request, error: Exception) -> Response:
-    return _respond(request, 500, "Something went wrong on our side. Nothing of this request was stored.")
+    return respond(request, 500, "Something went wrong on our side. Nothing of this request was stored.")
 
 
 def install_error_handlers(app: FastAPI) -> None:

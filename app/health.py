@@ -5,6 +5,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
+from starlette.types import Scope
 
 from app.dependencies import Db
 from app.errors import problem_json
@@ -30,6 +31,12 @@ class Measures:
             buckets=SECONDS,
             registry=self.registry,
         )
+
+    def started(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a response that starts now, under its route's pattern: a path has no bound and may hold secrets."""
+        labels = (scope["method"], getattr(scope.get("route"), "path", "none"))
+        self.requests.labels(*labels, status).inc()
+        self.seconds.labels(*labels).observe(seconds)
 
 
 @router.get("/healthz")

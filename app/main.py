@@ -7,6 +7,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.sessions import SessionMiddleware
+from starlette.types import ASGIApp
 
 from app import health, migrate
 from app.accounts import pages as accounts_pages
@@ -19,7 +20,9 @@ from app.errors import install_error_handlers
 from app.feed import Feed
 from app.items import api as items_api
 from app.labeling import api as labeling_api
+from app.logs import RequestLog
 from app.projects import api as projects_api
+from app.security import BodyLimit, OriginCheck, SecurityHeaders
 from app.settings import Settings, asset
 from app.storage import Storage
 
@@ -43,21 +46,37 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.database.close()
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Build the application from its settings; nothing is opened until it starts."""
-    app = FastAPI(title="Tercet", version="1", lifespan=lifespan, docs_url="/api/docs", redoc_url=None)
-    app.state.settings = settings
-    app.state.database = Database(settings.resolved_database_url(), settings.threads)
-    app.state.storage = Storage(settings.resolved_storage_url())
+class Service(FastAPI):
+    """The application; what must also see the page of a crash stands around everything else."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Wrap the stack, which begins with the handler of crashes."""
+        return RequestLog(SecurityHeaders(super().build_middleware_stack()))
+
+
+def add_middleware(app: FastAPI, settings: Settings) -> None:
+    """Add what requests pass on their way in, innermost first."""
+    app.add_middleware(BodyLimit, megabytes=settings.max_upload_mb)
     app.add_middleware(
         SessionMiddleware,
         secret_key=settings.resolved_secret_key(),
         session_cookie="tercet",
         max_age=YEAR_SECONDS,
         same_site="lax",
+        https_only=settings.public_url.startswith("https:"),
     )
-    install_error_handlers(app)
+    app.add_middleware(OriginCheck, public_url=settings.public_url)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Build the application from its settings; nothing is opened until it starts."""
+    app = Service(title="Tercet", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.settings = settings
+    app.state.database = Database(settings.resolved_database_url(), settings.threads)
+    app.state.storage = Storage(settings.resolved_storage_url())
     app.state.measures = health.Measures()
+    add_middleware(app, settings)
+    install_error_handlers(app)
     app.include_router(health.router)
     app.include_router(accounts_pages.router)
     app.include_router(projects_api.router)

@@ -2,6 +2,7 @@
 
 import uvicorn
 
+from app import logs
 from app.main import create_app
 from app.settings import Settings
 
@@ -12,11 +13,12 @@ SHUTDOWN_SECONDS = 3
 def run_server(settings: Settings, host: str, port: int) -> None:
     """Serve on the address until SIGTERM or Ctrl-C."""
     print(f"Tercet serves on http://{host}:{port} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
+    logs.configure(settings.log_level, settings.log_json)
     uvicorn.run(
         create_app(settings),
         host=host,
         port=port,
-        log_level=settings.log_level,
+        log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,

@@ -2,6 +2,7 @@
 
 import secrets
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -33,7 +34,10 @@ class Settings(BaseSettings):
     )
     threads: int = Field(16, ge=2, description="requests handled at once; also the database connections")
     max_upload_mb: int = Field(512, ge=1, description="largest request body accepted, in megabytes")
-    log_level: str = Field("info", description="debug, info, warning or error")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="debug, info, warning or error"
+    )
+    log_json: bool = Field(False, description="log one JSON object a line instead of plain text")
 
     def resolved_database_url(self) -> str:
         """Give the database URL with the default filled in."""
