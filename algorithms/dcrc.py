@@ -264,7 +264,7 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     def _begin(self, search: Search, previous: "_Previous | None") -> FitState:
         rng = check_random_state(self.random_state)
-        return search.begin(*plan_starts(self.n_init, previous is not None, rng))
+        return search.begin(*plan_starts(self.n_init, previous is not None, self.n_clusters, rng))
 
     def _keep(self, search: Search, solution: Solution) -> None:
         objective, field = search.objective, search.objective.field
