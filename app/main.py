@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from app import health, migrate
 from app.accounts import pages as accounts_pages
+from app.accounts.usage import TokenUses
 from app.clustering import api as clustering_api
 from app.clustering.supervisor import Supervisor
 from app.dashboard import api as dashboard_api
@@ -74,6 +75,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.database = Database(settings.resolved_database_url(), settings.threads)
     app.state.storage = Storage(settings.resolved_storage_url())
+    app.state.token_uses = TokenUses(app.state.database)
     app.state.measures = health.Measures()
     add_middleware(app, settings)
     install_error_handlers(app)

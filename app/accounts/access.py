@@ -9,17 +9,19 @@ import hashlib
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import BackgroundTasks, Depends, Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.accounts.usage import TokenUses
 from app.errors import Forbidden, NotFound, NotSignedIn
 from app.models import ApiToken, Membership, Project, Role, Scope, User, now
 
 
 class Action(enum.StrEnum):
-    """What can be done in a project, each including the ones before it."""
+    """What can be done in a project: see its question and media, label, read what came of it, change it, own it."""
 
+    LOOK = "look"
     LABEL = "label"
     READ = "read"
     WRITE = "write"
@@ -27,14 +29,14 @@ class Action(enum.StrEnum):
 
 
 ROLE_MAY = {
-    Role.LABELER: {Action.LABEL},
-    Role.ANALYST: {Action.LABEL, Action.READ, Action.WRITE},
+    Role.LABELER: {Action.LOOK, Action.LABEL},
+    Role.ANALYST: {Action.LOOK, Action.LABEL, Action.READ, Action.WRITE},
     Role.OWNER: set(Action),
 }
 SCOPE_MAY = {
-    Scope.LABEL: {Action.LABEL},
-    Scope.READ: {Action.READ},
-    Scope.WRITE: {Action.LABEL, Action.READ, Action.WRITE},
+    Scope.LABEL: {Action.LOOK, Action.LABEL},
+    Scope.READ: {Action.LOOK, Action.READ},
+    Scope.WRITE: {Action.LOOK, Action.LABEL, Action.READ, Action.WRITE},
     Scope.OWN: set(Action),
 }
 
@@ -64,13 +66,17 @@ class Access:
     role: Role
 
 
-def get_caller(request: Request) -> Caller:
+def get_caller(request: Request, background: BackgroundTasks) -> Caller:
     """Read the credentials: a bearer token if there is one, else the session cookie."""
     header = request.headers.get("authorization", "")
-    if header:
-        kind, _, token = header.partition(" ")
-        return Caller(token=token.strip() if kind.lower() == "bearer" else "")
-    return Caller(user_id=request.session.get("user"))
+    if not header:
+        return Caller(user_id=request.session.get("user"))
+    kind, _, rest = header.partition(" ")
+    token = rest.strip() if kind.lower() == "bearer" else ""
+    uses: TokenUses = request.app.state.token_uses
+    if uses.is_due(hash_token(token)):
+        background.add_task(uses.note, hash_token(token))
+    return Caller(token=token)
 
 
 Me = Annotated[Caller, Depends(get_caller)]

@@ -165,7 +165,7 @@ def get_features(project: str, me: Me, db: Db) -> FeaturesOut:
 def get_media(project: str, kind: Medium, key: str, request: Request, me: Me, db: Db, blobs: Blobs) -> Response:
     """Fetch an item's media (what was given), picture (a spectrogram or the image) or thumbnail."""
     with db.reading() as session:
-        found = authorize(session, me, project, Action.LABEL).project
+        found = authorize(session, me, project, Action.LOOK).project
         item = queries.item_by_key(session, found.id, key)
     stored: str | None = getattr(item, kind) if item else None
     if stored is None:

@@ -51,7 +51,7 @@ def get_projects(me: Me, db: Db, after: str = "", limit: Limit = 100) -> Project
 def get_project(project: str, me: Me, db: Db) -> ProjectOut:
     """Read a project's settings and counters."""
     with db.reading() as session:
-        return ProjectOut.of(authorize(session, me, project, Action.LABEL).project)
+        return ProjectOut.of(authorize(session, me, project, Action.LOOK).project)
 
 
 @router.patch("/{project}", responses=problems(404, 422))
