@@ -1,0 +1,31 @@
+"""Adds finished runs with results, as a worker would leave them."""
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from app import events
+from app.clustering import results
+from app.models import Project, Run, now
+from app.storage import Storage
+
+
+def add_result(
+    session: Session, storage: Storage, project: Project, number: int, labels: list[int], **metrics: object
+) -> Run:
+    """Add a done run whose items lie in a row by cluster, and the event that tells open pages."""
+    run = Run(project_id=project.id, number=number, algorithm="dcrc", status="done", due_at=now(), token=1)
+    run.answers_from = run.answers_to = project.answer_number
+    run.started_at = run.finished_at = now()
+    session.add(run)
+    session.flush()
+    posterior = np.full((len(labels), project.n_clusters), 0.1, dtype=np.float32)
+    posterior[np.arange(len(labels)), np.array(labels) - 1] = np.linspace(0.4, 0.9, len(labels))
+    found = results.Result(np.array(labels, dtype=np.int16), posterior.max(axis=1), posterior, {})
+    places = np.column_stack([labels, np.linspace(0, 1, len(labels))])
+    run.result = results.save(storage, run, found, places)
+    run.metrics = {"n_clusters": project.n_clusters, "n_items": len(labels), "seconds": 0.5, **metrics}
+    events.record(
+        session, project.id, "run", {"number": number, "status": "done", "progress": 1.0, "reason": "answers"}
+    )
+    events.record(session, project.id, "clusters", {"run": number})
+    return run

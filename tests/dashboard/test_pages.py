@@ -1,0 +1,182 @@
+"""The analyst's pages over HTTP: what they say in each state, their forms, and that no text becomes markup."""
+
+import re
+
+import numpy as np
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import event, select
+
+from app.database import Database
+from app.models import ClusterNote, Item, Project, Role, Run, User
+from app.storage import Storage
+from tests.dashboard.results import add_result
+from tests.factories import add_features, add_member, make_project, signed_in
+
+HOSTILE = "<script>alert('x')</script>\"'><img src=x onerror=alert(1)>"
+
+
+def read(app: FastAPI, user: User, path: str) -> str:
+    with signed_in(app, user) as client:
+        response = client.get(path)
+        assert response.status_code == 200, response.text
+        return response.text
+
+
+@pytest.fixture
+def owner(database: Database, storage: Storage) -> User:
+    """The owner of a project of nine items in three clusters."""
+    with database.transaction() as session:
+        project = make_project(session, n_items=9)
+        add_features(session, storage, project, np.eye(9))
+        add_result(session, storage, project, 1, [1, 1, 1, 1, 2, 2, 2, 2, 2], items_moved=4)
+        return add_member(session, project, Role.OWNER)
+
+
+def test_home_lists_my_projects_only(app: FastAPI, database: Database, owner: User) -> None:
+    with database.transaction() as session:
+        make_project(session, "secret")
+    page = read(app, owner, "/")
+    assert "9 items" in page
+    assert "run 1 finished" in page
+    assert 'href="/projects/songs"' in page
+    assert "Secret" not in page
+
+
+def test_home_offers_a_labeler_no_dashboard(app: FastAPI, database: Database) -> None:
+    with database.transaction() as session:
+        labeler = add_member(session, make_project(session), Role.LABELER)
+    page = read(app, labeler, "/")
+    assert 'href="/projects/songs/label"' in page
+    assert 'href="/projects/songs"' not in page
+
+
+def test_home_without_projects_says_how_to_make_one(app: FastAPI, database: Database) -> None:
+    with database.transaction() as session:
+        user = User(name="Ada", email="ada@example.org")
+        session.add(user)
+    page = read(app, user, "/")
+    assert "tercet import" in page
+    assert "/api/v1/projects" in page
+
+
+def test_clusters_with_their_items(app: FastAPI, owner: User) -> None:
+    page = read(app, owner, "/projects/songs")
+    sizes = re.findall(r'data-list="(\d)">(\d+ items?)<', page)
+    assert sizes == [("1", "4 items"), ("2", "5 items")]
+    assert "no items" in page  # cluster 3
+    assert "4 of 9 items moved" in page
+    assert page.count('class="cluster"') == 3
+
+
+@pytest.mark.parametrize(
+    ("items", "features", "sentence"),
+    [(0, False, "First, add items"), (5, False, "Next, add features"), (5, True, "No run yet")],
+)
+def test_an_empty_state_says_what_to_do(
+    app: FastAPI, database: Database, storage: Storage, items: int, features: bool, sentence: str
+) -> None:
+    with database.transaction() as session:
+        project = make_project(session, n_items=items)
+        if features:
+            add_features(session, storage, project, np.eye(items))
+        analyst = add_member(session, project, Role.ANALYST)
+    page = read(app, analyst, "/projects/songs")
+    assert sentence in page
+    assert ("Nobody has answered yet" in page) == bool(items)
+
+
+def test_hostile_names_stay_text(app: FastAPI, database: Database, storage: Storage) -> None:
+    with database.transaction() as session:
+        project = make_project(session, n_items=4)
+        project.name = HOSTILE
+        for item in session.scalars(select(Item)):
+            item.key = f"{HOSTILE} {item.position}"
+            item.text = HOSTILE
+        run = add_result(session, storage, project, 1, [1, 1, 2, 2])
+        session.add(ClusterNote(project_id=project.id, run_id=run.id, cluster=1, name=HOSTILE, note=HOSTILE))
+        session.add(
+            Run(project_id=project.id, number=2, algorithm="dcrc", status="failed", due_at=run.due_at, error=HOSTILE)
+        )
+        owner = add_member(session, project, Role.OWNER, HOSTILE)
+    for path in ("/", "/projects/songs"):
+        page = read(app, owner, path)
+        assert "&lt;script&gt;" in page
+        assert "<script>" not in page
+        assert "<img src=x" not in page
+        assert "\"'><img" not in page
+
+
+def test_few_statements_however_many_clusters(app: FastAPI, owner: User) -> None:
+    statements: list[str] = []
+    with signed_in(app, owner) as client:
+        engine = app.state.database.engine
+        event.listen(engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+        client.get("/")
+        home = len([statement for statement in statements if statement.startswith("SELECT")])
+        client.get("/projects/songs")
+    selects = [statement for statement in statements if statement.startswith("SELECT")]
+    assert home <= 3, selects
+    assert len(selects) - home <= 14, selects
+
+
+def test_start_a_run_with_a_parameter(app: FastAPI, database: Database, owner: User) -> None:
+    with signed_in(app, owner) as client:
+        form = {"n_clusters": "2", "epsilon": "", "balance": ""}
+        response = client.post("/projects/songs/runs", data=form, follow_redirects=False)
+    assert (response.status_code, response.headers["location"]) == (303, "/projects/songs#runs")
+    with database.reading() as session:
+        run = session.scalars(select(Run).where(Run.status == "queued")).one()
+        assert (run.reason, run.parameters) == ("request", {"n_clusters": 2})
+
+
+def test_a_run_with_wrong_parameters_is_refused_in_words(app: FastAPI, owner: User) -> None:
+    with signed_in(app, owner) as client:
+        response = client.post(
+            "/projects/songs/runs", data={"n_clusters": "10"}, headers={"Accept": "application/json"}
+        )
+    assert response.status_code == 422
+    assert "only 9 items" in response.json()["errors"][0]["detail"]
+
+
+def test_cancel_a_run_that_waits(app: FastAPI, database: Database, owner: User) -> None:
+    with signed_in(app, owner) as client:
+        client.post("/projects/songs/runs")
+        assert "Cancel" in client.get("/projects/songs").text
+        response = client.post("/projects/songs/runs/2/cancel", follow_redirects=False)
+        assert response.status_code == 303
+        assert client.post("/projects/songs/runs/2/cancel").status_code == 409
+    with database.reading() as session:
+        assert session.scalars(select(Run.status).where(Run.number == 2)).one() == "cancelled"
+
+
+def test_name_a_cluster(app: FastAPI, owner: User) -> None:
+    with signed_in(app, owner) as client:
+        form = {"run": "1", "name": " Hermit thrush ", "note": "two songs"}
+        page = client.post("/projects/songs/clusters/2/name", data=form).text
+        assert 'value="Hermit thrush"' in page
+        assert 'value="two songs"' in page
+        assert client.post("/projects/songs/clusters/4/name", data=form).status_code == 404
+
+
+def test_who_may_see_and_change(app: FastAPI, database: Database, owner: User) -> None:
+    with database.transaction() as session:
+        project = session.scalars(select(Project)).one()
+        labeler = add_member(session, project, Role.LABELER)
+        stranger = add_member(session, make_project(session, "other"), Role.OWNER)
+    calls = [("GET", ""), ("POST", "/runs"), ("POST", "/runs/1/cancel"), ("POST", "/clusters/1/name")]
+    for user, status in ((labeler, 403), (stranger, 404)):
+        with signed_in(app, user) as client:
+            for method, path in calls:
+                got = client.request(
+                    method, f"/projects/songs{path}", data={"run": "1"} if method == "POST" else None
+                )
+                assert got.status_code == status, (user.name, method, path)
+
+
+def test_an_anonymous_visitor_hears_how_to_sign_in(anonymous: TestClient) -> None:
+    for path in ("/", "/projects/songs"):
+        response = anonymous.get(path, headers={"Accept": "text/html"})
+        assert response.status_code == 401
+        assert "How to sign in" in response.text
