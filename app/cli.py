@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-cli = typer.Typer(no_args_is_help=True, add_completion=False, help="Clusters from the comparisons that people make.")
+cli = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Clusters from the comparisons that people make.",
+)
 
 people = typer.Typer(no_args_is_help=True, help="People who may come in, their sign-in links and API tokens.")
 cli.add_typer(people, name="user")
@@ -50,6 +55,23 @@ def serve(
     from app.serve import run_server
 
     run_server(make_settings(data), host, port)
+
+
+@cli.command()
+def demo(
+    simulate: Annotated[int, typer.Option(help="Let simulated labelers give so many answers, then end.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Other songs and other labelers.", min=0)] = 0,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8000,
+    data: DataOption = None,
+) -> None:
+    """Make a project of 600 synthetic bird songs and serve it, or simulate its labelers (in a folder of its own)."""
+    from app.demo.command import serve_demo, simulate_demo
+
+    if not simulate:
+        serve_demo(make_settings(data), host, port, typer.echo)
+    elif simulate_demo(data, simulate, seed, typer.echo):
+        raise typer.Exit(1)
 
 
 @contextmanager
