@@ -1,8 +1,13 @@
-"""Cells of CSV files that spreadsheets open: none may become a formula."""
+"""Cells of CSV files that spreadsheets open: none may become a formula, and none is changed for good."""
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def guard(cell: str) -> str:
     """Put an apostrophe before what a spreadsheet would compute instead of show."""
-    return f"'{cell}" if cell.startswith(DANGEROUS) else cell
+    return f"'{cell}" if cell.lstrip("'").startswith(DANGEROUS) else cell
+
+
+def unguard(cell: str) -> str:
+    """Take the apostrophe of `guard` off again, so that what was exported can be imported."""
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(DANGEROUS) else cell

@@ -17,7 +17,7 @@ class Faults:
         """Note one."""
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append(FieldError(field, detail, row, file))
+            self.shown.append(FieldError(_sendable(field), _sendable(detail), row, file))
 
     def raise_any(self, kind: type[Problem] = Invalid) -> None:
         """Raise what was noted, if anything was."""
@@ -30,4 +30,10 @@ class Faults:
 def fail(field: str, detail: str, *, row: int | None = None, file: str | None = None) -> Invalid:
     """Make the error of a single fault that ends the reading of a file."""
     where = ", ".join(part for part in (file, f"row {row}" if row else "") if part)
-    return Invalid(f"{where}: {detail}" if where else detail, [FieldError(field, detail, row, file)])
+    said = _sendable(detail)
+    return Invalid(f"{where}: {said}" if where else said, [FieldError(_sendable(field), said, row, file)])
+
+
+def _sendable(text: str) -> str:
+    """Write half surrogate pairs as escapes: what is quoted from a bad file must not break the answer too."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from app.items.faults import Faults, fail
 from app.texts import fault_of_name, fault_of_text
 
+LONGEST_LINE = 16 * 2**20
 COLUMNS = ("key", "text", "bag", "bag_labels", "media")
 
 
@@ -27,7 +28,10 @@ class ItemRow:
 
 def utf8_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     """Decode a text file line by line; say which byte is not UTF-8 and what to do."""
-    for number, line in enumerate(stream, start=1):
+    lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST_LINE:
+            raise fail("line", f"line {number} is longer than {LONGEST_LINE} bytes", file=name)
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

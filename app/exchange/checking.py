@@ -1,0 +1,113 @@
+"""One row of constraints, checked: three items of the project, an answer to its question, and who gave it."""
+
+from typing import Any, NamedTuple
+from uuid import UUID, uuid5
+
+from app.exchange.reading import EXPORTED_ONLY, Fault, Raw
+from app.labeling.canonical import VALUES, Ids
+from app.models import QuestionKind
+from app.texts import fault_of_name
+
+# Rows without an id get one made from where and what they are: the same file sent again is the same answers.
+ROWS = UUID("4f0f3f0e-6a54-4c0c-9d0e-1d2f7a1b9c33")
+FIELDS = {"triplet", "answer", "labeler", "response_ms", "id", *EXPORTED_ONLY}
+LONGEST_MS = 2**31 - 1
+
+
+class Checked(NamedTuple):
+    """A row that may be stored; a labeler of None is whoever sends it."""
+
+    row: int
+    id: UUID
+    has_own_id: bool
+    triplet: Ids
+    answer: str
+    labeler: str | None
+    response_ms: int | None
+
+
+class Rules(NamedTuple):
+    """What rows are checked against."""
+
+    project_id: int
+    question_kind: str
+    ids: dict[str, int]
+
+
+def check(number: int, raw: Raw, rules: Rules) -> Checked | Fault:
+    """Check one row; give it with its items' ids, or its first fault."""
+    if isinstance(raw, Fault):
+        return raw
+    keys, answer, labeler = raw.get("triplet"), raw.get("answer"), raw.get("labeler")
+    fault = (
+        _fault_of_fields(raw)
+        or _fault_of_triplet(keys, rules.ids)
+        or _fault_of_answer(answer, rules.question_kind)
+        or _fault_of_labeler(labeler)
+        or _fault_of_time(raw.get("response_ms"))
+    )
+    if fault:
+        return fault
+    anchor, left, right = keys  # type: ignore[misc]
+    own = raw.get("id")
+    if own is None:
+        # Blanks of fixed meaning between the parts: no item key can hold a control character.
+        written = f"{rules.project_id}\0{number}\0{anchor}\0{left}\0{right}\0{answer}\0{labeler or ''}"
+        identity: UUID | None = uuid5(ROWS, written)
+    else:
+        identity = _uuid(own)
+    if identity is None:
+        return Fault("id", f"{str(own)[:60]!r} is no UUID")
+    triplet = (rules.ids[anchor], rules.ids[left], rules.ids[right])
+    return Checked(number, identity, own is not None, triplet, str(answer), labeler, raw.get("response_ms"))
+
+
+def _fault_of_fields(raw: dict[str, Any]) -> Fault | None:
+    if not FIELDS.issuperset(raw):
+        unknown = next(name for name in raw if name not in FIELDS)
+        return Fault(unknown[:60], f"there is no such field; there are: {', '.join(sorted(FIELDS))}")
+    if raw.get("withdrawn_at") is not None:
+        return Fault("withdrawn_at", "this answer was withdrawn: leave it out (export with withdrawn=false)")
+    return None
+
+
+def _fault_of_triplet(keys: Any, ids: dict[str, int]) -> Fault | None:
+    if not isinstance(keys, list) or len(keys) != 3 or not all(isinstance(key, str) for key in keys):
+        return Fault("triplet", "must be three item keys: [anchor, left, right]")
+    unknown = next((key for key in keys if key not in ids), None)
+    if unknown is not None:
+        return Fault("triplet", f"there is no item '{unknown[:200]}' in this project")
+    return (
+        None if len(set(keys)) == 3 else Fault("triplet", "an item is named twice; three different ones are expected")
+    )
+
+
+def _fault_of_answer(answer: Any, kind: str) -> Fault | None:
+    allowed = VALUES[QuestionKind(kind)]
+    if isinstance(answer, str) and answer in allowed:
+        return None
+    return Fault(
+        "answer", f"{str(answer)[:60]!r} is no answer to this question; expected one of {', '.join(allowed)}"
+    )
+
+
+def _fault_of_labeler(labeler: Any) -> Fault | None:
+    if labeler is None:
+        return None
+    fault = fault_of_name(labeler) if isinstance(labeler, str) else "must be a text"
+    return Fault("labeler", f"the name {fault}") if fault else None
+
+
+def _fault_of_time(milliseconds: Any) -> Fault | None:
+    if milliseconds is None or (type(milliseconds) is int and 0 <= milliseconds <= LONGEST_MS):
+        return None
+    return Fault(
+        "response_ms", f"{str(milliseconds)[:60]!r} is no whole number of milliseconds from 0 to {LONGEST_MS}"
+    )
+
+
+def _uuid(text: Any) -> UUID | None:
+    try:
+        return UUID(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
