@@ -9,7 +9,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.types import ASGIApp
 
-from app import health, migrate
+from app import api_docs, health, migrate
 from app.accounts import pages as accounts_pages
 from app.accounts.usage import TokenUses
 from app.clustering import api as clustering_api
@@ -18,11 +18,13 @@ from app.dashboard import api as dashboard_api
 from app.dashboard import pages as dashboard_pages
 from app.database import Database
 from app.errors import install_error_handlers
+from app.exchange import api as exchange_api
 from app.feed import Feed
 from app.items import api as items_api
 from app.labeling import api as labeling_api
 from app.logs import RequestLog
 from app.projects import api as projects_api
+from app.responses import problems
 from app.security import BodyLimit, OriginCheck, SecurityHeaders
 from app.settings import Settings, asset
 from app.storage import Storage
@@ -71,7 +73,9 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
 
 def create_app(settings: Settings) -> FastAPI:
     """Build the application from its settings; nothing is opened until it starts."""
-    app = Service(title="Tercet", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = Service(
+        title="Tercet", version="1", lifespan=lifespan, responses=problems(422), docs_url=None, redoc_url=None
+    )
     app.state.settings = settings
     app.state.database = Database(settings.resolved_database_url(), settings.threads)
     app.state.storage = Storage(settings.resolved_storage_url())
@@ -80,9 +84,11 @@ def create_app(settings: Settings) -> FastAPI:
     add_middleware(app, settings)
     install_error_handlers(app)
     app.include_router(health.router)
+    app.include_router(api_docs.router)
     app.include_router(accounts_pages.router)
     app.include_router(projects_api.router)
     app.include_router(items_api.router)
+    app.include_router(exchange_api.router)
     app.include_router(labeling_api.router)
     app.include_router(clustering_api.router)
     app.include_router(dashboard_api.router)
