@@ -6,8 +6,7 @@ similar size. Answers may be wrong with probability epsilon, so a few mistakes d
 """
 
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,19 +20,19 @@ from algorithms.discriminative import LowerBound
 from algorithms.fitting import (
     HARD_EPSILON,
     HARD_SCHEDULE,
+    Callback,
     FitState,
     Search,
     Solution,
     Solver,
-    StopFit,
     plan_starts,
 )
 from algorithms.mean_field import MeanField
 from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table
 from algorithms.validation import Constraints, check_features, read_constraints, read_kinds, read_triplets
+from algorithms.warm_start import PREVIOUS, Previous
 
 Weight = Literal["paper", "balanced"]
-Callback = Callable[[FitState], object]
 
 _STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_")
 
@@ -146,12 +145,14 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         constraints = read_constraints(triplets, answers, kinds, labelers, n_items=len(features))
         if not self.use_dnk:
             constraints = constraints.select(~constraints.is_dnk())
-        previous = _Previous.of(self) if self.warm_start and hasattr(self, "coef_") else None
+        previous = None
+        if self.warm_start and hasattr(self, "coef_"):
+            previous = Previous(*(getattr(self, name) for name in PREVIOUS))
         self._scale(features)
         search = self._search(self._standard(features), constraints, previous)
         state = resume if resume is not None else self._begin(search, previous)
-        _check_resumable(state, search)
-        state, stopped = _run(search, state, callback)
+        search.check_resumable(state)
+        state, stopped = search.run(state, callback)
         self._keep(search, state.current if state.best is None else state.best)
         if not (self.converged_ or stopped):
             message = f"DCRC stopped after {self.n_iter_} iterations without converging; raise max_iter or tol"
@@ -237,7 +238,7 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         standard = (features - self.mean_) / self.scale_
         return np.column_stack([standard, np.ones(len(standard))]).astype(np.float32)
 
-    def _search(self, X: Array, constraints: Constraints, previous: "_Previous | None") -> Search:
+    def _search(self, X: Array, constraints: Constraints, previous: "Previous | None") -> Search:
         schedule = HARD_SCHEDULE if self.epsilon == 0 else (self.epsilon,)
 
         def log_likelihoods(epsilon: float) -> Array:
@@ -250,7 +251,10 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
             order = np.concatenate([field.items, np.setdiff1d(order, field.items)])
             weight = 3 / len(field.items) if self.weight == "balanced" else 1 / len(constraints)
         objective = LowerBound(X[order], field, tau=self.tau, lam=self.lam, balance=self.balance, weight=weight)
-        warm = None if previous is None else previous.solution(self, objective)
+        warm = None
+        if previous is not None:
+            last = len(schedule) - 1  # what was fitted needs no annealing
+            warm = previous.solution(self.n_clusters, self.mean_, self.scale_, objective, stage=last)
         return Search(
             objective,
             self.n_clusters,
@@ -262,9 +266,9 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
             warm=warm,
         )
 
-    def _begin(self, search: Search, previous: "_Previous | None") -> FitState:
+    def _begin(self, search: Search, previous: "Previous | None") -> FitState:
         rng = check_random_state(self.random_state)
-        return search.begin(*plan_starts(self.n_init, previous is not None, self.n_clusters, rng))
+        return search.first_state(*plan_starts(self.n_init, previous is not None, self.n_clusters, rng))
 
     def _keep(self, search: Search, solution: Solution) -> None:
         objective, field = search.objective, search.objective.field
@@ -285,63 +289,3 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         self.lower_bounds_ = solution.bounds
         self.n_iter_ = len(solution.bounds)
         self.converged_ = solution.converged
-
-
-@dataclass(frozen=True)
-class _Previous:
-    """What a warm start takes over from an earlier fit, whose scaling and answers may have been other."""
-
-    coef: Array
-    intercept: Array
-    mean: Array
-    scale: Array
-    posterior: Array
-    constrained: Array
-
-    @classmethod
-    def of(cls, model: DCRC) -> "_Previous":
-        names = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_")
-        return cls(*(getattr(model, name) for name in names))
-
-    def solution(self, model: DCRC, objective: LowerBound) -> Solution:
-        expected = (model.n_clusters, model.n_features_in_)
-        if self.coef.shape != expected:
-            raise ValueError(
-                f"a warm start needs the same clusters and features: the previous fit has {self.coef.shape}, "
-                f"this one {expected}; fit without warm_start"
-            )
-        slopes = self.coef / self.scale
-        intercept = self.intercept + slopes @ (model.mean_ - self.mean)
-        W = np.column_stack([slopes * model.scale_, intercept])
-        last = len(HARD_SCHEDULE) - 1 if model.epsilon == 0 else 0  # what was fitted needs no annealing
-        return Solution(W, self._posteriors(W, objective), np.empty(0), last, converged=False, finished=False)
-
-    def _posteriors(self, W: Array, objective: LowerBound) -> Array:
-        """q of the items that were constrained before, p(y | x; W) of the new ones."""
-        if objective.field is None:
-            return np.empty((0, len(W)))
-        objective.expect_posteriors(W)
-        q, items = objective.field.q.copy(), objective.field.items
-        known = np.isin(items, self.constrained)
-        q[known] = self.posterior[items[known]]
-        return q
-
-
-def _check_resumable(state: FitState, search: Search) -> None:
-    field = search.objective.field
-    expected = (search.n_clusters, search.objective.X.shape[1]), 0 if field is None else len(field.items)
-    found = state.current.W.shape, len(state.current.q)
-    if found != expected:
-        raise ValueError(f"resume is the state of another fit: shapes {found}, expected {expected}")
-
-
-def _run(search: Search, state: FitState, callback: Callback | None) -> tuple[FitState, bool]:
-    """The last state, and whether the callback stopped the fit there."""
-    for reached in search.states(state):
-        state = reached
-        if callback is not None:
-            try:
-                callback(state)
-            except StopFit:
-                return state, True
-    return state, False

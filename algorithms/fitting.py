@@ -4,7 +4,7 @@ A fit is a chain of states. `advance` makes the next one from the last and nothi
 stopped, saved and resumed elsewhere goes through the same states as one that ran through.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
@@ -98,6 +98,9 @@ def _solution(arrays: dict[str, Array], prefix: str) -> Solution:
     return Solution(W, q, bounds, int(stage), bool(converged), bool(finished))
 
 
+Callback = Callable[[FitState], object]
+
+
 @dataclass(frozen=True)
 class Search:
     """The fixed part of a fit: the objective, how to climb it and where to begin."""
@@ -111,14 +114,27 @@ class Search:
     tol: float
     warm: Solution | None = None
 
-    def begin(self, start_kinds: Array, seeds: Array) -> FitState:
+    def first_state(self, start_kinds: Array, seeds: Array) -> FitState:
+        """The state before anything was done."""
         return FitState(start_kinds, seeds, 0, self.first(int(start_kinds[0]), int(seeds[0])), None)
 
-    def states(self, state: FitState) -> Iterator[FitState]:
-        """All states after `state`, up to the one that is done."""
+    def check_resumable(self, state: FitState) -> None:
+        """Raise ValueError where a state cannot belong to this fit."""
+        expected = (self.n_clusters, self.objective.X.shape[1]), self.objective.n_constrained
+        found = state.current.W.shape, len(state.current.q)
+        if found != expected:
+            raise ValueError(f"resume is the state of another fit: shapes {found}, expected {expected}")
+
+    def run(self, state: FitState, callback: Callback | None) -> tuple[FitState, bool]:
+        """The last state, and whether the callback stopped the fit there."""
         while not state.done:
             state = self.advance(state)
-            yield state
+            if callback is not None:
+                try:
+                    callback(state)
+                except StopFit:
+                    return state, True
+        return state, False
 
     def advance(self, state: FitState) -> FitState:
         """One outer iteration further, in the next start when this one is finished."""
