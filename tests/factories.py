@@ -44,13 +44,15 @@ def add_member(session: Session, project: Project, role: Role, name: str = "") -
     return user
 
 
-def add_features(session: Session, storage: Storage, project: Project, features: np.ndarray) -> FeatureSet:
-    """Add a feature array as the project's next version."""
+def add_features(
+    session: Session, storage: Storage, project: Project, features: np.ndarray, version: int = 1
+) -> FeatureSet:
+    """Add a feature array as a version of the project's features."""
     buffer = io.BytesIO()
     np.save(buffer, features, allow_pickle=False)
     n, d = features.shape
     blob = storage.put_content("features", buffer.getvalue(), ".npy")
-    row = FeatureSet(project_id=project.id, version=1, n=n, d=d, blob=blob)
+    row = FeatureSet(project_id=project.id, version=version, n=n, d=d, blob=blob)
     session.add(row)
     session.flush()
     return row

@@ -52,6 +52,7 @@ class Engine:
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # else its health page takes port 8787
                 host="127.0.0.1",
                 preload=["app.clustering.warmup"],
                 silence_logs=logging.ERROR,

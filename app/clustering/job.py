@@ -99,11 +99,14 @@ def _heartbeat(database: Database, run: Run, lease_seconds: float) -> Iterator[t
 def _compute(database: Database, storage: Storage, run: Run, lost: threading.Event, lease_seconds: float) -> str:
     loaded = material.load(database, storage, run)
     checkpoints = Checkpoints(database, storage, run, lost, loaded.digest(), lease_seconds)
-    fitted = fitting.fit(run, loaded, checkpoints.resume(), checkpoints)
+    state = checkpoints.resume()
+    fitted = fitting.fit(run, loaded, state, checkpoints)
     result = number_clusters(fitted, loaded)
     previous = None if loaded.previous is None else _padded(loaded.previous.coordinates, len(result.labels))
     coordinates = cluster_map(loaded.features, result.posterior, previous)
     metrics = measures.measure(run, loaded, fitted, result)
+    if state is not None:
+        metrics |= {"resumed_start": state.start, "resumed_iteration": state.iteration}
     key = results.save(storage, run, result, coordinates)
     _finish(database, run, key, metrics)
     _refill(database, run, loaded, result)

@@ -1,8 +1,12 @@
 """Projects with features and answers to fit, and a few looks at what came out."""
 
+import time
 import uuid
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
+import psutil
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
@@ -10,11 +14,12 @@ from algorithms.simulate import random_triplets, true_answers
 from app.clustering.schedule import request_run
 from app.clustering.task import Place
 from app.database import Database
-from app.models import Answer, Event, Item, Project, Role, Run, Source, Triplet
+from app.models import Answer, Event, Item, Membership, Project, Role, Run, Source, Triplet
 from app.settings import Settings
 from app.storage import Storage
 from tests.factories import add_features, add_member, make_project
 
+T = TypeVar("T")
 NAMES = np.array(["dnk", "yes", "no"])
 
 
@@ -64,8 +69,6 @@ def add_answers(session: Session, project_id: int, triplets: np.ndarray, values:
 
 def project_labeler(session: Session, project_id: int) -> int:
     """Give the id of the user whom `make_songs` added."""
-    from app.models import Membership
-
     return session.scalars(select(Membership.user_id).where(Membership.project_id == project_id)).first() or 0
 
 
@@ -99,3 +102,37 @@ def event_kinds(database: Database, project_id: int) -> list[tuple[str, str | No
 
 def place(settings: Settings, lease_seconds: float = 15.0) -> Place:
     return Place(settings.resolved_database_url(), settings.resolved_storage_url(), lease_seconds)
+
+
+def make_hard_songs(database: Database, storage: Storage, n_init: int, key: str = "songs") -> int:
+    """Add a project without any structure: each of its `n_init` starts takes a while."""
+    project_id = make_songs(database, storage, 3000, 3, key, parameters={"n_init": n_init})
+    rng = np.random.default_rng(1)
+    with database.transaction() as session:
+        project = session.get_one(Project, project_id)
+        project.n_clusters = 10
+        add_features(session, storage, project, rng.standard_normal((3000, 20)), version=2)
+        triplets = random_triplets(3000, 1000, rng)
+        add_answers(session, project_id, triplets, rng.choice(NAMES, 1000).tolist())
+    return project_id
+
+
+def wait_for(condition: Callable[[], T], seconds: float = 60.0) -> T:
+    """Give the condition's value once it is true; fail when that takes too long."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+    return value
+
+
+def ended(database: Database, run_id: int) -> Run | None:
+    """Give the run if it has ended."""
+    run = get_run(database, run_id)
+    return run if run.status in ("done", "failed", "cancelled") else None
+
+
+def worker_processes(server: int | None = None) -> list[psutil.Process]:
+    """Find the worker processes of a server, of this process by default."""
+    children = psutil.Process(server).children(recursive=True)
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
