@@ -1,0 +1,157 @@
+"""The page that shows programs what they can do: the OpenAPI description, drawn without any script.
+
+FastAPI's own page loads scripts from another site, which the content security policy refuses and a machine
+without a network does not have.
+"""
+
+import json
+import shlex
+from collections import defaultdict
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from app.web import render
+
+router = APIRouter(include_in_schema=False)
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One value in the path, the query or the headers."""
+
+    name: str
+    place: str
+    required: bool
+    kind: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path, ready to be shown."""
+
+    anchor: str
+    method: str
+    path: str
+    summary: str
+    paragraphs: list[str]
+    parameters: list[Parameter]
+    call: str
+    status: str
+    response: str
+    problems: list[str]
+
+
+@router.get("/api/docs")
+def api_docs_page(request: Request) -> HTMLResponse:
+    """Show every path with its parameters and an example."""
+    site = str(request.base_url).rstrip("/")
+    return render(request, "api_docs.html", groups=operations_by_tag(request.app.openapi(), site))
+
+
+def operations_by_tag(openapi: Schema, site: str) -> dict[str, list[Operation]]:
+    """Read the operations out of an OpenAPI description, in its order, under their first tags."""
+    groups: dict[str, list[Operation]] = defaultdict(list)
+    for path, methods in openapi["paths"].items():
+        for method, described in methods.items():
+            tag = described.get("tags", ["other"])[0]
+            groups[tag].append(read_operation(openapi, site, path, method.upper(), described))
+    return dict(groups)
+
+
+def read_operation(openapi: Schema, site: str, path: str, method: str, described: Schema) -> Operation:
+    """Read one operation."""
+    responses = described["responses"]
+    status = next((code for code in responses if code.startswith("2")), "200")
+    lead, *paragraphs = [part.strip() for part in described.get("description", "").split("\n\n")]
+    _, example = example_of(openapi, responses.get(status, {}).get("content", {}))
+    return Operation(
+        anchor=described["operationId"],
+        method=method,
+        path=path,
+        summary=lead or described.get("summary", ""),
+        paragraphs=paragraphs,
+        parameters=[read_parameter(openapi, one) for one in described.get("parameters", [])],
+        call=curl(openapi, site + path, method, described),
+        status=phrase(status),
+        response=example,
+        problems=[phrase(code) for code in responses if code >= "4"],
+    )
+
+
+def phrase(status: str) -> str:
+    """Give a status with its name."""
+    return f"{status} {HTTPStatus(int(status)).phrase}"
+
+
+def read_parameter(openapi: Schema, given: Schema) -> Parameter:
+    """Read one parameter."""
+    kind = kind_of(openapi, given["schema"])
+    required = given.get("required", False)
+    return Parameter(given["name"], given["in"], required, kind, given.get("description", ""))
+
+
+def kind_of(openapi: Schema, schema: Schema) -> str:
+    """Say in a word or two what values a schema takes, and what stands for none given."""
+    schema = resolve(openapi, schema)
+    options = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+    resolved = resolve(openapi, options[0])
+    kind = " or ".join(map(str, resolved["enum"])) if "enum" in resolved else str(resolved.get("type", "any"))
+    default = schema.get("default")
+    return kind if default in (None, "") else f"{kind}, {default} if not given"
+
+
+def resolve(openapi: Schema, schema: Schema) -> Schema:
+    """Follow a reference to a named schema."""
+    if "$ref" not in schema:
+        return schema
+    named: Schema = openapi["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    return {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
+
+
+def example_of(openapi: Schema, content: Schema) -> tuple[str, str]:
+    """Give the media type and the text of the first example there is; two empty texts if there is none."""
+    for media_type, described in content.items():
+        named = [one["value"] for one in described.get("examples", {}).values()]
+        given = [described["example"]] if "example" in described else named
+        found = given or examples_in(openapi, described.get("schema", {}))
+        if found:
+            return media_type, as_text(found[0])
+    return next(iter(content), ""), ""
+
+
+def examples_in(openapi: Schema, schema: Schema) -> list[Any]:
+    """Give the examples of a schema: its own, those of its first alternative, or a list made of its parts'."""
+    schema = resolve(openapi, schema)
+    if "anyOf" in schema:
+        return examples_in(openapi, schema["anyOf"][0])
+    if "items" in schema:
+        return [examples_in(openapi, schema["items"])[:1]]
+    made = {name: examples_in(openapi, part) for name, part in schema.get("properties", {}).items()}
+    whole = [{name: found[0] for name, found in made.items()}] if made and all(made.values()) else []
+    return schema.get("examples") or whole
+
+
+def as_text(example: Any) -> str:
+    """Write an example as a person would."""
+    return example if isinstance(example, str) else json.dumps(example, indent=2, ensure_ascii=False)
+
+
+def curl(openapi: Schema, address: str, method: str, described: Schema) -> str:
+    """Write the call for a shell; a form or a file is named, other bodies stand in it."""
+    media_type, body = example_of(openapi, described.get("requestBody", {}).get("content", {}))
+    parts = ["curl"] if method == "GET" else [f"curl -X {method}"]
+    parts.append("-H 'Authorization: Bearer YOUR_TOKEN'")
+    if body and not media_type.startswith("multipart"):
+        parts += [f"-H 'Content-Type: {media_type}'", f"--data-binary {shlex.quote(body)}"]
+    elif media_type.startswith("multipart"):
+        parts.append(body or "-F table=@items.csv")
+    elif media_type:
+        parts += [f"-H 'Content-Type: {media_type}'", "--data-binary @FILE"]
+    return " \\\n  ".join([*parts, shlex.quote(address)])
