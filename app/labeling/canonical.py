@@ -32,3 +32,12 @@ def canonical(kind: str, triplet: Ids, value: str) -> tuple[Ids, str]:
     if kind == QuestionKind.OUTLIER:
         return stored, str(stored.index(triplet[int(value) - 1]) + 1)
     return stored, TURNED[value]
+
+
+def as_shown(kind: str, shown: Ids, stored: str) -> str:
+    """Give the stored answer in the words of the question as it was shown: the other way of `canonical`."""
+    if stored == "dnk" or order(kind, shown) == shown:
+        return stored
+    if kind == QuestionKind.OUTLIER:
+        return str(shown.index(order(kind, shown)[int(stored) - 1]) + 1)
+    return TURNED[stored]

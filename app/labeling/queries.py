@@ -26,6 +26,18 @@ def items_by_id(session: Session, ids: Collection[int]) -> dict[int, Item]:
     return {item.id: item for item in session.scalars(select(Item).where(Item.id.in_(ids)))}
 
 
+def recent_answers(session: Session, project_id: int, user_id: int, limit: int) -> list[tuple[Answer, Triplet]]:
+    """Give the labeler's last answers that count, newest first, each with its triplet."""
+    statement = (
+        select(Answer, Triplet)
+        .join(Triplet, Triplet.id == Answer.triplet_id)
+        .where(Answer.project_id == project_id, Answer.labeler_id == user_id, Answer.withdrawn_at.is_(None))
+        .order_by(Answer.number.desc())
+        .limit(limit)
+    )
+    return [(answer, triplet) for answer, triplet in session.execute(statement)]
+
+
 def progress(session: Session, project_id: int, user_id: int) -> tuple[int, int, int]:
     """Count the labeler's answers, those of them given today (UTC), and the project's; withdrawn ones not.
 

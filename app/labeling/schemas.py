@@ -39,6 +39,15 @@ class TripletOut(BaseModel):
     expires_at: datetime
 
 
+class RecentOut(BaseModel):
+    """An answer that the labeler may undo, with its question as it was shown."""
+
+    id: UUID
+    answer: str
+    triplet: TripletKeys
+    items: dict[str, ItemShown]
+
+
 class ProgressOut(BaseModel):
     """Answers that count: mine, mine since midnight UTC, everybody's."""
 

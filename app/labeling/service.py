@@ -1,9 +1,7 @@
 """What happens when people label: questions are leased, answers stored once, undone, skipped."""
 
-import random
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import quote
 from uuid import UUID
 
 from sqlalchemy import delete, insert, select, tuple_, update
@@ -14,9 +12,9 @@ from app.accounts.access import Access, Action, Caller, authorize
 from app.clustering.schedule import answers_arrived
 from app.errors import Conflict, FieldError, Invalid, NotFound
 from app.items.queries import ids_by_key
-from app.labeling import canonical, queries, queue, triplets
-from app.labeling.schemas import AnswerIn, AnswersOut, ItemShown, NextOut, ProgressOut, TripletOut, WithdrawnOut
-from app.models import Answer, Item, Lease, Project, QuestionKind, Skip, Triplet, now
+from app.labeling import canonical, queries, queue, showing, triplets
+from app.labeling.schemas import AnswerIn, AnswersOut, NextOut, ProgressOut, RecentOut, TripletOut, WithdrawnOut
+from app.models import Answer, Lease, Project, QuestionKind, Skip, Triplet, now
 
 CHUNK = 500
 
@@ -223,36 +221,27 @@ def next_triplets(session: Session, access: Access, wanted: int, lease_seconds: 
     held = queue.lease_next(session, project, user.id, wanted, lease_seconds)
     items = queries.items_by_id(session, {number for one in held for number in one.triplet})
     return NextOut(
-        triplets=[_show(project, user.id, one, items) for one in held],
+        triplets=[
+            TripletOut(**showing.question(project, user.id, one.id, one.triplet, items), expires_at=one.expires_at)
+            for one in held
+        ],
         left=None if len(held) == wanted else len(held),
         reason=None if held else queries.why_nothing(session, project, user.id),
         progress=get_progress(session, access),
     )
 
 
-def _show(project: Project, user_id: int, held: queue.Held, items: dict[int, Item]) -> TripletOut:
-    """Order the items for the eye: by chance, so that no side is favoured, but the same after a reload."""
-    anchor, *others = held.triplet
-    chance = random.Random(f"{held.id}/{user_id}")
-    if project.question_kind == QuestionKind.OUTLIER:
-        others = [anchor, *others]
-        chance.shuffle(others)
-        shown = others
-    else:
-        chance.shuffle(others)
-        shown = [anchor, *others]
-    by_key = {items[number].key: _item_shown(project, items[number]) for number in shown}
-    return TripletOut(triplet=list(by_key), items=by_key, expires_at=held.expires_at)
-
-
-def _item_shown(project: Project, item: Item) -> ItemShown:
-    def link(kind: str, stored: str | None) -> str | None:
-        return f"/api/v1/projects/{project.key}/media/{kind}/{quote(item.key, safe='')}" if stored else None
-
-    return ItemShown(
-        text=item.text,
-        media_type=item.media_type,
-        media_url=link("media", item.media),
-        picture_url=link("picture", item.picture),
-        thumbnail_url=link("thumbnail", item.thumbnail),
-    )
+def last_answers(session: Session, access: Access, limit: int) -> list[RecentOut]:
+    """Give the labeler's last answers with their questions as they were shown, newest first: they can be undone."""
+    project, user = access.project, access.user
+    rows = queries.recent_answers(session, project.id, user.id, limit)
+    triplet_ids = [(triplet.anchor_id, triplet.left_id, triplet.right_id) for _, triplet in rows]
+    items = queries.items_by_id(session, {number for triplet in triplet_ids for number in triplet})
+    return [
+        RecentOut(
+            **showing.question(project, user.id, answer.triplet_id, triplet, items),
+            id=answer.id,
+            answer=showing.answer(project, user.id, answer.triplet_id, triplet, answer.value),
+        )
+        for (answer, _), triplet in zip(rows, triplet_ids, strict=True)
+    ]
