@@ -22,6 +22,7 @@ from app.exchange import api as exchange_api
 from app.feed import Feed
 from app.items import api as items_api
 from app.labeling import api as labeling_api
+from app.labeling import pages as labeling_pages
 from app.logs import RequestLog
 from app.projects import api as projects_api
 from app.responses import problems
@@ -90,6 +91,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(items_api.router)
     app.include_router(exchange_api.router)
     app.include_router(labeling_api.router)
+    app.include_router(labeling_pages.router)
     app.include_router(clustering_api.router)
     app.include_router(dashboard_api.router)
     app.include_router(dashboard_pages.router)
