@@ -1,0 +1,127 @@
+"""A real server in its own process and a real Chromium: what the browser tests share.
+
+`live_server` serves one SQLite database for all tests of a worker, each with projects of its own; `open_page`
+opens pages that a user is signed in to. Without a Chromium the tests are skipped, but never in CI.
+"""
+
+import base64
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from itsdangerous import TimestampSigner
+from playwright.sync_api import Browser, Page
+
+from app import migrate
+from app.database import Database
+from app.demo.birdsong import make_syllables, to_wav
+from app.demo.server import running_server
+from app.items.media import Media, prepare
+from app.models import Item, Project, Role, User
+from app.storage import Storage
+from tests.factories import add_member, make_project
+
+SECRET = "a secret for browser tests"
+SHOTS = os.environ.get("TERCET_SCREENSHOTS")
+
+
+@dataclass(frozen=True)
+class LiveServer:
+    """Where the server listens, and its database and blobs."""
+
+    url: str
+    database: Database
+    storage: Storage
+
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """The system's Chromium, without its own errands on the network."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        reason = "no Chromium on the PATH (on Debian: apt install chromium)"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    switches = ["no-sandbox", "disable-quic", "no-first-run", "disable-background-networking"]
+    switches += ["disable-component-update", "disable-sync"]
+    return {**browser_type_launch_args, "executable_path": found, "args": [f"--{switch}" for switch in switches]}
+
+
+@pytest.fixture(scope="session")
+def live_server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[LiveServer]:
+    """A server that fits nothing; tests write runs and results themselves."""
+    data = tmp_path_factory.mktemp("live")
+    shutil.copy(sqlite_template, data / "tercet.db")
+    database = Database(f"sqlite:///{data / 'tercet.db'}")
+    migrate.upgrade(database)
+    settings = {"data": str(data), "secret_key": SECRET, "workers": "0", "log_level": "warning"}
+    with running_server(settings) as server:
+        yield LiveServer(server.url, database, Storage(str(data / "blobs")))
+    database.close()
+
+
+@pytest.fixture
+def open_page(live_server: LiveServer, browser: Browser) -> Iterator[OpenPage]:
+    """Open a window that a user is signed in to; any error in its scripts fails the test."""
+    contexts = []
+    errors: list[str] = []
+
+    def open_for(user: User, path: str, **options: Any) -> Page:
+        context = browser.new_context(base_url=live_server.url, **options)
+        contexts.append(context)
+        context.add_cookies([{"name": "tercet", "value": session_of(user), "url": live_server.url}])
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield open_for
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def session_of(user: User) -> str:
+    """The cookie of a signed-in user."""
+    content = base64.b64encode(json.dumps({"user": user.id}).encode())
+    return TimestampSigner(SECRET).sign(content).decode()
+
+
+@cache
+def songs(count: int = 30) -> list[Media]:
+    """Real sounds with their spectrograms."""
+    return [prepare(to_wav(one.samples, one.sample_rate), seconds=1.0) for one in make_syllables(count, seed=3)]
+
+
+def make_songs(live: LiveServer, **values: Any) -> tuple[Project, User]:
+    """A project of 30 bird songs and a labeler of it."""
+    with live.database.transaction() as session:
+        project = make_project(session, f"songs-{uuid.uuid4().hex[:8]}", **values)
+        project.name = "Songs of the H. J. Andrews forest"
+        for position, media in enumerate(songs()):
+            stored = {
+                kind: live.storage.put_content(kind, blob.content, blob.suffix)
+                for kind, blob in (("media", media.media), ("picture", media.picture), ("thumbnail", media.thumbnail))
+            }
+            key = f"song {position + 1}/30"
+            session.add(
+                Item(project_id=project.id, key=key, position=position, media_type=media.media_type, **stored)
+            )
+        return project, add_member(session, project, Role.LABELER, "Lea")
+
+
+def take_shot(page: Page, name: str) -> None:
+    """Keep a picture of the page in the folder that TERCET_SCREENSHOTS names, if it names one."""
+    if SHOTS:
+        page.screenshot(path=Path(SHOTS) / f"{name}.png")

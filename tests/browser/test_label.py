@@ -1,0 +1,257 @@
+"""The labeling page in a real browser: every key, the outbox, no JavaScript, small screens, accessibility."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+
+from app.models import Answer, Project, Skip
+from tests.browser.conftest import LiveServer, OpenPage, make_songs, take_shot
+
+pytestmark = pytest.mark.browser
+
+
+def stored(live: LiveServer, project: Project) -> list[Answer]:
+    with live.database.reading() as session:
+        rows = session.scalars(select(Answer).where(Answer.project_id == project.id).order_by(Answer.number))
+        return list(rows)
+
+
+def kept(live: LiveServer, project: Project) -> list[str]:
+    """The answers that were not withdrawn."""
+    return [row.value for row in stored(live, project) if row.withdrawn_at is None]
+
+
+def shown(page: Page) -> list[str]:
+    """The addresses of the three pictures, which name the items."""
+    return [image.get_attribute("src") or "" for image in page.locator(".view img").all()]
+
+
+def settle(page: Page) -> None:
+    """Wait until everything is on the server."""
+    expect(page.locator("#saved")).to_have_text("saved", timeout=15_000)
+
+
+def press_and_see(page: Page, key: str) -> None:
+    """Press a key and wait for another question."""
+    before = shown(page)
+    page.keyboard.press(key)
+    wait_until(lambda: shown(page) not in ([], before))
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label")
+    expect(page.locator("h1")).to_have_text("Is 1 more similar to 2 than to 3?")
+    for key in ["y", "n", "d", "ArrowLeft", "ArrowRight", "ArrowDown", "Y", "N", "D", "y"]:
+        press_and_see(page, key)
+    expect(page.locator("#last li")).to_have_text(["yes", "don't know", "no", "yes", "don't know"])
+    press_and_see(page, "Backspace")
+    press_and_see(page, "Backspace")
+    press_and_see(page, "s")
+    settle(page)
+    assert len(kept(live_server, project)) == 8
+
+    page.context.set_offline(True)
+    for _ in range(5):
+        press_and_see(page, "n")
+    expect(page.locator("#saved")).to_have_text("5 answers waiting: no network")
+    assert len(kept(live_server, project)) == 8
+    page.context.set_offline(False)
+    settle(page)
+    assert len(kept(live_server, project)) == 13
+
+    page.context.route("**/answers", lambda route: route.abort())
+    for _ in range(3):
+        press_and_see(page, "d")
+    expect(page.locator("#saved")).to_contain_text("3 answers waiting")
+    page.context.unroute("**/answers")
+    page.reload()
+    settle(page)
+    while (done := len(kept(live_server, project))) < 30:
+        for _ in range(30 - done):
+            press_and_see(page, "y")
+        settle(page)
+
+    rows = stored(live_server, project)
+    assert len(rows) == 32, "30 that count and 2 withdrawn"
+    assert len({row.triplet_id for row in rows}) == 31, "the skipped question took the place of one undone"
+    assert Counter(kept(live_server, project))["dnk"] == 6
+    assert sum(row.response_ms is not None for row in rows) >= 28
+    expect(page.locator("#mine")).to_have_text("30")
+    with live_server.database.reading() as session:
+        assert len(session.scalars(select(Skip).where(Skip.labeler_id == lea.id)).all()) == 1
+
+
+def test_undo_shows_the_question_again_and_the_new_answer_counts(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label")
+    seen = []
+    for _ in range(10):
+        seen.append(shown(page))
+        press_and_see(page, "y")
+    settle(page)
+    page.reload()
+    for question in reversed(seen):
+        press_and_see(page, "Backspace")
+        assert shown(page) == question
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    for question in seen:
+        assert shown(page) == question
+        press_and_see(page, "n")
+    settle(page)
+    rows = stored(live_server, project)
+    assert len(rows) == 20
+    assert len({row.triplet_id for row in rows}) == 10
+    assert all((row.withdrawn_at is not None) == (row.number <= 10) for row in rows)
+
+
+def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, lea = make_songs(live_server, guidelines="Listen twice.\nThen answer.")
+    page = open_page(lea, f"/projects/{project.key}/label")
+    answers = page.locator("#answer button")
+    assert [re.sub(r"\s+", " ", text).strip() for text in answers.all_inner_texts()] == [
+        "Y Yes, like 2",
+        "D Don't know",
+        "N No, like 3",
+    ]
+    page.keyboard.press("2")
+    expect(page.locator(".play").nth(1)).to_have_class(re.compile("playing"))
+    page.keyboard.press("3")
+    expect(page.locator(".play").nth(1)).not_to_have_class(re.compile("playing"))
+    question = shown(page)
+    page.keyboard.press("Control+y")
+    page.keyboard.press("x")
+    page.keyboard.press("?")
+    expect(page.get_by_text("Listen twice.")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Listen twice.")).to_be_hidden()
+    assert shown(page) == question
+    answers.nth(1).click()
+    settle(page)
+    assert kept(live_server, project) == ["dnk"]
+
+
+def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server, question_kind="outlier")
+    page = open_page(lea, f"/projects/{project.key}/label")
+    expect(page.locator("h1")).to_have_text("Which one is least like the other two?")
+    for key in ["1", "2", "3", "d"]:
+        press_and_see(page, key)
+    page.keyboard.press("w")
+    expect(page.locator(".play").nth(1)).to_have_class(re.compile("playing"))
+    expect(page.locator("#last li")).to_have_text(["don't know", "3", "2", "1"])
+    settle(page)
+    page.reload()
+    expect(page.locator("#last li")).to_have_text(["don't know", "3", "2", "1"])
+    assert sorted(kept(live_server, project))[-1] == "dnk"
+
+
+def test_the_end_of_a_small_project_is_explained(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server, redundancy=1)
+    with live_server.database.transaction() as session:
+        for item in session.scalars(select_items(project).offset(3)):
+            session.delete(item)
+    page = open_page(lea, f"/projects/{project.key}/label")
+    for _ in range(3):
+        page.keyboard.press("y")
+    settle(page)
+    expect(page.locator("#reason")).to_contain_text("Every question about these 3 items has been answered")
+    page.keyboard.press("Backspace")
+    expect(page.locator("#question")).to_be_visible()
+    page.keyboard.press("n")
+    settle(page)
+    assert kept(live_server, project) == ["yes", "yes", "no"] or len(kept(live_server, project)) == 3
+
+
+def select_items(project: Project):
+    from app.models import Item
+
+    return select(Item).where(Item.project_id == project.id).order_by(Item.position)
+
+
+def test_plain_forms_do_the_same_without_javascript(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label", java_script_enabled=False)
+    first = shown(page)
+    page.get_by_role("button", name="Yes, like 2").click()
+    second = shown(page)
+    assert second != first
+    expect(page.locator("#last li")).to_have_text(["yes"])
+    page.get_by_role("button", name="Undo").click()
+    assert shown(page) == first
+    page.get_by_role("button", name="Don't know").click()
+    assert shown(page) == second
+    page.get_by_role("button", name="Skip").click()
+    assert shown(page) not in (first, second)
+    expect(page.locator("audio")).to_have_count(3)
+    assert kept(live_server, project) == ["dnk"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(live_server: LiveServer, open_page: OpenPage, scheme: str) -> None:
+    project, lea = make_songs(live_server, guidelines="Listen twice.")
+    page = open_page(lea, f"/projects/{project.key}/label", color_scheme=scheme)
+    press_and_see(page, "y")
+    press_and_see(page, "d")
+    settle(page)
+    take_shot(page, f"label-1280-{scheme}")
+    assert_accessible(page)
+    page.keyboard.press("?")
+    take_shot(page, f"label-help-{scheme}")
+    assert_accessible(page)
+
+
+def assert_accessible(page: Page) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_everything_without_scrolling(
+    live_server: LiveServer, open_page: OpenPage, scheme: str
+) -> None:
+    project, lea = make_songs(live_server)
+    window = {"width": 390, "height": 780}
+    page = open_page(
+        lea, f"/projects/{project.key}/label", viewport=window, has_touch=True, is_mobile=True, color_scheme=scheme
+    )
+    before = shown(page)
+    page.get_by_role("button", name="Yes, like 2").tap()
+    wait_until(lambda: shown(page) not in ([], before))
+    settle(page)
+    take_shot(page, f"label-390-{scheme}")
+    size = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+    assert size[0] <= 390
+    assert size[1] <= 780
+    assert_accessible(page)
+
+
+def test_a_page_without_a_mouse(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label")
+    answer = page.get_by_role("button", name="No, like 3")
+    for _ in range(30):
+        if answer.evaluate("button => button === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    press_and_see(page, "Enter")
+    settle(page)
+    assert len(kept(live_server, project)) == 1
