@@ -40,12 +40,12 @@ class Known(NamedTuple):
 def labelers_by_name(session: Session, project_id: int) -> dict[str, int]:
     """Give the members by the name that exports show: their participant name, else their own."""
     statement = (
-        select(func.coalesce(Membership.participant, User.name), User.id)
+        select(func.coalesce(Membership.participant, User.name).label("name"), User.id)
         .join(User, User.id == Membership.user_id)
         .where(Membership.project_id == project_id)
         .order_by(Membership.participant.is_not(None), User.id.desc())
     )
-    return dict(session.execute(statement).tuples().all())
+    return {row.name: row.id for row in session.execute(statement)}
 
 
 def known_answers(session: Session, ids: Sequence[UUID]) -> dict[UUID, Known]:

@@ -30,8 +30,8 @@ def ids_by_key(session: Session, project_id: int, keys: Iterable[str]) -> dict[s
 
 def every_id_by_key(session: Session, project_id: int) -> dict[str, int]:
     """Give the ids of all items: for imports that name most of them."""
-    statement = select(Item.key, Item.id).where(Item.project_id == project_id)
-    return dict(session.execute(statement).tuples().all())
+    rows = session.execute(select(Item.key, Item.id).where(Item.project_id == project_id))
+    return {row.key: row.id for row in rows}
 
 
 def keys_in_order(session: Session, project_id: int) -> list[str]:
@@ -42,8 +42,8 @@ def keys_in_order(session: Session, project_id: int) -> list[str]:
 
 def positions_by_id(session: Session, project_id: int) -> dict[int, int]:
     """Give each item's row in the feature arrays."""
-    statement = select(Item.id, Item.position).where(Item.project_id == project_id)
-    return dict(session.execute(statement).tuples().all())
+    rows = session.execute(select(Item.id, Item.position).where(Item.project_id == project_id))
+    return {row.id: row.position for row in rows}
 
 
 def items_by_position(session: Session, project_id: int, positions: Iterable[int]) -> list[Item]:

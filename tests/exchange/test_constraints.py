@@ -200,3 +200,18 @@ def test_labelers_answer_while_rows_come_in(client: TestClient, database: Databa
         assert session.scalar(sa.select(sa.func.count()).where(mine)) == answered + len(rows)
         last = session.scalar(sa.select(sa.func.max(Answer.number)))
         assert last == answered + len(rows) == session.scalar(sa.select(Project.answer_number))
+
+
+@pytest.mark.parametrize(
+    "change", [{"answer": "no"}, {"triplet": keys(0, 1, 3)}, {"labeler": "Cy"}, {"labeler": None}]
+)
+def test_an_id_taken_by_another_answer(client: TestClient, database: Database, change: dict[str, Any]) -> None:
+    taken = str(uuid.uuid4())
+    assert client.post(URL, content=json.dumps({**ROWS[0], "id": taken}), headers=NDJSON).status_code == 201
+    before = row_counts(database)
+    rows = [{**ROWS[0], "id": str(uuid.uuid4())}, {**ROWS[0], "id": taken, **change}]
+    answer = client.post(URL, content="\n".join(map(json.dumps, rows)), headers=NDJSON)
+    assert answer.status_code == 409, answer.text
+    [error] = answer.json()["errors"]
+    assert (error["row"], error["field"]) == (2, "id")
+    assert row_counts(database) == before

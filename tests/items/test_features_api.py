@@ -92,3 +92,11 @@ def test_later_items_bring_their_features(three: TestClient, database: Database,
     all_of_them = post_table(three, "key\nf\n", features=("Z.npy", npy(np.zeros((6, 3)))))
     assert all_of_them.status_code == 201, all_of_them.text
     assert stored(database, storage)[1].shape == (6, 3)
+
+
+def test_a_project_without_features_cannot_run(three: TestClient, database: Database) -> None:
+    before = row_counts(database)
+    answer = three.post(f"{PROJECT}/runs", json={})
+    assert answer.status_code == 409, answer.text
+    assert "no features" in answer.json()["detail"]
+    assert row_counts(database) == before

@@ -11,7 +11,7 @@ from PIL import Image
 from app.database import Database
 from app.models import Bag, Event, Run
 from app.storage import Storage
-from tests.items.conftest import PROJECT, image, npy, post_table, wav
+from tests.items.conftest import PROJECT, image, npy, post_table, row_counts, wav
 
 
 def test_json_rows_come_back_page_by_page(client: TestClient, database: Database) -> None:
@@ -125,3 +125,13 @@ def test_rotation_is_applied_and_position_forgotten(client: TestClient) -> None:
     shown = client.get(f"{PROJECT}/media/media/p").content
     assert Image.open(io.BytesIO(shown)).size == (30, 40)
     assert b"taken at home" not in shown
+
+
+def test_a_stored_key_is_a_conflict(client: TestClient, database: Database) -> None:
+    client.post(f"{PROJECT}/items", json={"items": [{"key": key} for key in "abc"]})
+    before = row_counts(database)
+    answer = client.post(f"{PROJECT}/items", json={"items": [{"key": "d"}, {"key": "b"}]})
+    assert answer.status_code == 409, answer.text
+    [error] = answer.json()["errors"]
+    assert (error["row"], error["field"]) == (2, "key")
+    assert row_counts(database) == before
