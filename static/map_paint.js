@@ -85,8 +85,9 @@ export function drawNumbers(context, centers, place, colors, ratio) {
   context.lineWidth = 4 * ratio;
   context.strokeStyle = colors.halo;
   context.fillStyle = colors.ink;
-  for (const { cluster, x, y } of centers) {
-    const [column, row] = [place.x + x * place.scale, place.y - y * place.scale];
+  for (const { cluster, size, x, y } of centers) {
+    const lift = size < 5 ? 13 * ratio : 0; // above the few points, not over them
+    const [column, row] = [place.x + x * place.scale, place.y - y * place.scale - lift];
     context.strokeText(String(cluster), column, row);
     context.fillText(String(cluster), column, row);
   }

@@ -57,7 +57,7 @@ export function centers(points) {
     members.get(cluster).x.push(points[i + X]);
     members.get(cluster).y.push(points[i + Y]);
   }
-  return [...members].map(([cluster, { x, y }]) => ({ cluster, x: median(x), y: median(y) }));
+  return [...members].map(([cluster, { x, y }]) => ({ cluster, size: x.length, x: median(x), y: median(y) }));
 }
 
 // A grid over the plane: `starts` says where each cell's points begin in `order`.
