@@ -132,7 +132,8 @@ def examples_in(openapi: Schema, schema: Schema) -> list[Any]:
     if "anyOf" in schema:
         return examples_in(openapi, schema["anyOf"][0])
     if "items" in schema:
-        return [examples_in(openapi, schema["items"])[:1]]
+        found = examples_in(openapi, schema["items"])
+        return [found[:1]] if found else schema.get("examples", [])
     made = {name: examples_in(openapi, part) for name, part in schema.get("properties", {}).items()}
     whole = [{name: found[0] for name, found in made.items()}] if made and all(made.values()) else []
     return schema.get("examples") or whole

@@ -1,0 +1,143 @@
+"""The `tercet` command as people run it: in a process of its own, with plain sentences for mistakes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+
+from app.accounts.access import hash_token
+from app.database import Database
+from app.demo.server import running_server
+from app.models import ApiToken, Item, Membership, Project, Role, SignInLink, User
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def tercet(*arguments: str, data: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERCET_DATA": str(data), **settings}
+    command = [sys.executable, "-m", "app.cli", *arguments]
+    return subprocess.run(command, env=environment, cwd=data, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def opened(tmp_path: Path, sqlite_template: Path) -> Database:
+    """The database in the data folder that the commands use."""
+    (tmp_path / "tercet.db").write_bytes(sqlite_template.read_bytes())
+    return Database(f"sqlite:///{tmp_path / 'tercet.db'}")
+
+
+def test_help_needs_nothing_slow(tmp_path: Path) -> None:
+    code = "import sys, app.cli; print(sorted({'numpy', 'sqlalchemy', 'fastapi', 'distributed'} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout == "[]\n"
+    assert "serve" in tercet("--help", data=tmp_path).stdout
+
+
+def test_people_and_their_keys(tmp_path: Path, opened: Database) -> None:
+    added = tercet("user", "add", "ada@example.org", "--name", "Ada", data=tmp_path)
+    linked = tercet("user", "link", "Ada@Example.org", data=tmp_path, TERCET_PUBLIC_URL="https://t.example.org/")
+    token = tercet("user", "token", "ada@example.org", "--scope", "read", "--days", "2", data=tmp_path)
+    assert added.stdout.startswith("http://127.0.0.1:8000/sign-in/")
+    assert linked.stdout.startswith("https://t.example.org/sign-in/")
+    with opened.reading() as session:
+        links = [hash_token(one.stdout.strip().rsplit("/", 1)[1]) for one in (added, linked)]
+        assert session.scalars(select(SignInLink.token_hash).order_by(SignInLink.id)).all() == links
+        row = session.scalars(select(ApiToken)).one()
+        assert (row.token_hash, row.scope) == (hash_token(token.stdout.strip()), "read")
+        assert session.scalars(select(User.name)).all() == ["Ada"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["user", "link", "bo@example.org"], "There is no user with the address bo@example.org."),
+        (["user", "add", "bo"], "'bo' is no address."),
+        (
+            ["user", "token", "bo@example.org", "--scope", "all"],
+            "'all' is no scope: expected read, label, write, own.",
+        ),
+        (["export", "songs", "answers"], "There is no project 'songs'."),
+        (["import", "songs"], "There is no project 'songs'."),
+        (["import", "songs", "--items", "missing.csv"], "missing.csv"),
+        (["serve", "--port", "70000"], "should be less than or equal to 65535"),
+    ],
+)
+def test_mistakes_are_answered_in_sentences(
+    tmp_path: Path, opened: Database, arguments: list[str], sentence: str
+) -> None:
+    done = tercet(*arguments, data=tmp_path)
+    assert done.returncode != 0
+    assert sentence in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("TERCET_WORKERS", "-1", "TERCET_WORKERS"),
+        ("TERCET_LOG_LEVEL", "loud", "TERCET_LOG_LEVEL"),
+        ("TERCET_DATABASE_URL", "postgresql://127.0.0.1:1/none", "The database does not answer"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, name: str, value: str, sentence: str) -> None:
+    done = tercet("user", "link", "ada@example.org", data=tmp_path, **{name: value})
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_items_in_and_answers_out(tmp_path: Path, opened: Database) -> None:
+    tercet("user", "add", "ada@example.org", data=tmp_path)
+    (tmp_path / "items.csv").write_text("key,text\na,one\nb,two\nc,three\n")
+    np.save(tmp_path / "X.npy", np.arange(6.0).reshape(3, 2))
+    files = ["--items", "items.csv", "--features", "X.npy"]
+    done = tercet("import", "songs", *files, "--owner", "ada@example.org", "--clusters", "2", data=tmp_path)
+    assert done.stdout == "3 items were added to 'songs', and 2 features of 3 items.\n", done.stderr
+    with opened.reading() as session:
+        assert session.execute(select(Project.key, Project.n_clusters)).one() == ("songs", 2)
+        assert session.scalars(select(Membership.role)).all() == [Role.OWNER]
+    answers = tercet("export", "songs", "answers", "--format", "json", data=tmp_path)
+    assert json.loads(answers.stdout) == []
+    written = tercet("export", "songs", "answers", "--output", "answers.csv", data=tmp_path)
+    assert (written.returncode, written.stdout) == (0, "")
+    assert (tmp_path / "answers.csv").read_text().startswith("id,number,anchor")
+    none_yet = tercet("export", "songs", "clusters", data=tmp_path)
+    assert none_yet.returncode == 1
+    assert "run" in none_yet.stderr
+
+
+def test_a_failed_first_import_leaves_no_project(tmp_path: Path, opened: Database) -> None:
+    tercet("user", "add", "ada@example.org", data=tmp_path)
+    (tmp_path / "items.csv").write_text("key\na\na\n")
+    done = tercet("import", "songs", "--items", "items.csv", "--owner", "ada@example.org", data=tmp_path)
+    assert done.returncode == 1
+    assert "items.csv, row 2, key" in done.stderr or "items.csv, row 3, key" in done.stderr
+    bad_key = tercet("import", "No Such Key!", "--items", "items.csv", "--owner", "ada@example.org", data=tmp_path)
+    assert bad_key.returncode == 1
+    assert "key" in bad_key.stderr
+    with opened.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Project)) == 0
+        assert session.scalar(select(func.count()).select_from(Item)) == 0
+
+
+def test_serving_and_stopping(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    settings = {"data": str(tmp_path), "workers": "0", "log_json": "true"}
+    with log.open("wb") as stderr, running_server(settings, stderr=stderr) as server:
+        assert httpx.get(f"{server.url}/healthz").json() == {"status": "ok"}
+        assert httpx.get(f"{server.url}/sign-in/the-secret").status_code == 404
+        with httpx.stream("GET", f"{server.url}/static/style.css") as response:
+            assert response.headers["content-type"].startswith("text/css")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=15) in (0, -signal.SIGTERM)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line for line in lines if line["message"].startswith("GET /sign-in/... 404")]
+    assert all(line["request"] for line in lines)
+    assert "the-secret" not in log.read_text()
