@@ -12,7 +12,7 @@ from typing import Any
 from app.settings import Settings
 
 log = logging.getLogger(__name__)
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 3
 CONFIG = {
     # A task that takes its process down is not tried again by Dask, and so takes nobody with it: attempts are
     # counted in the run table.

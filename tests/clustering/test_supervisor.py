@@ -3,16 +3,17 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 from sqlalchemy import func, select
 
 from app.clustering import claims
 from app.clustering.supervisor import Supervisor
 from app.database import Database
-from app.demo.server import free_port
+from app.demo.server import free_port, running_server
 from app.models import Run
 from app.settings import Settings
 from app.storage import Storage
@@ -35,17 +36,17 @@ POSTGRES = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 
 
 @contextmanager
-def dask_processes(port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A scheduler and a worker, as on machines of their own; gives the scheduler's process."""
+def dask_processes(port: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """A scheduler and a worker, as on machines of their own."""
     dask, place = [sys.executable, "-m", "dask"], ["--host", "127.0.0.1", "--no-dashboard"]
     address = f"tcp://127.0.0.1:{port}"
     scheduler = subprocess.Popen(
         [*dask, "scheduler", *place, "--port", str(port)], cwd=ROOT, stderr=subprocess.DEVNULL
     )
-    preload = ["--preload", "app.clustering.warmup", "--nthreads", "1"]
+    preload = ["--preload", "app.clustering.warmup", "--nthreads", "1", "--no-nanny"]
     worker = subprocess.Popen([*dask, "worker", address, *place, *preload], cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
-        yield scheduler
+        yield [worker, scheduler]
     finally:
         for process in (worker, scheduler):
             process.terminate()
@@ -131,17 +132,41 @@ def test_two_supervisors_compute_every_run_once(database: Database, storage: Sto
 
 @SQLITE
 def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=40)
+    project = make_hard_songs(database, storage, n_init=30)
     port = free_port()
-    with dask_processes(port) as scheduler:
-        address = f"tcp://127.0.0.1:{port}"
-        with supervised(database, settings, workers=0, dask_scheduler=address, run_lease_seconds=3.0):
-            run_id = request(database, project)
-            wait_for(lambda: get_run(database, run_id).progress > 0.1)
-            scheduler.kill()
-            scheduler.wait()
-            with dask_processes(port):
-                run = wait_for(lambda: ended(database, run_id), 90)
+    changes = {"workers": 0, "dask_scheduler": f"tcp://127.0.0.1:{port}", "run_lease_seconds": 3.0}
+    with ExitStack() as machines, dask_processes(port) as first, supervised(database, settings, **changes):
+        run_id = request(database, project)
+        wait_for(lambda: get_run(database, run_id).progress > 0.1)
+        for process in first:
+            process.kill()
+            process.wait()
+        machines.enter_context(dask_processes(port))
+        run = wait_for(lambda: ended(database, run_id), 90)
     assert run.status == "done"
     assert run.attempts >= 2
+    assert run.metrics["resumed_start"] >= 2
+
+
+@SQLITE
+def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_hard_songs(database, storage, n_init=40)
+    environment = {
+        "data": str(settings.data),
+        "database_url": settings.database_url,
+        "secret_key": settings.secret_key,
+        "workers": "1",
+        "run_lease_seconds": "2",
+    }
+    run_id = request(database, project)
+    with running_server(environment) as server:
+        wait_for(lambda: get_run(database, run_id).progress > 0.1)
+        [worker] = worker_processes(server.process.pid)
+        server.process.kill()
+        wait_for(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
+    stopped = get_run(database, run_id)
+    assert stopped.status == "running"
+    with running_server(environment):
+        run = wait_for(lambda: ended(database, run_id))
+    assert (run.status, run.attempts) == ("done", 2)
     assert run.metrics["resumed_start"] >= 3
