@@ -24,6 +24,7 @@ let history = page.recent.reverse();
 let progress = page.next.progress;
 let paintedAt = null;
 let filling = false;
+let changes = 0; // answers and undos given here so far
 // Answered or skipped here, whether or not the server knows it yet: never shown again, unless undone.
 const settled = new Set();
 
@@ -43,6 +44,7 @@ function showProgress(next) {
 }
 
 function count(change) {
+  changes += 1;
   const { mine, mine_today, project_answers } = progress;
   showProgress({
     mine: mine + change,
@@ -89,13 +91,14 @@ async function fill() {
   filling = true;
   try {
     // The server still counts unsent answers as questions that we hold, and names those first.
+    const known = outbox.waiting ? null : changes;
     const wanted = Math.min(AHEAD + outbox.waiting, 100);
     const response = await fetch(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${wanted}`);
     const body = await response.json();
     if (!response.ok) throw new Error(body.detail);
     const before = ahead[0];
     add(body.triplets);
-    if (!outbox.waiting) showProgress(body.progress);
+    if (known === changes) showProgress(body.progress); // else it was counted before the latest answer came in
     if (ahead[0] !== before) show();
     if (!ahead.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.");
   } catch (error) {
