@@ -15,7 +15,7 @@ LOCK = 7_238_373  # any number that only this application uses
 
 @contextmanager
 def foreign_keys_off(connection: Connection) -> Iterator[None]:
-    """Let SQLite's batch mode replace a table: with foreign keys on, dropping the old one would delete its children."""
+    """Let SQLite replace a table: with foreign keys on, dropping the old one would delete its children."""
     raw = connection.connection.driver_connection
     assert raw is not None
     raw.execute("PRAGMA foreign_keys=OFF")  # has an effect only outside a transaction, so before BEGIN

@@ -47,7 +47,7 @@ def _simulate_in(data: Path, answers: int, seed: int, report: Report) -> int:
     links = make_demo(settings, report, seed)
     patterns = {syllable.key: syllable.pattern for syllable in make_syllables(N_ITEMS, seed)}
     token = _owner_token(settings)
-    with running_server({"data": str(data)}) as server:
+    with running_server({"data": str(data), "log_level": "warning"}) as server:
         report(f"Simulated labelers answer {answers} questions at {server.url} ...")
         return simulate(server.url, links.join, token, patterns, answers, seed, report)
 
