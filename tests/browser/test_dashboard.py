@@ -1,0 +1,230 @@
+"""The dashboard in a real browser: its map by hand and by key, its cards, and new results without a reload."""
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from app.models import Project, Role, User
+from tests.browser.conftest import LiveServer, OpenPage, make_songs, take_shot
+from tests.dashboard.results import add_result
+from tests.factories import add_features, add_member, make_project
+
+pytestmark = pytest.mark.browser
+
+BEFORE = [1] * 10 + [2] * 12 + [3] * 8
+AFTER = [1] * 10 + [2] * 9 + [3] * 11
+COLORS = (
+    "canvas => new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)"
+    ".data.buffer)).size"
+)
+
+
+def make_board(live: LiveServer, **metrics: object) -> tuple[Project, User]:
+    """A project of thirty songs with a finished run, and its analyst."""
+    project, _ = make_songs(live)
+    with live.database.transaction() as session:
+        project = session.get_one(Project, project.id)
+        add_features(session, live.storage, project, np.eye(30))
+        add_result(session, live.storage, project, 1, BEFORE, **metrics)
+        return project, add_member(session, project, Role.ANALYST, "Ada")
+
+
+def open_board(live: LiveServer, open_page: OpenPage, **options: object) -> tuple[Project, Page]:
+    project, analyst = make_board(live)
+    page = open_page(analyst, f"/projects/{project.key}", **{"viewport": {"width": 1280, "height": 900}, **options})
+    expect(page.locator("#map")).to_have_attribute("data-points", "30")
+    return project, page
+
+
+def finish_run(live: LiveServer, project: Project, number: int, labels: list[int]) -> None:
+    with live.database.transaction() as session:
+        moved = sum(a != b for a, b in zip(BEFORE, labels, strict=True))
+        add_result(session, live.storage, session.get_one(Project, project.id), number, labels, items_moved=moved)
+
+
+def place_of_item(page: Page, position: int) -> tuple[float, float]:
+    """Where an item is on the screen: the tests lay items out by cluster (x, 1 to 3) and position (y, 0 to 1)."""
+    box = page.locator("#map").bounding_box()
+    assert box
+    scale = min((box["width"] - 56) / 2, box["height"] - 56)
+    x, y = BEFORE[position], position / 29
+    return box["x"] + box["width"] / 2 + (x - 2) * scale, box["y"] + box["height"] / 2 - (y - 0.5) * scale
+
+
+def test_map_and_cards_show_the_clusters(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_board(live_server, open_page)
+    assert page.locator("#map").evaluate(COLORS) > 10, "the map is blank"
+    assert page.locator(".cluster-figures a").all_inner_texts() == ["10 items", "12 items", "8 items"]
+    expect(page.locator("#connection")).to_have_text("live")
+    take_shot(page, "dashboard")
+
+
+def test_hover_shows_the_item_and_a_click_pins_it(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_board(live_server, open_page)
+    x, y = place_of_item(page, 12)
+    page.mouse.move(x + 4, y)
+    tip = page.locator("#tip")
+    expect(tip).to_contain_text("song 13/30")
+    expect(tip).to_contain_text(f"confidence {np.linspace(0.4, 0.9, 30)[12]:.2f}")
+    assert tip.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    page.mouse.move(x + 150, y)
+    expect(tip).to_be_hidden()
+    page.mouse.click(x, y)
+    page.mouse.move(x + 150, y)
+    expect(tip.get_by_role("link", name="Play")).to_be_visible()
+
+
+def test_zoom_and_pan_with_mouse_buttons_and_keys(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_board(live_server, open_page)
+    canvas = page.locator("#map")
+    x, y = place_of_item(page, 12)
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -500)
+    expect(canvas).to_have_attribute("data-zoom", "2.718")
+    page.mouse.move(x + 40, y)
+    page.mouse.move(x, y)  # the point under the pointer stayed there
+    expect(page.locator("#tip")).to_contain_text("song 13/30")
+    page.mouse.down()
+    page.mouse.move(x + 90, y + 60, steps=5)
+    page.mouse.up()
+    page.mouse.move(x + 92, y + 60)
+    expect(page.locator("#tip")).to_contain_text("song 13/30")
+    page.get_by_role("button", name="All").click()
+    expect(canvas).to_have_attribute("data-zoom", "1.000")
+    canvas.focus()
+    page.keyboard.press("+")
+    expect(canvas).to_have_attribute("data-zoom", "1.400")
+    page.keyboard.press("0")
+    page.keyboard.press("ArrowLeft")  # 60 pixels: the items move to the right
+    page.mouse.move(x + 60, y)
+    expect(page.locator("#tip")).to_contain_text("song 13/30")
+
+
+@pytest.mark.parametrize("how", ["shift", "button"])
+def test_lasso_lists_what_it_circles(live_server: LiveServer, open_page: OpenPage, how: str) -> None:
+    _, page = open_board(live_server, open_page)
+    (left, low), (_, high) = place_of_item(page, 0), place_of_item(page, 29)
+    if how == "shift":
+        page.keyboard.down("Shift")
+    else:
+        page.get_by_role("button", name="Lasso").click()
+    page.mouse.move(left - 20, low + 10)
+    page.mouse.down()
+    for x, y in ((left + 20, low + 10), (left + 20, high - 10), (left - 20, high - 10), (left - 20, low)):
+        page.mouse.move(x, y, steps=4)
+    page.mouse.up()
+    picks = page.locator("#picks")
+    expect(picks.get_by_role("heading")).to_have_text("Circled: 10 items")
+    expect(picks.locator("tbody tr")).to_have_count(10)
+    assert sorted(picks.locator("tbody th").all_inner_texts()) == sorted(f"song {k}/30" for k in range(1, 11))
+    picks.get_by_role("button", name="Close").click()
+    expect(picks).to_be_hidden()
+
+
+def test_a_card_lists_its_items_and_shows_its_cluster_alone(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_board(live_server, open_page)
+    many = page.locator("#map").evaluate(COLORS)
+    page.get_by_role("button", name="2", exact=True).click()
+    expect(page.locator("#cluster-2")).to_have_class("cluster chosen")
+    page.wait_for_function(f"({COLORS})(document.getElementById('map')) < {many}")
+    page.get_by_role("link", name="8 items").click()
+    expect(page.locator("#picks").get_by_role("heading")).to_have_text("Cluster 3: 8 items")
+    expect(page.locator("#picks tbody tr")).to_have_count(8)
+
+
+def test_a_second_run_appears_without_a_reload(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_board(live_server, open_page)
+    expect(page.locator("#connection")).to_have_text("live")
+    page.evaluate("window.sameWindow = true")
+    finish_run(live_server, project, 2, AFTER)
+    expect(page.locator("#map")).to_have_attribute("data-run", "2")
+    expect(page.locator("#figures")).to_contain_text("run 2")
+    expect(page.locator("#figures")).to_contain_text("3 of 30 items moved")
+    assert page.locator(".cluster-figures a").all_inner_texts() == ["10 items", "9 items", "11 items"]
+    expect(page.locator("#news")).to_have_text("Run 2 finished.")
+    assert page.evaluate("window.sameWindow")
+
+
+def test_the_first_run_brings_the_map(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, _ = make_songs(live_server)
+    with live_server.database.transaction() as session:
+        project = session.get_one(Project, project.id)
+        add_features(session, live_server.storage, project, np.eye(30))
+        analyst = add_member(session, project, Role.ANALYST)
+    page = open_page(analyst, f"/projects/{project.key}")
+    expect(page.get_by_role("heading", name="No run yet")).to_be_visible()
+    expect(page.locator("#connection")).to_have_text("live")
+    finish_run(live_server, project, 1, BEFORE)
+    expect(page.locator("#map")).to_have_attribute("data-points", "30")
+    assert page.locator("#map").evaluate(COLORS) > 10
+
+
+def test_a_name_being_typed_survives_a_new_run(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_board(live_server, open_page)
+    expect(page.locator("#connection")).to_have_text("live")
+    name = page.get_by_label("Name of cluster 2")
+    name.press_sequentially("Hermit")
+    finish_run(live_server, project, 2, AFTER)
+    expect(page.locator("#figures")).to_contain_text("run 2")
+    name.press_sequentially(" thrush")
+    name.press("Enter")
+    expect(page.locator("#map")).to_have_attribute("data-run", "2")
+    page.reload()
+    expect(page.get_by_label("Name of cluster 2")).to_have_value("Hermit thrush")
+
+
+def test_start_and_cancel_a_run_in_place(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_board(live_server, open_page)
+    page.evaluate("window.sameWindow = true")
+    page.get_by_text("with other parameters").click()
+    page.get_by_label("Clusters", exact=True).fill("31")
+    page.get_by_role("button", name="Start a run now").click()
+    expect(page.locator(".start .problem")).to_contain_text("only 30 items")
+    page.get_by_label("Clusters", exact=True).fill("4")
+    page.get_by_role("button", name="Start a run now").click()
+    page.get_by_role("button", name="Cancel run 2").click()
+    expect(page.locator("#runs tbody tr").first).to_contain_text("cancelled")
+    assert page.evaluate("window.sameWindow")
+
+
+def test_without_javascript_everything_but_the_map_is_there(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, analyst = make_board(live_server)
+    page = open_page(analyst, f"/projects/{project.key}", java_script_enabled=False)
+    assert page.locator(".cluster-figures a").all_inner_texts() == ["10 items", "12 items", "8 items"]
+    page.get_by_label("Name of cluster 1").fill("Wren")
+    page.locator("#cluster-1").get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Name of cluster 1")).to_have_value("Wren")
+    page.get_by_role("button", name="Start a run now").click()
+    page.get_by_role("button", name="Cancel run 2").click()
+    expect(page.locator("#runs")).to_contain_text("cancelled")
+
+
+def test_two_runs_in_motion_end_at_the_second(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_board(live_server, open_page, reduced_motion="no-preference")
+    expect(page.locator("#connection")).to_have_text("live")
+    finish_run(live_server, project, 2, AFTER)
+    finish_run(live_server, project, 3, BEFORE)
+    expect(page.locator("#map")).to_have_attribute("data-run", "3")
+    expect(page.locator(".cluster-figures a").nth(2)).to_have_text("8 items")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible_and_never_wider_than_the_window(
+    live_server: LiveServer, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    size = {"width": width, "height": 844}
+    project, page = open_board(live_server, open_page, color_scheme=scheme, viewport=size)
+    with live_server.database.transaction() as session:
+        empty = make_project(session, f"empty-{project.key}")
+        analyst = add_member(session, empty, Role.ANALYST)
+    page.get_by_role("link", name="8 items").click()
+    expect(page.locator("#picks tbody tr")).to_have_count(8)
+    first = open_page(analyst, f"/projects/{empty.key}", color_scheme=scheme, viewport=size)
+    home = open_page(analyst, "/", color_scheme=scheme, viewport=size)
+    for one in (page, first, home):
+        results = Axe().run(one)
+        assert results.violations_count == 0, results.generate_report()
+        assert one.evaluate("document.documentElement.scrollWidth") <= width
+    take_shot(page, f"dashboard-{scheme}-{width}")
