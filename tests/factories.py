@@ -66,10 +66,15 @@ def make_token(session: Session, user: User, scope: Scope = Scope.OWN) -> str:
     return token
 
 
+def session_cookie(app: FastAPI, user: User) -> str:
+    """Sign the cookie that a browser of the user carries."""
+    signer = TimestampSigner(app.state.settings.resolved_secret_key())
+    return signer.sign(base64.b64encode(json.dumps({"user": user.id}).encode())).decode()
+
+
 @contextmanager
 def signed_in(app: FastAPI, user: User) -> Iterator[TestClient]:
     """Open a client that carries the user's session cookie, as a browser would."""
-    signer = TimestampSigner(app.state.settings.resolved_secret_key())
-    cookie = signer.sign(base64.b64encode(json.dumps({"user": user.id}).encode())).decode()
+    cookie = session_cookie(app, user)
     with TestClient(app, cookies={"tercet": cookie}, headers={"Sec-Fetch-Site": "same-origin"}) as client:
         yield client

@@ -130,6 +130,13 @@ def authorize(session: Session, caller: Caller, project_key: str, action: Action
     return Access(project, identity.user, role)
 
 
+def allow_new_project(identity: Identity) -> None:
+    """Refuse new projects of labelers who came by a share link: nobody knows who they are."""
+    allow_scope(identity, Action.WRITE)
+    if identity.user.email is None and not identity.user.is_admin:
+        raise Forbidden("Labelers who came by a link cannot make projects. Ask for an account with your address.")
+
+
 def allow_scope(identity: Identity, action: Action) -> None:
     """Refuse what the API token's scope does not include."""
     if identity.scope is not None and action not in SCOPE_MAY[identity.scope]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from app.accounts.access import Action, Me, allow_scope, authorize, identify
+from app.accounts.access import Action, Me, allow_new_project, authorize, identify
 from app.dependencies import Blobs, Db
 from app.projects import queries, service
 from app.projects.schemas import (
@@ -31,7 +31,7 @@ def post_project(body: ProjectIn, me: Me, db: Db) -> ProjectOut:
     """
     with db.transaction() as session:
         identity = identify(session, me)
-        allow_scope(identity, Action.WRITE)
+        allow_new_project(identity)
         return ProjectOut.of(service.create_project(session, identity.user, **body.given()))
 
 
