@@ -46,6 +46,7 @@ class Engine:
         from distributed import Client, LocalCluster
 
         dask.config.set(CONFIG)
+        logging.getLogger("distributed").setLevel(logging.ERROR)  # importing it made it talkative
         if self.is_local:
             self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=self.workers,
