@@ -94,7 +94,11 @@ def measure(url: str, features: Path, given: list[dict[str, object]], rounds: in
     print(f"first clusters without answers: run {heard.get(timeout=120)[0]}")
     for start in range(0, WARM_ANSWERS, 500):
         client.post(f"{API}/answers", json={"answers": given[start : start + 500]}).raise_for_status()
-    print(f"clusters with {WARM_ANSWERS} answers: run {heard.get(timeout=120)[0]}")
+    used = 0
+    while used < WARM_ANSWERS:
+        run = client.get(f"{API}/runs/{heard.get(timeout=120)[0]}").json()
+        used = run["answers_to"]
+        print(f"run {run['number']}: {used} answers, {run['seconds']:.2f} s")
     delays, computed = [], []
     for step in range(rounds):
         fresh = given[WARM_ANSWERS + 10 * step :][:10]

@@ -13,6 +13,8 @@ from app.clustering.material import Material
 from app.clustering.results import Array
 from app.models import Run
 
+# Starts of a search that answers bring about: people wait for its clusters. Asked-for runs make all of theirs.
+SEARCH_STARTS = 4
 Callback = Callable[[FitState], None]
 
 
@@ -37,12 +39,18 @@ def fit(run: Run, material: Material, resume: FitState | None, callback: Callbac
 
 
 def fit_dcrc(run: Run, material: Material, resume: FitState | None, callback: Callback) -> Fit:
-    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts."""
+    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts.
+
+    A fit that only goes on from the previous one stays near what little was known then, so whenever the answers
+    have doubled since the last search, fresh starts compete with it.
+    """
     state = _warm_state(run, material)
     searched = _searched_answers(material)
-    thorough = state is None or run.reason == "request" or len(material.answers) >= 2 * searched
-    values = {**run.parameters, "n_init": run.parameters["n_init"] if thorough else 1}
-    model = DCRC(**values, warm_start=state is not None)
+    search = state is None or run.reason == "request" or len(material.answers) >= 2 * searched
+    starts = run.parameters["n_init"] if search else 1
+    if state is not None and run.reason == "answers":
+        starts = min(starts, SEARCH_STARTS)
+    model = DCRC(**{**run.parameters, "n_init": starts}, warm_start=state is not None)
     if state is not None:
         model.set_state_arrays(state)
     with warnings.catch_warnings():
@@ -64,7 +72,7 @@ def fit_dcrc(run: Run, material: Material, resume: FitState | None, callback: Ca
         n_iter=int(model.n_iter_),
         converged=bool(model.converged_),
         warm_start=state is not None,
-        searched_answers=len(material.answers) if thorough else searched,
+        searched_answers=len(material.answers) if search else searched,
     )
 
 
