@@ -20,6 +20,16 @@ router = APIRouter(include_in_schema=False)
 
 Schema = dict[str, Any]
 
+# What the parts of a path mean is the same everywhere, so it is said once.
+MEANINGS = {
+    "project": "key of the project",
+    "run": "number of the run, or 'latest' for the newest that is done",
+    "cluster": "number of the cluster",
+    "answer": "id of the answer",
+    "member": "id of the member",
+    "key": "key of the item, percent-encoded",
+}
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -81,7 +91,7 @@ def read_operation(openapi: Schema, site: str, path: str, method: str, described
         call=curl(openapi, site + path, method, described),
         status=phrase(status),
         response=example,
-        problems=[phrase(code) for code in responses if code >= "4"],
+        problems=[phrase(code) for code in sorted(responses) if code >= "4"],
     )
 
 
@@ -94,7 +104,8 @@ def read_parameter(openapi: Schema, given: Schema) -> Parameter:
     """Read one parameter."""
     kind = kind_of(openapi, given["schema"])
     required = given.get("required", False)
-    return Parameter(given["name"], given["in"], required, kind, given.get("description", ""))
+    meaning = given.get("description") or (MEANINGS.get(given["name"], "") if given["in"] == "path" else "")
+    return Parameter(given["name"], given["in"], required, kind, meaning)
 
 
 def kind_of(openapi: Schema, schema: Schema) -> str:

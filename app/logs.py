@@ -57,6 +57,7 @@ def configure(level: str, as_json: bool) -> None:
     handler.addFilter(WithRequestId())
     handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(PLAIN))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.getLogger().level))
 
 
 class RequestLog:
@@ -72,7 +73,7 @@ class RequestLog:
             await self.app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")
-        name = given if USABLE_ID.fullmatch(given) else uuid.uuid4().hex
+        name = given if USABLE_ID.fullmatch(given) else uuid.uuid4().hex[:16]
         request_id.set(name)
         began = time.perf_counter()
         status = 500
@@ -89,4 +90,5 @@ class RequestLog:
             await self.app(scope, receive, send_watched)
         finally:
             milliseconds = 1000 * (time.perf_counter() - began)
-            access.info("%s %s %d %.1f ms", scope["method"], shown_path(scope["path"]), status, milliseconds)
+            level = logging.DEBUG if scope["path"].startswith("/static/") else logging.INFO
+            access.log(level, "%s %s %d %.1f ms", scope["method"], shown_path(scope["path"]), status, milliseconds)
