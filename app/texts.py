@@ -1,6 +1,7 @@
 """What every text from outside must be: storable in both databases, and printable where it names something."""
 
 import unicodedata
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -14,6 +15,7 @@ def fault_of_text(value: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)  # a bulk upload names the same few labelers over and over
 def fault_of_name(value: str, longest: int = 200) -> str | None:
     """Say why a text cannot name something: empty, too long, with blanks at its ends or control characters."""
     if not value:

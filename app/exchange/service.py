@@ -1,6 +1,6 @@
 """Constraints in bulk: a whole file is checked first, then stored in short transactions.
 
-Labelers go on working while a hundred thousand rows come in, because no transaction holds more than two
+Labelers go on working while a hundred thousand rows come in, because no transaction holds more than a
 thousand of them. A file that was cut off half-way is sent again: what is there already is counted as repeated.
 """
 
@@ -25,7 +25,7 @@ from app.labeling.canonical import canonical
 from app.labeling.service import ConstraintRow, store_constraints
 from app.models import Project
 
-BATCH = 2_000
+BATCH = 1_000
 T = TypeVar("T")
 
 

@@ -1,9 +1,9 @@
 """What is read about projects: those a user belongs to, their members, their links."""
 
-from sqlalchemy import case, func, select
+from sqlalchemy import case, select
 from sqlalchemy.orm import Session
 
-from app.models import Membership, Project, Role, Run, ShareLink, User
+from app.models import Membership, Project, Role, Run, User
 
 
 def page_of_projects(session: Session, user: User, after: str, limit: int) -> list[Project]:
@@ -35,30 +35,6 @@ def members(session: Session, project_id: int) -> list[tuple[User, Membership]]:
         .order_by(order, User.name, User.id)
     )
     return [(user, member) for user, member in session.execute(statement)]
-
-
-def membership(session: Session, project_id: int, user_id: int) -> Membership | None:
-    """Give the user's membership."""
-    return session.scalar(
-        select(Membership).where(Membership.project_id == project_id, Membership.user_id == user_id)
-    )
-
-
-def user_by_email(session: Session, email: str) -> User | None:
-    """Give the user with the address, whatever its capitals."""
-    return session.scalar(select(User).where(func.lower(User.email) == email.lower()))
-
-
-def owner_count(session: Session, project_id: int) -> int:
-    """Count the owners."""
-    statement = select(func.count()).where(Membership.project_id == project_id, Membership.role == Role.OWNER)
-    return session.scalar(statement) or 0
-
-
-def live_share_links(session: Session, project_id: int) -> list[ShareLink]:
-    """Give the share links that were not revoked, newest first."""
-    statement = select(ShareLink).where(ShareLink.project_id == project_id, ShareLink.revoked_at.is_(None))
-    return list(session.scalars(statement.order_by(ShareLink.id.desc())))
 
 
 def run_ids(session: Session, project_id: int) -> list[int]:

@@ -164,28 +164,6 @@ class MemberList(BaseModel):
     members: list[MemberOut]
 
 
-class ShareLinkOut(BaseModel):
-    """A share link; its address is known only in the answer that makes it."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"id": 3, "created_at": "2026-05-02T09:30:00Z", "url": "https://tercet.example.org/join/..."}
-            ]
-        }
-    )
-
-    id: int
-    created_at: datetime
-    url: str | None = None
-
-
-class ShareLinkList(BaseModel):
-    """The share links that work."""
-
-    share_links: list[ShareLinkOut]
-
-
 class Done(BaseModel):
     """What was removed."""
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import delete
@@ -9,6 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app import events
+from app.accounts import queries as accounts
+from app.accounts.access import ROLE_MAY, Access, Action
+from app.accounts.service import make_user
 from app.clustering import algorithms
 from app.errors import Conflict, FieldError, NotFound
 from app.items.queries import item_count
@@ -22,6 +26,7 @@ from app.models import (
     Project,
     Role,
     Run,
+    ShareLink,
     Triplet,
     User,
     now,
@@ -32,6 +37,33 @@ from app.storage import Storage
 # Children before parents. Deleting the project alone would look for the triplets of each item in turn.
 OWNED = (Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
 LONGEST_KEY = 80
+
+
+@dataclass(frozen=True)
+class SettingsView:
+    """What the settings page shows."""
+
+    project: Project
+    items: int
+    links: list[ShareLink]
+    members: list[tuple[User, Membership]]
+    me: User
+    may_write: bool
+    may_own: bool
+
+
+def view_settings(session: Session, access: Access) -> SettingsView:
+    """Collect what the settings page shows to this member."""
+    project = access.project
+    return SettingsView(
+        project=project,
+        items=item_count(session, project.id),
+        links=accounts.share_links(session, project.id),
+        members=queries.members(session, project.id),
+        me=access.user,
+        may_write=Action.WRITE in ROLE_MAY[access.role],
+        may_own=Action.OWN in ROLE_MAY[access.role],
+    )
 
 
 def create_project(session: Session, user: User, *, name: str, key: str | None = None, **settings: Any) -> Project:
@@ -94,10 +126,8 @@ def set_member(
     session: Session, project: Project, *, email: str, role: Role, name: str | None = None
 ) -> tuple[User, Membership]:
     """Give the person with the address a role; someone not known yet becomes a user."""
-    user = queries.user_by_email(session, email) or User(email=email, name=name or email.partition("@")[0])
-    session.add(user)
-    session.flush()
-    member = queries.membership(session, project.id, user.id)
+    user = accounts.user_by_email(session, email) or make_user(session, name or email.partition("@")[0], email=email)
+    member = accounts.membership(session, project.id, user.id)
     if member is None:
         member = Membership(project_id=project.id, user_id=user.id)
         session.add(member)
@@ -110,7 +140,7 @@ def set_member(
 
 def remove_member(session: Session, project: Project, user_id: int) -> None:
     """Take someone out of the project; their answers stay."""
-    member = queries.membership(session, project.id, user_id)
+    member = accounts.membership(session, project.id, user_id)
     if member is None:
         raise NotFound(f"Project '{project.key}' has no member {user_id}.")
     _keep_an_owner(session, member, None)
@@ -118,7 +148,11 @@ def remove_member(session: Session, project: Project, user_id: int) -> None:
 
 
 def _keep_an_owner(session: Session, member: Membership, role: Role | None) -> None:
-    if member.role == Role.OWNER and role != Role.OWNER and queries.owner_count(session, member.project_id) == 1:
+    if (
+        member.role == Role.OWNER
+        and role != Role.OWNER
+        and accounts.member_count(session, member.project_id, Role.OWNER) == 1
+    ):
         raise Conflict("This is the project's only owner: make someone else an owner first.")
 
 
