@@ -25,6 +25,7 @@ from app.labeling import api as labeling_api
 from app.labeling import pages as labeling_pages
 from app.logs import RequestLog
 from app.projects import api as projects_api
+from app.projects import pages as projects_pages
 from app.responses import problems
 from app.security import BodyLimit, OriginCheck, SecurityHeaders
 from app.settings import Settings, asset
@@ -88,6 +89,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(api_docs.router)
     app.include_router(accounts_pages.router)
     app.include_router(projects_api.router)
+    app.include_router(projects_pages.router)
     app.include_router(items_api.router)
     app.include_router(exchange_api.router)
     app.include_router(labeling_api.router)
