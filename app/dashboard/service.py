@@ -31,11 +31,11 @@ PREDICTED_RUNS = 5
 
 @dataclass(frozen=True)
 class Prediction:
-    """The share of the newest answers that earlier runs foretold, and each run's own share, oldest first."""
+    """The share of the newest answers that earlier runs foretold, and how it stood after each run, oldest first."""
 
     share: float
     answers: int
-    runs: list[tuple[int, float]]
+    history: list[float]
 
 
 @dataclass(frozen=True)
@@ -134,15 +134,16 @@ def next_run(project: Project, runs: list[Run]) -> NextRun:
 
 
 def prediction(runs: list[RunOut]) -> Prediction | None:
-    """Average, over the newest runs, the share of new answers that the run before each foretold."""
+    """Average the share of new answers that the run before each run foretold, over the newest runs; and the
+    same as of each earlier run, because the few answers of a single run say little.
+    """
     tested = [
-        (run.number, run.metrics["prequential_accuracy"], run.metrics["prequential_answers"])
-        for run in runs
+        (run.metrics["prequential_accuracy"], run.metrics["prequential_answers"])
+        for run in reversed(runs)
         if run.status == RunStatus.DONE and run.metrics.get("prequential_answers")
     ]
-    newest = tested[:PREDICTED_RUNS]
-    answers = sum(count for _, _, count in newest)
-    if not answers:
+    if not tested:
         return None
-    share = sum(accuracy * count for _, accuracy, count in newest) / answers
-    return Prediction(share, answers, [(number, accuracy) for number, accuracy, _ in reversed(tested)])
+    windows = [tested[max(0, end - PREDICTED_RUNS) : end] for end in range(1, len(tested) + 1)]
+    shares = [sum(share * count for share, count in w) / sum(count for _, count in w) for w in windows]
+    return Prediction(shares[-1], sum(count for _, count in windows[-1]), shares)

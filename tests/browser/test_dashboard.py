@@ -127,7 +127,8 @@ def test_a_card_lists_its_items_and_shows_its_cluster_alone(live_server: LiveSer
     many = page.locator("#map").evaluate(COLORS)
     page.get_by_role("button", name="2", exact=True).click()
     expect(page.locator("#cluster-2")).to_have_class("cluster chosen")
-    page.wait_for_function(f"({COLORS})(document.getElementById('map')) < {many}")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.locator("#map").evaluate(COLORS) < many
     page.get_by_role("link", name="8 items").click()
     expect(page.locator("#picks").get_by_role("heading")).to_have_text("Cluster 3: 8 items")
     expect(page.locator("#picks tbody tr")).to_have_count(8)

@@ -9,7 +9,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
-from app.dashboard import queries
+from app.clustering.schemas import RunOut
+from app.dashboard import queries, service
 from app.database import Database
 from app.models import Answer, Item, Project, Role, Run, Triplet, User, now
 from tests.factories import add_member, make_project, make_token, signed_in
@@ -174,6 +175,34 @@ def test_few_statements_however_many_rows(app: FastAPI, database: Database, anal
         assert client.get("/api/v1/projects/songs/summary").status_code == 200
     selects = [statement for statement in statements if statement.startswith("SELECT")]
     assert len(selects) <= 12, selects
+
+
+def test_predicted_is_averaged_by_answers_over_five_runs() -> None:
+    def run(number: int, status: str, **metrics: float) -> RunOut:
+        times = dict.fromkeys(("started_at", "finished_at"))
+        rest = {"algorithm": "dcrc", "parameters": {}, "reason": "answers", "answers_from": 0, "answers_to": 0}
+        return RunOut(
+            number=number, status=status, progress=1, created_at=now(), metrics=metrics, error=None, **times, **rest
+        )
+
+    def tested(number: int, share: float, answers: int) -> RunOut:
+        return run(number, "done", prequential_accuracy=share, prequential_answers=answers)
+
+    newest_first = [
+        tested(9, 1.0, 10),
+        run(8, "failed"),
+        tested(7, 0.5, 30),
+        run(6, "done", prequential_answers=0),
+        *(tested(number, 0.8, 10) for number in (5, 4, 3)),
+        tested(2, 0.0, 100),
+        run(1, "done"),
+    ]
+    found = service.prediction(newest_first)
+    assert found
+    assert found.share == pytest.approx((1.0 * 10 + 0.5 * 30 + 0.8 * 30) / 70)
+    assert found.answers == 70
+    assert found.history == pytest.approx([0.0, 8 / 110, 16 / 120, 24 / 130, 39 / 160, found.share])
+    assert service.prediction(newest_first[-1:]) is None
 
 
 class TestPositions:
