@@ -136,9 +136,9 @@ def _make_bird(number: int, rng: np.random.Generator) -> Bird:
     return Bird(
         name=f"bird-{number + 1:02d}",
         site=SITES[number % len(SITES)],
-        octaves=float(rng.normal(0.0, 0.12)),
-        tempo=float(np.exp(rng.normal(0.0, 0.1))),
-        brightness=float(np.exp(rng.normal(0.0, 0.4))),
+        octaves=float(rng.normal(0.0, 0.17)),
+        tempo=float(np.exp(rng.normal(0.0, 0.15))),
+        brightness=float(np.exp(rng.normal(0.0, 0.5))),
         distance=float(rng.uniform(0.0, 1.0)),
     )
 
