@@ -110,7 +110,9 @@ def join(session: Session, token: str, *, participant: str = "", name: str = "",
     # People who join at the same moment take turns here, so that nobody is made twice and numbers differ.
     session.scalars(select(Project.id).where(Project.id == project.id).with_for_update()).one()
     if participant:
-        return Joined(project, participant_user(session, project, participant))
+        user = participant_user(session, project, participant)
+        _refuse_account(session, project, user)
+        return Joined(project, user)
     if me is not None:
         return Joined(project, _add_labeler(session, project, me))
     name = name.strip() or f"Labeler {queries.member_count(session, project.id, Role.LABELER) + 1}"
@@ -123,11 +125,14 @@ def participant_user(session: Session, project: Project, participant: str) -> Us
     membership = queries.participant_membership(session, project.id, participant)
     if membership is None:
         return _add_labeler(session, project, make_user(session, participant), participant)
-    user = session.get_one(User, membership.user_id)
+    return session.get_one(User, membership.user_id)
+
+
+def _refuse_account(session: Session, project: Project, user: User) -> None:
     # A share link proves nothing about who comes: it may never open an account with rights of its own.
-    if membership.role != Role.LABELER or user.is_admin or user.email is not None:
-        raise Forbidden(f"The participant '{participant}' has an account here: sign in with its own link.")
-    return user
+    membership = queries.membership(session, project.id, user.id)
+    if membership is None or membership.role != Role.LABELER or user.is_admin or user.email is not None:
+        raise Forbidden(f"The participant '{user.name}' has an account here: sign in with its own link.")
 
 
 def _add_labeler(session: Session, project: Project, user: User, participant: str | None = None) -> User:
