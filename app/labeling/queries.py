@@ -2,18 +2,15 @@
 
 from collections.abc import Collection
 from datetime import UTC, datetime, time
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.items.queries import item_count
-from app.models import Answer, Item, Lease, Project, Triplet, now
-
-
-def answers_by_id(session: Session, ids: Collection[UUID]) -> dict[UUID, Answer]:
-    """Give those answers, of the ones asked for, that are stored in any project."""
-    return {row.id: row for row in session.scalars(select(Answer).where(Answer.id.in_(ids)))}
+from app.labeling import statements
+from app.models import Answer, Lease, Project, Triplet, now
 
 
 def answer_of_project(session: Session, project_id: int, answer_id: UUID) -> Answer | None:
@@ -21,9 +18,22 @@ def answer_of_project(session: Session, project_id: int, answer_id: UUID) -> Ans
     return session.scalar(select(Answer).where(Answer.project_id == project_id, Answer.id == answer_id))
 
 
-def items_by_id(session: Session, ids: Collection[int]) -> dict[int, Item]:
-    """Give the items with those numbers."""
-    return {item.id: item for item in session.scalars(select(Item).where(Item.id.in_(ids)))}
+class Look(NamedTuple):
+    """What a page shows of an item: its words, and the storage keys of its media."""
+
+    id: int
+    key: str
+    text: str
+    media_type: str | None
+    media: str | None
+    picture: str | None
+    thumbnail: str | None
+
+
+def looks(session: Session, ids: Collection[int]) -> dict[int, Look]:
+    """Give what is shown of the items with those numbers."""
+    rows = session.connection().execute(statements.ITEMS_SHOWN, {"ids": list(ids)})
+    return {row[0]: Look(*row) for row in rows}
 
 
 def recent_answers(session: Session, project_id: int, user_id: int, limit: int) -> list[tuple[Answer, Triplet]]:
@@ -39,29 +49,11 @@ def recent_answers(session: Session, project_id: int, user_id: int, limit: int) 
 
 
 def progress(session: Session, project_id: int, user_id: int) -> tuple[int, int, int]:
-    """Count the labeler's answers, those of them given today (UTC), and the project's; withdrawn ones not.
-
-    Answers are never counted one by one in their wide rows: each figure is the length of a stretch of an
-    index, less the few withdrawn ones, which have an index of their own.
-    """
+    """Count the labeler's answers, those of them given today (UTC), and the project's; withdrawn ones not."""
     midnight = datetime.combine(now().date(), time(), UTC)
-    first_today = (
-        select(Answer.number)
-        .where(Answer.project_id == project_id, Answer.created_at >= midnight)
-        .order_by(Answer.created_at)
-        .limit(1)
-    )
-    first = session.scalar(first_today)
-    given = select(func.count()).where(Answer.project_id == project_id)
-    mine = given.where(Answer.labeler_id == user_id)
-    withdrawn = Answer.withdrawn_at.is_not(None)
-    total = select(Project.answer_number).where(Project.id == project_id).scalar_subquery()
-    counts = [mine, mine.where(withdrawn), given.where(withdrawn)]
-    if first is not None:
-        today = mine.where(Answer.number >= first)
-        counts += [today, today.where(withdrawn)]
-    row = session.execute(select(total, *(count.scalar_subquery() for count in counts))).one()
-    return row[1] - row[2], row[4] - row[5] if first is not None else 0, row[0] - row[3]
+    parameters = {"project": project_id, "user": user_id, "midnight": midnight}
+    mine, today, everybody = session.connection().execute(statements.PROGRESS, parameters).one()
+    return mine, today, everybody
 
 
 def why_nothing(session: Session, project: Project, user_id: int) -> str:

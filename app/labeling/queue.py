@@ -11,12 +11,13 @@ import math
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Result, Select, delete, exists, or_, select
 from sqlalchemy.orm import Session
 
 from app.items.queries import item_count
+from app.labeling import statements
 from app.labeling.canonical import Ids, order
 from app.labeling.triplets import find, insert_new
 from app.models import Answer, Item, Lease, Project, QuestionKind, Skip, Source, Triplet, now
@@ -47,88 +48,41 @@ class Held(NamedTuple):
 def lease_next(session: Session, project: Project, user_id: int, wanted: int, seconds: float) -> list[Held]:
     """Lease up to `wanted` triplets: first those the labeler already holds, renewed, then new ones."""
     at = now()
-    session.execute(delete(Lease).where(Lease.labeler_id == user_id, Lease.expires_at <= at))
-    found = _held(session, project, user_id, wanted)
-    if len(found) < wanted:
-        found += _take(session, project, user_id, wanted - len(found), at, wait=False)
-    if len(found) < wanted and top_up(session, project, TOP_UP):
-        found += _take(session, project, user_id, wanted - len(found), at, wait=False)
-    if not found:
+    me = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
+    connection = session.connection()
+    connection.execute(statements.END_EXPIRED_LEASES, me)
+    held = _rows(connection.execute(statements.HELD, {**me, "wanted": wanted, "undone": UNDONE}))
+    me["wanted"] = wanted - len(held)
+    fresh = _take(connection, statements.TAKE, me) if len(held) < wanted else []
+    if len(held) + len(fresh) < wanted and top_up(session, project, TOP_UP):
+        fresh = _take(connection, statements.TAKE, me)
+    if not held and not fresh:
         # Others have every candidate locked for a moment; whoever holds no lock may wait for them.
-        found = _take(session, project, user_id, wanted, at, wait=True)
-    return _write_leases(session, user_id, found, at + timedelta(seconds=seconds))
+        fresh = _take(connection, statements.TAKE_AFTER_WAITING, me)
+    return _write_leases(connection, user_id, held + fresh, at + timedelta(seconds=seconds))
 
 
-def _held(session: Session, project: Project, user_id: int, wanted: int) -> list[tuple[int, Ids]]:
-    """Give what the labeler holds, an undone question first, then in the order it was handed out."""
-    statement = (
-        select(Triplet.id, Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
-        .join(Lease, Lease.triplet_id == Triplet.id)
-        .where(Lease.labeler_id == user_id, Triplet.project_id == project.id)
-        .order_by((func.coalesce(Triplet.priority, 0.0) == UNDONE).desc(), Lease.id)
-        .limit(wanted)
-    )
-    return [(key, (a, b, c)) for key, a, b, c in session.execute(statement)]
+def _rows(result: Result[Any]) -> list[tuple[int, Ids]]:
+    return [(row.id, (row.anchor_id, row.left_id, row.right_id)) for row in result]
 
 
-def _take(
-    session: Session, project: Project, user_id: int, wanted: int, at: datetime, *, wait: bool
-) -> list[tuple[int, Ids]]:
-    statement = (
-        select(Triplet.id, Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
-        .where(Triplet.project_id == project.id, Triplet.priority.is_not(None))
-        .where(*_open(project, user_id, at))
-        .order_by(Triplet.priority.desc(), Triplet.id)
-        .limit(wanted)
-        .with_for_update(key_share=True, skip_locked=not wait)
-    )
-    rows = session.execute(statement).all()
-    if not rows or session.get_bind().dialect.name == "sqlite":
-        return [(key, (a, b, c)) for key, a, b, c in rows]
+def _take(connection: Connection, statement: Select[Any], parameters: dict[str, Any]) -> list[tuple[int, Ids]]:
+    rows = _rows(connection.execute(statement, parameters))
+    if not rows or connection.dialect.name == "sqlite":
+        return rows
     # Another labeler may have leased a row between our snapshot and our lock: count again, now that it is ours.
-    ids = [row.id for row in rows]
-    still = set(session.scalars(select(Triplet.id).where(Triplet.id.in_(ids), *_open(project, user_id, at))))
-    return [(key, (a, b, c)) for key, a, b, c in rows if key in still]
+    ids = [key for key, _ in rows]
+    still = set(connection.scalars(statements.STILL_OPEN, {**parameters, "ids": ids}))
+    return [row for row in rows if row[0] in still]
 
 
-def _open(project: Project, user_id: int, at: datetime) -> list[ColumnElement[bool]]:
-    """Say by which rules a triplet is open to a labeler."""
-    answered = exists().where(
-        Answer.triplet_id == Triplet.id, Answer.labeler_id == user_id, Answer.withdrawn_at.is_(None)
-    )
-    skipped = exists().where(Skip.triplet_id == Triplet.id, Skip.labeler_id == user_id)
-    mine = exists().where(Lease.triplet_id == Triplet.id, Lease.labeler_id == user_id)
-    return [~mine, ~answered, ~skipped, answers_of_triplet() + _leases_of_triplet(at) < project.redundancy]
-
-
-def answers_of_triplet() -> ColumnElement[int]:
-    """Count the answers of the triplet in the outer query."""
-    counted = select(func.count()).where(Answer.triplet_id == Triplet.id, Answer.withdrawn_at.is_(None))
-    return counted.correlate(Triplet).scalar_subquery()
-
-
-def _leases_of_triplet(at: datetime) -> ColumnElement[int]:
-    counted = select(func.count()).where(Lease.triplet_id == Triplet.id, Lease.expires_at > at)
-    return counted.correlate(Triplet).scalar_subquery()
-
-
-def _write_leases(session: Session, user_id: int, found: list[tuple[int, Ids]], expires_at: datetime) -> list[Held]:
+def _write_leases(connection: Connection, user_id: int, found: list[tuple[int, Ids]], until: datetime) -> list[Held]:
     ids = [key for key, _ in found]
-    renewed = set(
-        session.scalars(
-            update(Lease)
-            .where(Lease.labeler_id == user_id, Lease.triplet_id.in_(ids))
-            .values(expires_at=expires_at)
-            .returning(Lease.triplet_id)
-            .execution_options(synchronize_session=False)
-        )
-    )
-    fresh = [
-        {"triplet_id": key, "labeler_id": user_id, "expires_at": expires_at} for key in ids if key not in renewed
-    ]
+    renewed = set(connection.scalars(statements.RENEW_LEASES, {"user": user_id, "ids": ids, "until": until}))
+    fresh = [{"triplet_id": key, "labeler_id": user_id, "expires_at": until} for key in ids if key not in renewed]
     if fresh:
-        session.execute(insert(Lease), fresh)
-    return [Held(key, triplet, expires_at) for key, triplet in found]
+        connection.execute(statements.ADD_LEASES, fresh)
+    return [Held(key, triplet, until) for key, triplet in found]
 
 
 def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:

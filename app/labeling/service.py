@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import delete, insert, select, tuple_, update
+from sqlalchemy import delete, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -12,7 +12,7 @@ from app.accounts.access import Access, Action, Caller, authorize
 from app.clustering.schedule import answers_arrived
 from app.errors import Conflict, FieldError, Invalid, NotFound
 from app.items.queries import ids_by_key
-from app.labeling import canonical, queries, queue, showing, triplets
+from app.labeling import canonical, queries, queue, showing, statements, triplets
 from app.labeling.schemas import AnswerIn, AnswersOut, NextOut, ProgressOut, RecentOut, TripletOut, WithdrawnOut
 from app.models import Answer, Lease, Project, QuestionKind, Skip, Triplet, now
 
@@ -58,7 +58,7 @@ def store_constraints(session: Session, project: Project, rows: Sequence[Constra
 
     A row whose id is here with the same content is left out; with other content it is a Conflict.
     """
-    _lock_answers(session, project)
+    last = _raise_number(session, project, len(rows))
     turned = [canonical.canonical(project.question_kind, row.triplet, row.value) for row in rows]
     numbers = triplets.find_or_make(session, project.id, [triplet for triplet, _ in turned])
     stored = _contents_of_stored(session, rows)
@@ -73,35 +73,31 @@ def store_constraints(session: Session, project: Project, rows: Sequence[Constra
             )
         if row.id not in stored:
             fresh.setdefault(row.id, (row, content))
-    _insert_answers(session, project, list(fresh.values()))
+    if len(fresh) < len(rows):
+        last = _raise_number(session, project, len(fresh) - len(rows))
+    if fresh:
+        _insert_answers(session, last - len(fresh) + 1, list(fresh.values()))
+        _settle(session, project, [(content.triplet_id, content.labeler_id) for _, content in fresh.values()])
     return len(fresh)
 
 
-def _lock_answers(session: Session, project: Project) -> None:
-    """Take the project's row: answers of one project are numbered one transaction after the other."""
-    session.execute(select(Project.id).where(Project.id == project.id).with_for_update(key_share=True))
+def _raise_number(session: Session, project: Project, count: int) -> int:
+    """Raise the project's answer number and give it; other answers of the project wait until this commits."""
+    parameters = {"project": project.id, "count": count}
+    number: int = session.connection().execute(statements.RAISE_ANSWER_NUMBER, parameters).scalar_one()
+    return number
 
 
 def _contents_of_stored(session: Session, rows: Sequence[ConstraintRow]) -> dict[UUID, Content]:
     known: dict[UUID, Content] = {}
-    columns = (Answer.id, Answer.project_id, Answer.triplet_id, Answer.labeler_id, Answer.value)
     for start in range(0, len(rows), CHUNK):
         ids = [row.id for row in rows[start : start + CHUNK]]
-        found = session.execute(select(*columns).where(Answer.id.in_(ids)))
+        found = session.connection().execute(statements.STORED_CONTENTS, {"ids": ids})
         known.update({row[0]: Content(*row[1:]) for row in found})
     return known
 
 
-def _insert_answers(session: Session, project: Project, rows: list[tuple[ConstraintRow, Content]]) -> None:
-    if not rows:
-        return
-    last: int = session.execute(
-        update(Project)
-        .where(Project.id == project.id)
-        .values(answer_number=Project.answer_number + len(rows))
-        .returning(Project.answer_number)
-        .execution_options(synchronize_session=False)
-    ).scalar_one()
+def _insert_answers(session: Session, first: int, rows: list[tuple[ConstraintRow, Content]]) -> None:
     at = now()
     values = [
         {
@@ -111,31 +107,19 @@ def _insert_answers(session: Session, project: Project, rows: list[tuple[Constra
             "response_ms": row.response_ms,
             "created_at": at,
         }
-        for number, (row, content) in enumerate(rows, start=last - len(rows) + 1)
+        for number, (row, content) in enumerate(rows, start=first)
     ]
-    session.execute(insert(Answer), values)
-    _settle(session, project, [(content.triplet_id, content.labeler_id) for _, content in rows])
+    session.connection().execute(statements.ADD_ANSWERS, values)
 
 
 def _settle(session: Session, project: Project, pairs: list[tuple[int, int]]) -> None:
     """End the leases that were answered, and take triplets with enough answers out of the queue."""
+    connection = session.connection()
     for start in range(0, len(pairs), CHUNK):
         chunk = pairs[start : start + CHUNK]
-        session.execute(
-            delete(Lease)
-            .where(tuple_(Lease.triplet_id, Lease.labeler_id).in_(chunk))
-            .execution_options(synchronize_session=False)
-        )
-        session.execute(
-            update(Triplet)
-            .where(
-                Triplet.id.in_({triplet for triplet, _ in chunk}),
-                Triplet.priority.is_not(None),
-                queue.answers_of_triplet() >= project.redundancy,
-            )
-            .values(priority=None)
-            .execution_options(synchronize_session=False)
-        )
+        connection.execute(statements.END_ANSWERED_LEASES, {"pairs": chunk})
+        ids = sorted({triplet for triplet, _ in chunk})
+        connection.execute(statements.CLOSE_ANSWERED, {"ids": ids, "redundancy": project.redundancy})
 
 
 def check_triplets(session: Session, project: Project, asked: Sequence[Sequence[str]]) -> list[canonical.Ids]:
@@ -174,7 +158,7 @@ def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, 
 
     Labelers withdraw their own answers; others' only who may write in the project.
     """
-    _lock_answers(session, access.project)
+    _raise_number(session, access.project, 0)
     answer = queries.answer_of_project(session, access.project.id, answer_id)
     if answer is None:
         raise NotFound(f"There is no answer {answer_id} in this project.")
@@ -191,7 +175,7 @@ def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, 
 def _reopen(session: Session, project: Project, answer: Answer, lease_seconds: float) -> None:
     session.execute(
         update(Triplet)
-        .where(Triplet.id == answer.triplet_id, queue.answers_of_triplet() < project.redundancy)
+        .where(Triplet.id == answer.triplet_id, project.redundancy > statements.COUNTED_ANSWERS)
         .values(priority=queue.UNDONE)
         .execution_options(synchronize_session=False)
     )
@@ -219,7 +203,7 @@ def next_triplets(session: Session, access: Access, wanted: int, lease_seconds: 
     """Lease the next questions for this labeler and say what their items look like."""
     project, user = access.project, access.user
     held = queue.lease_next(session, project, user.id, wanted, lease_seconds)
-    items = queries.items_by_id(session, {number for one in held for number in one.triplet})
+    items = queries.looks(session, {number for one in held for number in one.triplet})
     return NextOut(
         triplets=[
             TripletOut(**showing.question(project, user.id, one.id, one.triplet, items), expires_at=one.expires_at)
@@ -236,7 +220,7 @@ def last_answers(session: Session, access: Access, limit: int) -> list[RecentOut
     project, user = access.project, access.user
     rows = queries.recent_answers(session, project.id, user.id, limit)
     triplet_ids = [(triplet.anchor_id, triplet.left_id, triplet.right_id) for _, triplet in rows]
-    items = queries.items_by_id(session, {number for triplet in triplet_ids for number in triplet})
+    items = queries.looks(session, {number for triplet in triplet_ids for number in triplet})
     return [
         RecentOut(
             **showing.question(project, user.id, answer.triplet_id, triplet, items),

@@ -5,8 +5,9 @@ from typing import TypedDict
 from urllib.parse import quote
 
 from app.labeling.canonical import Ids, as_shown
+from app.labeling.queries import Look
 from app.labeling.schemas import ItemShown
-from app.models import Item, Project, QuestionKind
+from app.models import Project, QuestionKind
 
 
 class Question(TypedDict):
@@ -26,7 +27,7 @@ def shown_order(kind: str, user_id: int, triplet_id: int, triplet: Ids) -> Ids:
     return (anchor, left, right) if chance.random() < 0.5 else (anchor, right, left)
 
 
-def question(project: Project, user_id: int, triplet_id: int, triplet: Ids, items: dict[int, Item]) -> Question:
+def question(project: Project, user_id: int, triplet_id: int, triplet: Ids, items: dict[int, Look]) -> Question:
     """Say what to show."""
     shown = [items[number] for number in shown_order(project.question_kind, user_id, triplet_id, triplet)]
     return {"triplet": [item.key for item in shown], "items": {item.key: _look(project, item) for item in shown}}
@@ -37,7 +38,7 @@ def answer(project: Project, user_id: int, triplet_id: int, triplet: Ids, value:
     return as_shown(project.question_kind, shown_order(project.question_kind, user_id, triplet_id, triplet), value)
 
 
-def _look(project: Project, item: Item) -> ItemShown:
+def _look(project: Project, item: Look) -> ItemShown:
     def link(kind: str, stored: str | None) -> str | None:
         return f"/api/v1/projects/{project.key}/media/{kind}/{quote(item.key, safe='')}" if stored else None
 

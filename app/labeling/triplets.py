@@ -1,14 +1,13 @@
 """Rows of the triplet table by their content: found, or made where they are missing, many at a time."""
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
-from sqlalchemy import Table, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from app.labeling import statements
 from app.labeling.canonical import Ids
-from app.models import Source, Triplet, now
+from app.models import Source, now
 
 CHUNK = 500
 
@@ -17,15 +16,9 @@ def find(session: Session, project_id: int, triplets: Sequence[Ids]) -> dict[Ids
     """Look canonical triplets up, locked so that a refill cannot delete them before this transaction ends."""
     found: dict[Ids, int] = {}
     for start in range(0, len(triplets), CHUNK):
-        statement = (
-            select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id, Triplet.id)
-            .where(
-                Triplet.project_id == project_id,
-                tuple_(Triplet.anchor_id, Triplet.left_id, Triplet.right_id).in_(triplets[start : start + CHUNK]),
-            )
-            .with_for_update(read=True, key_share=True)
-        )
-        found.update({(a, b, c): key for a, b, c, key in session.execute(statement)})
+        wanted = {"project": project_id, "triplets": triplets[start : start + CHUNK]}
+        rows = session.connection().execute(statements.FIND_TRIPLETS, wanted)
+        found.update({(a, b, c): key for a, b, c, key in rows})
     return found
 
 
@@ -57,6 +50,4 @@ def insert_new(session: Session, project_id: int, rows: Iterable[tuple[Ids, floa
     ]
     if values:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        # The table, not its class: the ORM would write one long statement a chunk instead of one short one.
-        table = cast(Table, Triplet.__table__)
-        session.connection().execute(insert(table).on_conflict_do_nothing(), values)
+        session.connection().execute(insert(statements.TRIPLETS).on_conflict_do_nothing(), values)

@@ -1,0 +1,141 @@
+"""The statements of every question and every answer, built once.
+
+SQLAlchemy takes longer to build these than SQLite takes to run them, and they run for each key that a labeler
+presses; so they are constants with parameters, on tables rather than classes.
+"""
+
+from typing import cast
+
+from sqlalchemy import (
+    ColumnElement,
+    Table,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
+
+from app.models import Answer, Item, Lease, Project, Skip, Triplet
+
+ANSWERS = cast(Table, Answer.__table__)
+ITEMS = cast(Table, Item.__table__)
+LEASES = cast(Table, Lease.__table__)
+PROJECTS = cast(Table, Project.__table__)
+SKIPS = cast(Table, Skip.__table__)
+TRIPLETS = cast(Table, Triplet.__table__)
+
+answer, item, lease, project, skip, triplet = (
+    table.c for table in (ANSWERS, ITEMS, LEASES, PROJECTS, SKIPS, TRIPLETS)
+)
+IDS = (triplet.anchor_id, triplet.left_id, triplet.right_id)
+
+
+def _any_of(name: str) -> ColumnElement[object]:
+    return bindparam(name, expanding=True)
+
+
+def _count(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
+    return select(func.count()).where(*conditions).correlate(TRIPLETS).scalar_subquery()
+
+
+COUNTED_ANSWERS = _count(answer.triplet_id == triplet.id, answer.withdrawn_at.is_(None))
+LIVE_LEASES = _count(lease.triplet_id == triplet.id, lease.expires_at > bindparam("at"))
+BY_ME: ColumnElement[int] = bindparam("user")
+
+# By which rules a triplet is open to a labeler.
+OPEN = (
+    ~exists().where(lease.triplet_id == triplet.id, lease.labeler_id == BY_ME).correlate(TRIPLETS),
+    ~exists()
+    .where(answer.triplet_id == triplet.id, answer.labeler_id == BY_ME, answer.withdrawn_at.is_(None))
+    .correlate(TRIPLETS),
+    ~exists().where(skip.triplet_id == triplet.id, skip.labeler_id == BY_ME).correlate(TRIPLETS),
+    bindparam("redundancy") > COUNTED_ANSWERS + LIVE_LEASES,
+)
+
+END_EXPIRED_LEASES = delete(LEASES).where(lease.labeler_id == BY_ME, lease.expires_at <= bindparam("at"))
+HELD = (
+    select(triplet.id, *IDS)
+    .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
+    .where(lease.labeler_id == BY_ME, triplet.project_id == bindparam("project"))
+    .order_by((func.coalesce(triplet.priority, 0.0) == bindparam("undone")).desc(), lease.id)
+    .limit(bindparam("wanted"))
+)
+_CANDIDATES = (
+    select(triplet.id, *IDS)
+    .where(triplet.project_id == bindparam("project"), triplet.priority.is_not(None), *OPEN)
+    .order_by(triplet.priority.desc(), triplet.id)
+    .limit(bindparam("wanted"))
+)
+TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)
+TAKE_AFTER_WAITING = _CANDIDATES.with_for_update(key_share=True)
+STILL_OPEN = select(triplet.id).where(triplet.id.in_(_any_of("ids")), *OPEN)
+RENEW_LEASES = (
+    update(LEASES)
+    .where(lease.labeler_id == BY_ME, lease.triplet_id.in_(_any_of("ids")))
+    .values(expires_at=bindparam("until"))
+    .returning(lease.triplet_id)
+)
+ADD_LEASES = insert(LEASES)
+
+# Locked so that a refill cannot delete them before the transaction that found them ends.
+FIND_TRIPLETS = (
+    select(*IDS, triplet.id)
+    .where(triplet.project_id == bindparam("project"), tuple_(*IDS).in_(_any_of("triplets")))
+    .with_for_update(read=True, key_share=True)
+)
+ITEMS_SHOWN = select(item.id, item.key, item.text, item.media_type, item.media, item.picture, item.thumbnail).where(
+    item.id.in_(_any_of("ids"))
+)
+
+# Also takes the project's row: answers of one project are numbered one transaction after the other.
+RAISE_ANSWER_NUMBER = (
+    update(PROJECTS)
+    .where(project.id == bindparam("project"))
+    .values(answer_number=project.answer_number + bindparam("count"))
+    .returning(project.answer_number)
+)
+STORED_CONTENTS = select(answer.id, answer.project_id, answer.triplet_id, answer.labeler_id, answer.value).where(
+    answer.id.in_(_any_of("ids"))
+)
+ADD_ANSWERS = insert(ANSWERS)
+END_ANSWERED_LEASES = delete(LEASES).where(tuple_(lease.triplet_id, lease.labeler_id).in_(_any_of("pairs")))
+CLOSE_ANSWERED = (
+    update(TRIPLETS)
+    .where(
+        triplet.id.in_(_any_of("ids")),
+        triplet.priority.is_not(None),
+        bindparam("redundancy") <= COUNTED_ANSWERS,
+    )
+    .values(priority=None)
+)
+
+_given = answer.project_id == bindparam("project")
+_mine = _given & (answer.labeler_id == BY_ME)
+_withdrawn = answer.withdrawn_at.is_not(None)
+_first_today = (
+    select(answer.number)
+    .where(_given, answer.created_at >= bindparam("midnight"))
+    .order_by(answer.created_at)
+    .limit(1)
+    .scalar_subquery()
+)
+
+
+def _length(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
+    return select(func.count()).select_from(ANSWERS).where(*conditions).scalar_subquery()
+
+
+# Answers are never counted one by one in their wide rows: each figure is the length of a stretch of an index,
+# less the few withdrawn ones, which have an index of their own. A day without answers has no first number, and
+# comparing with it counts none.
+PROGRESS = select(
+    (_length(_mine) - _length(_mine, _withdrawn)).label("mine"),
+    (_length(_mine, answer.number >= _first_today) - _length(_mine, _withdrawn, answer.number >= _first_today)).label(
+        "today"
+    ),
+    (project.answer_number - _length(_given, _withdrawn)).label("everybody"),
+).where(project.id == bindparam("project"))
