@@ -132,6 +132,13 @@ TABLE = [
     Row("POST", PAGE + "/runs", Who.WRITE, {303}),
     Row("POST", PAGE + "/runs/{run}/cancel", Who.WRITE, {303, 409}),
     Row("POST", PAGE + "/clusters/{cluster}/name", Who.WRITE, {409}, {"data": {"run": "1", "name": "thrush"}}),
+    Row("GET", PAGE + "/settings", Who.READ),
+    Row("POST", PAGE + "/settings", Who.WRITE, {303}, {"data": {"guidelines": "Listen."}}),
+    Row("POST", PAGE + "/settings/share-links", Who.OWN, {201}),
+    Row("POST", PAGE + "/settings/share-links/{link}/revoke", Who.OWN, {404}),
+    Row("POST", PAGE + "/settings/members", Who.OWN, {303}, {"data": {"email": "bo@example.org", "role": "analyst"}}),
+    Row("POST", PAGE + "/settings/members/{member}/remove", Who.OWN, {404}),
+    Row("POST", PAGE + "/settings/delete", Who.OWN, {303, 404}, {"data": {"confirm": "songs"}}),
 ]
 
 
@@ -186,7 +193,14 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
         values = {"project": "songs", "token": service.make_share_link(session, project), "run": "1", "cluster": "1"}
     headers = {"anonymous": {}} | {name: cookie_header(app, user) for name, user in users.items()}
     headers |= {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
-    values |= {"member": "999", "token_id": "999", "answer": str(uuid.uuid4()), "kind": "media", "key": "item-0"}
+    values |= {
+        "member": "999",
+        "token_id": "999",
+        "link": "999",
+        "answer": str(uuid.uuid4()),
+        "kind": "media",
+        "key": "item-0",
+    }
     with TestClient(app) as client:
         yield World(client, database, headers, values)
 
