@@ -117,7 +117,7 @@ def _sentence(problem: Problem) -> str:
     return " ".join([problem.detail, *(f"{e.field}: {e.detail}." for e in problem.errors)])
 
 
-def begin(database: Database, run_id: int, lease_seconds: float) -> Run | None:
+def take_up(database: Database, run_id: int, lease_seconds: float) -> Run | None:
     """The task's first act: raise the token and give the run as it is then. None: there is nothing to run."""
     with database.transaction() as session:
         project_id = session.scalar(select(Run.project_id).where(Run.id == run_id))

@@ -48,7 +48,7 @@ def _opened(place: Place) -> tuple[Database, Storage]:
 def run_job(place: Place, run_id: int) -> str:
     """Compute a run, and give the status it ended with, or "superseded". Only this small value goes back to Dask."""
     database, storage = _opened(place)
-    run = claims.begin(database, run_id, place.lease_seconds)
+    run = claims.take_up(database, run_id, place.lease_seconds)
     if run is None:
         return "superseded"
     try:

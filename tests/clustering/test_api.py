@@ -71,7 +71,7 @@ def test_a_run_is_queued_listed_and_cancelled(client: TestClient) -> None:
 def test_a_running_run_is_asked_to_stop(client: TestClient, database: Database, project: int) -> None:
     run_id = request(database, project)
     claims.claim_next(database, 15)
-    run = claims.begin(database, run_id, 15)
+    run = claims.take_up(database, run_id, 15)
     assert run is not None
     assert client.post(f"{API}/runs/1/cancel").json()["status"] == "running"
     assert not claims.renew(database, run_id, run.token, 15)

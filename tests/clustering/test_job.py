@@ -132,8 +132,8 @@ def test_an_old_copy_cannot_write(database: Database, settings: Settings, projec
     run_id = request(database, project)
     claim = claims.claim_next(database, 15)
     assert claim is not None
-    old = claims.begin(database, run_id, 15)
-    new = claims.begin(database, run_id, 15)
+    old = claims.take_up(database, run_id, 15)
+    new = claims.take_up(database, run_id, 15)
     assert old is not None
     assert new is not None
     assert (old.token, new.token, new.attempts) == (1, 2, 2)
@@ -155,7 +155,7 @@ def test_a_copy_that_is_overtaken_stops_and_leaves_no_trace(
 
     def overtaken(search: Search, state: object) -> object:
         if get_run(database, run_id).token == 1:
-            claims.begin(database, run_id, 15)
+            claims.take_up(database, run_id, 15)
         return advance(search, state)
 
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
@@ -269,7 +269,7 @@ def test_a_run_that_kills_its_worker_is_given_up(database: Database, settings: S
     run_id = request(database, project)
     for attempt in range(claims.MAX_ATTEMPTS):
         assert claims.claim_next(database, 15) is not None, attempt
-        assert claims.begin(database, run_id, 15) is not None
+        assert claims.take_up(database, run_id, 15) is not None
         claims.release(database, run_id)
     assert claims.claim_next(database, 15) is None
     run = get_run(database, run_id)
