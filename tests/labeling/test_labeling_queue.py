@@ -8,7 +8,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import event, func, select, text, update
 
 from app.database import Database
 from app.labeling import queries, queue, service, triplets
@@ -108,6 +108,43 @@ def test_a_project_with_too_few_items_says_so(database: Database, count: int) ->
     with database.transaction() as session:
         assert queue.lease_next(session, project, ada, 5, seconds=60) == []
         assert f"has {count} items" in queries.why_nothing(session, project, ada)
+
+
+def test_a_short_queue_is_topped_up_within_the_same_request(database: Database) -> None:
+    project, [ada] = make_labelers(database, 1, n_items=30)
+    with database.transaction() as session:
+        queue.top_up(session, project, 3)
+        held = queue.lease_next(session, project, ada, 10, seconds=60)
+        assert len({one.id for one in held}) == 10
+
+
+def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> None:
+    database = Database(sqlite_database_url)
+    project, [ada] = make_labelers(database, 1, n_items=30)
+    ran: list[tuple[str, tuple[object, ...]]] = []
+    with database.transaction() as session:
+        queue.top_up(session, project, 50)
+        event.listen(database.engine, "before_cursor_execute", lambda *given: ran.append(given[2:4]))
+        held = queue.lease_next(session, project, ada, 5, seconds=60)
+        queries.looks(session, held[0].triplet)
+        row = ConstraintRow(0, uuid.uuid4(), held[0].triplet, "yes", ada, None)
+        service.store_constraints(session, project, [row])
+        queries.progress(session, project.id, ada)
+        statements = ran.copy()
+        plans = {
+            statement: [
+                step[3] for step in session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+            ]
+            for statement, values in statements
+            if isinstance(values, tuple)
+        }
+    database.close()
+    assert len(statements) <= 14
+    harmless = {"SCAN CONSTANT ROW"}  # the VALUES of an IN
+    scans = {step for steps in plans.values() for step in steps if step.startswith("SCAN")} - harmless
+    assert scans == set()
+    taking = next(steps for statement, steps in plans.items() if "ORDER BY triplet.priority" in statement)
+    assert any("ix_triplet_queue" in step for step in taking)
 
 
 def test_outlier_questions_are_stored_sorted_and_counted_once(database: Database) -> None:
