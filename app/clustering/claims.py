@@ -142,11 +142,19 @@ def renew(database: Database, run_id: int, token: int, lease_seconds: float) -> 
 
 def write(session: Session, run: Run, **values: Any) -> None:
     """Write to the row if this copy of the task still may, else raise Superseded and so undo the transaction."""
+    if not _lock(session, run):
+        raise Superseded(run.id)
     changed = session.execute(_guarded(run.id, run.token).values(**values).returning(Run.id))
     if changed.first() is None:
         raise Superseded(run.id)
     for name, value in values.items():
         setattr(run, name, value)
+
+
+def _lock(session: Session, run: Run) -> bool:
+    """Lock the project, as every writer does first; False: it was deleted in the meantime."""
+    locked = select(Project.id).where(Project.id == run.project_id).with_for_update(key_share=True)
+    return session.scalar(locked) is not None
 
 
 def _guarded(run_id: int, token: int) -> Any:
@@ -164,7 +172,8 @@ def end(session: Session, run: Run, status: RunStatus, error: str | None = None)
 def end_mine(database: Database, run: Run, status: RunStatus, error: str | None = None) -> bool:
     """End the run from its task, unless another copy took over. A cancelled run ends cancelled, whatever else."""
     with database.transaction() as session:
-        lock_project(session, run.project_id)
+        if not _lock(session, run):
+            return False
         mine = (Run.id == run.id) & (Run.token == run.token) & (Run.status == RunStatus.RUNNING)
         row = session.scalar(select(Run).where(mine).with_for_update())
         if row is None or (status == RunStatus.CANCELLED and not row.cancel_requested):

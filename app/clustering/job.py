@@ -25,7 +25,6 @@ from app.clustering import claims, fitting, material, measures, questions, resul
 from app.clustering.claims import Superseded
 from app.clustering.fitting import Fit
 from app.clustering.material import Material
-from app.clustering.queries import lock_project
 from app.clustering.results import Array, Result
 from app.clustering.task import Place
 from app.database import Database
@@ -139,7 +138,6 @@ class Checkpoints:
         key = results.checkpoint_key(self.run, self.run.token)
         self.storage.put_arrays(key, {**state.to_arrays(), "digest": np.array(self.digest)})
         with self.database.transaction() as session:
-            lock_project(session, self.run.project_id)
             lease = now() + timedelta(seconds=self.lease)
             claims.write(session, self.run, checkpoint=key, progress=float(state.fraction), lease_expires_at=lease)
             claims.announce(session, self.run)
@@ -182,7 +180,6 @@ def _finish(database: Database, run: Run, key: str, metrics: dict[str, Any]) -> 
     values = {"status": RunStatus.DONE, "progress": 1.0, "result": key, "finished_at": finished}
     metrics["seconds"] = (finished - started).total_seconds()
     with database.transaction() as session:
-        lock_project(session, run.project_id)
         claims.write(session, run, **values, metrics=metrics, lease_expires_at=None)
         claims.announce(session, run)
         events.record(session, run.project_id, "clusters", {"run": run.number})

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from algorithms.fitting import Search
 from app.clustering import claims, job, results
@@ -274,4 +274,22 @@ def test_a_run_that_kills_its_worker_is_given_up(database: Database, settings: S
     assert claims.claim_next(database, 15) is None
     run = get_run(database, run_id)
     assert (run.status, run.attempts, run.error) == ("failed", 3, claims.GAVE_UP)
+    assert run_job(place(settings), run_id) == "superseded"
+
+
+def test_a_run_whose_project_is_deleted_just_stops(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = request(database, project)
+    claims.claim_next(database, 15)
+    advance = Search.advance
+
+    def deleted_meanwhile(search: Search, state: object) -> object:
+        with database.transaction() as session:
+            session.execute(delete(Run).where(Run.id == run_id))
+            session.execute(delete(Project).where(Project.id == project))
+        return advance(search, state)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(Search, "advance", deleted_meanwhile)
     assert run_job(place(settings), run_id) == "superseded"
