@@ -8,7 +8,6 @@ from uuid import UUID
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.items.queries import item_count
 from app.labeling import statements
 from app.models import Answer, Lease, Project, Triplet, now
 
@@ -56,9 +55,8 @@ def progress(session: Session, project_id: int, user_id: int) -> tuple[int, int,
     return mine, today, everybody
 
 
-def why_nothing(session: Session, project: Project, user_id: int) -> str:
-    """Say in a sentence why there is no question for this labeler, and until when."""
-    count = item_count(session, project.id)
+def why_nothing(session: Session, project: Project, user_id: int, count: int) -> str:
+    """Say in a sentence why a project of so many items has no question for this labeler, and until when."""
     if count < 3:
         return f"This project has {count} items: a question needs three. Ask the project's owner to add items."
     queued = select(Triplet.id).where(Triplet.project_id == project.id, Triplet.priority.is_not(None))

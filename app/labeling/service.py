@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from app.accounts.access import Access, Action, Caller, authorize
 from app.clustering.schedule import answers_arrived
 from app.errors import Conflict, FieldError, Invalid, NotFound
-from app.items.queries import ids_by_key
+from app.items.queries import ids_by_key, item_count
 from app.labeling import canonical, queries, queue, showing, statements, triplets
 from app.labeling.schemas import AnswerIn, AnswersOut, NextOut, ProgressOut, RecentOut, TripletOut, WithdrawnOut
 from app.models import Answer, Lease, Project, QuestionKind, Skip, Triplet, now
@@ -210,9 +210,14 @@ def next_triplets(session: Session, access: Access, wanted: int, lease_seconds: 
             for one in held
         ],
         left=None if len(held) == wanted else len(held),
-        reason=None if held else queries.why_nothing(session, project, user.id),
+        reason=None if held else _why_nothing(session, access),
         progress=get_progress(session, access),
     )
+
+
+def _why_nothing(session: Session, access: Access) -> str:
+    count = item_count(session, access.project.id)
+    return queries.why_nothing(session, access.project, access.user.id, count)
 
 
 def last_answers(session: Session, access: Access, limit: int) -> list[RecentOut]:

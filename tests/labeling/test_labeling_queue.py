@@ -81,14 +81,14 @@ def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(data
         held = queue.lease_next(session, project, ada, 50, seconds=60)
         assert len(held) == 12, "four items, each as anchor with three pairs"
         assert queue.lease_next(session, project, ben, 5, seconds=60) == []
-        reason = queries.why_nothing(session, project, ben)
+        reason = queries.why_nothing(session, project, ben, 4)
         assert "screens of other labelers" in reason
         assert f"{held[0].expires_at:%H:%M} UTC" in reason
     for one in held:
         answer(database, project, ada, one.triplet)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ben, 5, seconds=60) == []
-        assert "has been answered" in queries.why_nothing(session, project, ben)
+        assert "has been answered" in queries.why_nothing(session, project, ben, 4)
 
 
 def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
@@ -99,7 +99,7 @@ def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
         answer(database, project, ada, held.triplet)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ada, 1, seconds=60) == []
-        assert "needs other labelers" in queries.why_nothing(session, project, ada)
+        assert "needs other labelers" in queries.why_nothing(session, project, ada, 3)
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -107,7 +107,7 @@ def test_a_project_with_too_few_items_says_so(database: Database, count: int) ->
     project, [ada] = make_labelers(database, 1, n_items=count)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ada, 5, seconds=60) == []
-        assert f"has {count} items" in queries.why_nothing(session, project, ada)
+        assert f"has {count} items" in queries.why_nothing(session, project, ada, count)
 
 
 def test_a_short_queue_is_topped_up_within_the_same_request(database: Database) -> None:
