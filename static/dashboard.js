@@ -151,7 +151,7 @@ const announced = { done: "finished", failed: "failed", cancelled: "was cancelle
 function onRun({ number, status, progress }) {
   const bar = document.getElementById("progress");
   if (status === "running" && bar) bar.value = progress;
-  else refresh();
+  else if (status !== "done") refresh(); // a done run is followed by the event "clusters"
   if (announced[status]) document.getElementById("news").textContent = `Run ${number} ${announced[status]}.`;
 }
 

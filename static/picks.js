@@ -50,7 +50,8 @@ export function describe(item, points, named) {
 }
 
 function thumb(item) {
-  const inside = picture(item) || element("span", { className: "thumb-text", textContent: item.text || item.key });
+  const inside = picture(item) || (item.text && element("span", { className: "thumb-text", textContent: item.text }));
+  if (!inside) return "";
   if (!item.media_url) return element("span", { className: "thumb" }, inside);
   const link = element("a", { className: "thumb", href: item.media_url }, inside);
   if (item.media_type?.startsWith("audio")) link.dataset.play = "";

@@ -1,5 +1,7 @@
 """The dashboard in a real browser: its map by hand and by key, its cards, and new results without a reload."""
 
+import uuid
+
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -145,6 +147,23 @@ def test_a_second_run_appears_without_a_reload(live_server: LiveServer, open_pag
     assert page.locator(".cluster-figures a").all_inner_texts() == ["10 items", "9 items", "11 items"]
     expect(page.locator("#news")).to_have_text("Run 2 finished.")
     assert page.evaluate("window.sameWindow")
+
+
+def test_answers_are_counted_as_they_come(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_board(live_server, open_page)
+    expect(page.locator("#connection")).to_have_text("live")
+    expect(page.locator("#todo")).to_contain_text("Nobody has answered yet")
+    answers = [
+        {"id": str(uuid.uuid4()), "triplet": [f"song {k}/30" for k in (1, 2, third)], "answer": "dnk"}
+        for third in range(3, 13)
+    ]
+    address = f"{live_server.url}/api/v1/projects/{project.key}/answers"
+    stored = page.request.post(address, data={"answers": answers}, headers={"Sec-Fetch-Site": "same-origin"})
+    assert stored.status == 201, stored.text()
+    expect(page.locator("[data-answers=total]")).to_have_text("10")
+    expect(page.locator("#next-run")).to_contain_text("run 2 starts now")
+    expect(page.locator("#labelers tbody tr")).to_contain_text("100 %")
+    expect(page.locator("#todo")).to_be_empty()
 
 
 def test_the_first_run_brings_the_map(live_server: LiveServer, open_page: OpenPage) -> None:
