@@ -6,12 +6,13 @@ from sklearn.metrics import adjusted_rand_score
 from sqlalchemy import delete, select, update
 
 from algorithms.fitting import Search
+from algorithms.simulate import random_triplets, true_answers
 from app.clustering import claims, job, results
 from app.clustering.claims import Superseded
 from app.clustering.job import run_job
 from app.clustering.measures import predicted
 from app.database import Database
-from app.models import Answer, FeatureSet, Project, Run, Source, Triplet, now
+from app.models import Answer, FeatureSet, Item, Project, Run, Source, Triplet, now
 from app.settings import Settings
 from app.storage import Storage
 from tests.clustering.support import (
@@ -293,3 +294,40 @@ def test_a_run_whose_project_is_deleted_just_stops(
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(Search, "advance", deleted_meanwhile)
     assert run_job(place(settings), run_id) == "superseded"
+
+
+def test_odd_one_out_questions_are_fitted_and_asked(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_songs(database, storage, question_kind="outlier")
+    y = blobs(60)[1]
+    triplets = np.unique(np.sort(random_triplets(60, 60, np.random.default_rng(2)), axis=1), axis=0)
+    values = np.array(["dnk", "1", "2", "3"])[true_answers(y, triplets, "outlier")]
+    with database.transaction() as session:
+        add_answers(session, project, triplets, values.tolist())
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    run = get_run(database, run_id)
+    assert run.metrics["answers_satisfied"] > 0.9
+    assert adjusted_rand_score(y, results.load(storage, run.result).labels) > 0.9
+    with database.reading() as session:
+        asked = session.scalars(select(Triplet).where(Triplet.source == Source.INFORMATION)).all()
+    assert len(asked) >= 100
+    assert all(triplet.anchor_id < triplet.left_id < triplet.right_id for triplet in asked)
+
+
+def test_answers_about_items_without_features_wait(database: Database, settings: Settings, project: int) -> None:
+    with database.transaction() as session:
+        session.add(Item(project_id=project, key="late", position=60))
+        session.flush()
+        add_answers(session, project, np.array([[0, 1, 2], [3, 4, 60]]), ["dnk", "yes"])
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    metrics = get_run(database, run_id).metrics
+    assert (metrics["n_items"], metrics["n_answers"]) == (60, 1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_tiny_projects_have_clusters_too(database: Database, storage: Storage, settings: Settings, n: int) -> None:
+    tiny = make_songs(database, storage, n, 1, key="tiny")
+    run_id = request(database, tiny)
+    assert compute(database, settings) == "done"
+    assert get_run(database, run_id).metrics["n_items"] == n
