@@ -180,3 +180,11 @@ def test_an_anonymous_visitor_hears_how_to_sign_in(anonymous: TestClient) -> Non
         response = anonymous.get(path, headers={"Accept": "text/html"})
         assert response.status_code == 401
         assert "How to sign in" in response.text
+
+
+def test_the_error_page_shows_hostile_text_as_text(app: FastAPI, owner: User) -> None:
+    with signed_in(app, owner) as client:
+        response = client.get("/projects/%3Cscript%3Ealert(1)", headers={"Accept": "text/html"})
+    assert response.status_code == 404
+    assert "&lt;script&gt;alert(1)" in response.text
+    assert "<script>" not in response.text
