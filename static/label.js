@@ -86,8 +86,14 @@ function replay(entry) {
   }
 }
 
-async function fill() {
-  if (filling || ahead.length >= AHEAD) return;
+// Drops what was answered in another window meanwhile, or given to somebody else while this one lay idle.
+function forgetAllBut(held) {
+  const names = new Set(held.map(nameOf));
+  ahead = ahead.filter((question) => question.again || names.has(nameOf(question)));
+}
+
+async function fill(anew = false) {
+  if (filling || (ahead.length >= AHEAD && !anew)) return;
   filling = true;
   try {
     // The server still counts unsent answers as questions that we hold, and names those first.
@@ -97,6 +103,7 @@ async function fill() {
     const body = await response.json();
     if (!response.ok) throw new Error(body.detail);
     const before = ahead[0];
+    if (anew && known === changes) forgetAllBut(body.triplets);
     add(body.triplets);
     if (known === changes) showProgress(body.progress); // else it was counted before the latest answer came in
     if (ahead[0] !== before) show();
@@ -145,7 +152,7 @@ function undo() {
   if (!last) return;
   const { triplet, items } = last;
   settled.delete(nameOf(last));
-  ahead = [{ triplet, items }, ...ahead.filter((question) => nameOf(question) !== nameOf(last))];
+  ahead = [{ triplet, items, again: true }, ...ahead.filter((question) => nameOf(question) !== nameOf(last))];
   show();
   view.showHistory(history);
   view.say("Taken back. The question is here again.");
@@ -189,8 +196,11 @@ view.showOutbox(outbox);
 if (ahead.length) show();
 document.addEventListener("keydown", onKey);
 document.addEventListener("submit", onSubmit);
-document.addEventListener("visibilitychange", () => (paintedAt = null)); // time away is no time of thought
-window.addEventListener("online", fill);
+document.addEventListener("visibilitychange", () => {
+  paintedAt = null; // time away is no time of thought
+  if (!document.hidden) fill(true);
+});
+window.addEventListener("online", () => fill());
 setInterval(() => (ahead.length < AHEAD ? fill() : null), LOOK_AGAIN);
 outbox.send();
 fill();

@@ -10,6 +10,7 @@ export class Outbox {
   #prefix;
   #base;
   #entries;
+  #storage;
   #running = false;
   #wake = () => {};
 
@@ -21,7 +22,8 @@ export class Outbox {
     this.acknowledged = acknowledged;
     this.trouble = "";
     this.refused = [];
-    this.stored = true;
+    this.#storage = storage();
+    this.stored = this.#storage !== null;
     this.#entries = this.#load();
     window.addEventListener("online", () => this.#wake());
     window.addEventListener("beforeunload", (event) => {
@@ -40,9 +42,9 @@ export class Outbox {
   add(entry) {
     const key = `${this.#prefix}${String(Date.now()).padStart(15, "0")}-${String(performance.now()).padStart(20, "0")}`;
     try {
-      localStorage.setItem(key, JSON.stringify(entry));
+      this.#storage?.setItem(key, JSON.stringify(entry));
     } catch {
-      this.stored = false; // storage is full or forbidden: still sent from memory, and leaving the page asks first
+      this.stored = false; // storage is full: still sent from memory, and leaving the page asks first
     }
     this.#entries.push({ key, entry });
     this.changed();
@@ -59,7 +61,7 @@ export class Outbox {
       if (body) {
         wait = FIRST_WAIT;
         this.#entries.shift();
-        localStorage.removeItem(key);
+        this.#storage?.removeItem(key);
         if (body.detail) this.refused.push(body.detail);
         this.acknowledged(entry, body);
       } else {
@@ -109,8 +111,16 @@ export class Outbox {
   }
 
   #load() {
-    const keys = Object.keys(localStorage).filter((key) => key.startsWith(this.#prefix));
-    return keys.sort().map((key) => ({ key, entry: JSON.parse(localStorage.getItem(key)) }));
+    const keys = Object.keys(this.#storage ?? {}).filter((key) => key.startsWith(this.#prefix));
+    return keys.sort().map((key) => ({ key, entry: JSON.parse(this.#storage.getItem(key)) }));
+  }
+}
+
+function storage() {
+  try {
+    return window.localStorage;
+  } catch {
+    return null; // forbidden by the browser's settings
   }
 }
 

@@ -10,7 +10,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from sqlalchemy import delete, select, update
 
-from app.models import Answer, Item, Project, Skip
+from app.labeling import showing
+from app.models import Answer, Item, Project, Skip, Triplet
 from tests.browser.conftest import LiveServer, OpenPage, make_songs, take_shot
 
 pytestmark = pytest.mark.browser
@@ -23,8 +24,14 @@ def stored(live: LiveServer, project: Project) -> list[Answer]:
 
 
 def kept(live: LiveServer, project: Project) -> list[str]:
-    """The answers that were not withdrawn."""
-    return [row.value for row in stored(live, project) if row.withdrawn_at is None]
+    """The answers that were not withdrawn, in the words of the question on screen."""
+    statement = select(Answer, Triplet).join(Triplet).where(Answer.project_id == project.id)
+    with live.database.reading() as session:
+        rows = session.execute(statement.where(Answer.withdrawn_at.is_(None)).order_by(Answer.number)).all()
+    return [
+        showing.answer(project, one.labeler_id, asked.id, (asked.anchor_id, asked.left_id, asked.right_id), one.value)
+        for one, asked in rows
+    ]
 
 
 def shown(page: Page) -> list[str]:
@@ -161,7 +168,7 @@ def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, ope
     settle(page)
     page.reload()
     expect(page.locator("#last li")).to_have_text(["don't know", "3", "2", "1"])
-    assert sorted(kept(live_server, project))[-1] == "dnk"
+    assert kept(live_server, project) == ["1", "2", "3", "dnk"]
 
 
 def test_the_end_of_a_small_project_is_explained(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -259,6 +266,33 @@ def test_items_without_media_show_their_text_or_key(live_server: LiveServer, ope
     page.keyboard.press("y")
     settle(page)
     assert kept(live_server, project) == ["yes"]
+
+
+def test_a_second_window_catches_up_when_it_comes_to_the_front(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label")
+    other = page.context.new_page()
+    other.goto(f"/projects/{project.key}/label")
+    question = shown(page)
+    assert shown(other) == question, "both hold the same leases"
+    press_and_see(page, "y")
+    settle(page)
+    other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    wait_until(lambda: shown(other) == shown(page))
+    expect(other.locator("#mine")).to_have_text("1")
+
+
+def test_answers_wait_in_a_browser_that_forbids_storage(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label")
+    forbid = (
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })"
+    )
+    page.add_init_script(forbid)
+    page.reload()
+    press_and_see(page, "n")
+    settle(page)
+    assert kept(live_server, project) == ["no"]
 
 
 def test_a_page_without_a_mouse(live_server: LiveServer, open_page: OpenPage) -> None:
