@@ -1,11 +1,15 @@
-"""Adds finished runs with results, as a worker would leave them."""
+"""Adds what people and workers leave behind: answers, and finished runs with their results."""
+
+import uuid
+from datetime import timedelta
 
 import numpy as np
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app import events
 from app.clustering import results
-from app.models import Project, Run, now
+from app.models import Answer, Item, Project, Run, Triplet, User, now
 from app.storage import Storage
 
 
@@ -29,3 +33,30 @@ def add_result(
     )
     events.record(session, project.id, "clusters", {"run": number})
     return run
+
+
+def add_answers(session: Session, project: Project, labeler: User, rows: list[tuple]) -> None:
+    """Add answers (value, milliseconds, hours ago, withdrawn) to one triplet."""
+    triplet = session.scalar(select(Triplet).where(Triplet.project_id == project.id))
+    if triplet is None:
+        of_project = select(Item.id).where(Item.project_id == project.id).order_by(Item.id).limit(3)
+        anchor, left, right = session.scalars(of_project)
+        triplet = Triplet(project_id=project.id, anchor_id=anchor, left_id=left, right_id=right, source="client")
+        session.add(triplet)
+        session.flush()
+    for value, response_ms, hours, withdrawn in rows:
+        project.answer_number += 1
+        session.add(
+            Answer(
+                id=uuid.uuid4(),
+                project_id=project.id,
+                number=project.answer_number,
+                triplet_id=triplet.id,
+                labeler_id=labeler.id,
+                value=value,
+                response_ms=response_ms,
+                created_at=now() - timedelta(hours=hours),
+                withdrawn_at=now() if withdrawn else None,
+            )
+        )
+    session.flush()

@@ -11,7 +11,7 @@ from sqlalchemy import event, select
 from app.database import Database
 from app.models import ClusterNote, Item, Project, Role, Run, User
 from app.storage import Storage
-from tests.dashboard.results import add_result
+from tests.dashboard.results import add_answers, add_result
 from tests.factories import add_features, add_member, make_project, signed_in
 
 HOSTILE = "<script>alert('x')</script>\"'><img src=x onerror=alert(1)>"
@@ -100,6 +100,7 @@ def test_hostile_names_stay_text(app: FastAPI, database: Database, storage: Stor
             Run(project_id=project.id, number=2, algorithm="dcrc", status="failed", due_at=run.due_at, error=HOSTILE)
         )
         owner = add_member(session, project, Role.OWNER, HOSTILE)
+        add_answers(session, project, owner, [("yes", 1000, 0, False)])
     for path in ("/", "/projects/songs"):
         page = read(app, owner, path)
         assert "&lt;script&gt;" in page

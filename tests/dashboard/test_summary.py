@@ -1,8 +1,5 @@
 """The figures of a small project, against numbers counted by hand, on both databases."""
 
-import uuid
-from datetime import timedelta
-
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -12,7 +9,8 @@ from sqlalchemy.orm import Session
 from app.clustering.schemas import RunOut
 from app.dashboard import queries, service
 from app.database import Database
-from app.models import Answer, Item, Project, Role, Run, Triplet, User, now
+from app.models import Answer, Project, Role, Run, User, now
+from tests.dashboard.results import add_answers
 from tests.factories import add_member, make_project, make_token, signed_in
 
 
@@ -21,33 +19,6 @@ def add_run(session: Session, project: Project, number: int, status: str = "done
     session.add(run)
     session.flush()
     return run
-
-
-def add_answers(session: Session, project: Project, labeler: User, rows: list[tuple]) -> None:
-    """Add answers (value, milliseconds, hours ago, withdrawn) to one triplet."""
-    triplet = session.scalar(select(Triplet).where(Triplet.project_id == project.id))
-    if triplet is None:
-        of_project = select(Item.id).where(Item.project_id == project.id).order_by(Item.id).limit(3)
-        anchor, left, right = session.scalars(of_project)
-        triplet = Triplet(project_id=project.id, anchor_id=anchor, left_id=left, right_id=right, source="client")
-        session.add(triplet)
-        session.flush()
-    for value, response_ms, hours, withdrawn in rows:
-        project.answer_number += 1
-        session.add(
-            Answer(
-                id=uuid.uuid4(),
-                project_id=project.id,
-                number=project.answer_number,
-                triplet_id=triplet.id,
-                labeler_id=labeler.id,
-                value=value,
-                response_ms=response_ms,
-                created_at=now() - timedelta(hours=hours),
-                withdrawn_at=now() if withdrawn else None,
-            )
-        )
-    session.flush()
 
 
 @pytest.fixture
