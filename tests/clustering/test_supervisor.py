@@ -64,8 +64,9 @@ def supervised(database: Database, settings: Settings, **changes: object) -> Ite
         supervisor.stop()
 
 
+@POSTGRES
 def test_answers_during_a_run_make_exactly_one_more(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=30)
+    project = make_hard_songs(database, storage, n_init=25)
     with supervised(database, settings):
         first = request(database, project)
         wait_for(lambda: get_run(database, first).progress > 0)
@@ -83,7 +84,7 @@ def test_answers_during_a_run_make_exactly_one_more(database: Database, storage:
 
 @SQLITE
 def test_a_killed_worker_costs_no_iteration(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=40)
+    project = make_hard_songs(database, storage, n_init=30)
     with supervised(database, settings):
         run_id = request(database, project)
         stopped = wait_for(lambda: (run := get_run(database, run_id)).progress > 0.2 and run)
@@ -91,7 +92,7 @@ def test_a_killed_worker_costs_no_iteration(database: Database, storage: Storage
         worker.kill()
         run = wait_for(lambda: ended(database, run_id))
     assert (run.status, run.attempts, run.token) == ("done", 2, 2)
-    assert run.metrics["resumed_start"] >= 40 * 0.2 - 1
+    assert run.metrics["resumed_start"] >= 30 * 0.2 - 1
     assert run.answers_to == stopped.answers_to
     assert event_kinds(database, project).count(("run", "done")) == 1
 
@@ -132,7 +133,7 @@ def test_two_supervisors_compute_every_run_once(database: Database, storage: Sto
 
 @SQLITE
 def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=30)
+    project = make_hard_songs(database, storage, n_init=25)
     port = free_port()
     changes = {"workers": 0, "dask_scheduler": f"tcp://127.0.0.1:{port}", "run_lease_seconds": 3.0}
     with ExitStack() as machines, dask_processes(port) as first, supervised(database, settings, **changes):
@@ -150,7 +151,7 @@ def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage,
 
 @SQLITE
 def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=40)
+    project = make_hard_songs(database, storage, n_init=30)
     environment = {
         "data": str(settings.data),
         "database_url": settings.database_url,
