@@ -30,6 +30,13 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "created_at": "2026-05-02T09:30:00Z",
     "archived_at": None,
 }
+MEMBER_EXAMPLE: dict[str, Any] = {
+    "id": 7,
+    "name": "Ada",
+    "email": "ada@example.org",
+    "role": "analyst",
+    "participant": None,
+}
 
 Key = Annotated[str, Field(pattern=KEY_PATTERN, max_length=80, description="a-z, 0-9 and single hyphens")]
 Seconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
@@ -136,13 +143,9 @@ class MemberIn(BaseModel):
 
 
 class MemberOut(BaseModel):
-    """A member."""
+    """A member; `participant` is the name that a share link or an import gave."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"id": 7, "name": "Ada", "email": "ada@example.org", "role": "analyst", "participant": None}]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [MEMBER_EXAMPLE]})
 
     id: int
     name: str
@@ -160,6 +163,8 @@ class MemberOut(BaseModel):
 
 class MemberList(BaseModel):
     """All members."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"members": [MEMBER_EXAMPLE]}]})
 
     members: list[MemberOut]
 
