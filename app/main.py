@@ -27,7 +27,7 @@ from app.logs import RequestLog
 from app.projects import api as projects_api
 from app.projects import pages as projects_pages
 from app.responses import problems
-from app.security import BodyLimit, OriginCheck, SecurityHeaders
+from app.security import BodyLimit, OriginCheck, PlainAddress, SecurityHeaders
 from app.settings import Settings, asset
 from app.storage import Storage
 
@@ -71,6 +71,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
         https_only=settings.public_url.startswith("https:"),
     )
     app.add_middleware(OriginCheck, public_url=settings.public_url)
+    app.add_middleware(PlainAddress)
 
 
 def create_app(settings: Settings) -> FastAPI:

@@ -59,6 +59,21 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
 
+class PlainAddress:
+    """Refuses addresses with a NUL character, which nothing here is called and PostgreSQL cannot be asked for."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an app."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 400."""
+        if scope["type"] == "http" and ("\0" in scope["path"] or b"%00" in scope["query_string"]):
+            await respond(Request(scope), 400, "The address holds a NUL character (%00).")(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
 class OriginCheck:
     """Refuses changes that another site's page asks for with this browser's cookie.
 

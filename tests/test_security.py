@@ -273,3 +273,10 @@ def test_metrics_count_by_route_and_show_no_path(database: Database, anonymous: 
     assert 'route="none",status="404"} 1.0' in text
     assert "the-secret" not in text
     assert "songs" not in text
+
+
+@pytest.mark.parametrize("address", ["/api/v1/projects/a%00b", "/sign-in/a%00b", "/api/v1/projects?after=a%00b"])
+def test_addresses_with_a_nul_are_refused(anonymous: TestClient, address: str) -> None:
+    answer = anonymous.get(address)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert answer.headers["x-content-type-options"] == "nosniff"

