@@ -1,6 +1,6 @@
 """A run's result as arrays in storage: written once by its task, read by the next run and by the web process."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -55,10 +55,10 @@ def load(storage: Storage, key: str) -> Result:
     return Result(arrays["labels"], arrays["confidence"], arrays["posterior"], state)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def load_cached(storage: Storage, key: str) -> Result:
-    """Read everything, or remember it: a result never changes, and pages ask for the newest again and again."""
-    return load(storage, key)
+    """Read what pages show, or remember it: a result never changes, and they ask for the newest again and again."""
+    return replace(load(storage, key), state={})
 
 
 def load_map(storage: Storage, key: str) -> bytes:
