@@ -24,7 +24,7 @@ cli = typer.Typer(
     help="Clusters from the comparisons that people make.",
 )
 HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
-PortOption = Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)]
+PortOption = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
 
 
 @cli.command()
