@@ -82,4 +82,8 @@ class Engine:
         if client is not None:
             client.close(timeout=2)
         if cluster is not None:
-            cluster.close(timeout=5)
+            try:
+                cluster.close(timeout=5)
+            except TimeoutError:
+                # A worker deep in a fit does not listen; its nanny ends it when this process ends.
+                log.warning("The workers were busy and did not end in time; they end with this process")

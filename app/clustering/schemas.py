@@ -16,6 +16,7 @@ RUN_EXAMPLE: dict[str, Any] = {
     "parameters": {"n_clusters": 13, "epsilon": 0.05, "tau": 1.0},
     "reason": "answers",
     "progress": 1.0,
+    "attempts": 1,
     "answers_from": 1194,
     "answers_to": 1204,
     "created_at": "2026-05-02T09:30:00Z",
@@ -83,6 +84,7 @@ class RunOut(BaseModel):
     parameters: dict[str, Any]
     reason: str
     progress: float
+    attempts: int
     answers_from: int
     answers_to: int | None
     created_at: datetime
