@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import func, select, text
+from sqlalchemy import BindParameter, Select, bindparam, func, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.dml import ReturningInsert
 
 from app.clustering import algorithms, bell
 from app.clustering.claims import announce
 from app.clustering.queries import lock_project
 from app.errors import Conflict
 from app.items.queries import latest_features
-from app.models import FeatureSet, Project, Run, RunStatus, now
+from app.models import Base, FeatureSet, Project, Run, RunStatus, now
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ def answers_arrived(session: Session, project: Project) -> None:
     due = due_at(standing, project, moment)
     # The upsert is never left out, even when it changes nothing: a claim in between pins fewer answers than
     # there will be after this commit, and then the upsert adds the run that takes the rest.
-    run_id = _upsert(session, project, {"due_at": due}, due_at=due, algorithm=project.algorithm)
+    run_id = _upsert(session, project, ("due_at",), due_at=due, algorithm=project.algorithm)
     if standing.waiting_since is None:
         announce(session, session.get_one(Run, run_id))
     if due <= moment:
@@ -58,10 +60,9 @@ def request_run(
     chosen = algorithm or project.algorithm
     algorithms.resolve(project, chosen, parameters or {}, features.n)
     lock_project(session, project.id)
-    values: dict[str, Any] = {"due_at": now(), "reason": reason}
-    explicit = {"algorithm": chosen, "parameters": parameters or {}}
-    changes = {**values, **explicit} if algorithm or parameters else values
-    run_id = _upsert(session, project, changes, **values, **explicit)
+    explicit = ("algorithm", "parameters") if algorithm or parameters else ()
+    values = {"algorithm": chosen, "parameters": parameters or {}, "reason": reason, "due_at": now()}
+    run_id = _upsert(session, project, ("due_at", "reason", *explicit), **values)
     run = session.get_one(Run, run_id, populate_existing=True)
     announce(session, run)
     bell.ring_after_commit(session)
@@ -80,25 +81,43 @@ def due_at(standing: Standing, project: Project, moment: datetime) -> datetime:
 
 
 def _standing(session: Session, project_id: int) -> Standing:
-    runs = select(Run.answers_to).where(Run.project_id == project_id, Run.answers_to.is_not(None))
+    return Standing(*session.execute(_STANDING, {"of_project": project_id}).one())
+
+
+def _select_standing() -> Select[int, int, bool, datetime, datetime]:
+    this: BindParameter[int] = bindparam("of_project")
+    runs = select(Run.answers_to).where(Run.project_id == this, Run.answers_to.is_not(None))
     served = runs.order_by(Run.number.desc()).limit(1).scalar_subquery()
-    features = select(FeatureSet.id).where(FeatureSet.project_id == project_id).exists()
+    features = select(FeatureSet.id).where(FeatureSet.project_id == this).exists()
     waiting = (Run.project_id == Project.id) & (Run.status == RunStatus.QUEUED)
-    row = session.execute(
+    return (
         select(Project.answer_number, func.coalesce(served, 0), features, Run.created_at, Run.due_at)
         .outerjoin(Run, waiting)
-        .where(Project.id == project_id)
-    ).one()
-    return Standing(*row)
+        .where(Project.id == this)
+    )
 
 
-def _upsert(session: Session, project: Project, changes: dict[str, Any], **values: Any) -> int:
-    """Add the queued run, or change the one there is: the partial unique index allows only one."""
-    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    numbers = select(func.coalesce(func.max(Run.number), 0) + 1).where(Run.project_id == project.id)
-    statement = insert(Run).values(project_id=project.id, number=numbers.scalar_subquery(), **values)
+def _upsert(session: Session, project: Project, changed: tuple[str, ...], **values: Any) -> int:
+    """Add the queued run, or change these columns of the one there is: the partial unique index allows only one."""
+    statement = _upsert_statement(session.get_bind().dialect.name, changed)
+    return session.execute(statement, {"project_id": project.id, "of_project": project.id, **values}).scalar_one()
+
+
+@cache
+def _upsert_statement(dialect: str, changed: tuple[str, ...]) -> ReturningInsert[int]:
+    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    numbers = select(func.coalesce(func.max(Run.number), 0) + 1).where(Run.project_id == bindparam("of_project"))
+    statement = insert(Base.metadata.tables["run"]).values(number=numbers.scalar_subquery())
     # Written out, not as a parameter: psycopg prepares what it has run a few times, and PostgreSQL cannot match
     # a prepared plan's parameter with the index's condition.
     only_queued = text(f"status = '{RunStatus.QUEUED}'")
-    merged = statement.on_conflict_do_update(index_elements=["project_id"], index_where=only_queued, set_=changes)
-    return session.execute(merged.returning(Run.id)).scalar_one()
+    merged = statement.on_conflict_do_update(
+        index_elements=["project_id"],
+        index_where=only_queued,
+        set_={name: statement.excluded[name] for name in changed},
+    )
+    return merged.returning(Run.id)
+
+
+# Every answer passes here, so the statements are built once.
+_STANDING = _select_standing()
