@@ -18,8 +18,9 @@ import httpx
 import numpy as np
 
 from app.demo.server import running_server
+from app.settings import Settings
 from benchmarks.labelers import Tally, crowd, join
-from benchmarks.projects import LoadProject, make_project
+from benchmarks.projects import LoadProject, make_project, synthetic
 
 
 def percentiles(seconds: list[float]) -> str:
@@ -67,8 +68,9 @@ def main() -> None:
     parser.add_argument("--postgres", default="")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        settings = {"data": folder, "database_url": options.postgres}
-        project = make_project(settings, n_items=4998, n_features=38, n_clusters=13)
+        settings = {"data": folder, "database_url": options.postgres, "log_level": "warning"}
+        features = synthetic(4998, 38, 13)
+        project = make_project(Settings(data=folder, database_url=options.postgres), features, n_clusters=13)
         log = Path(folder) / "server.log"
         with log.open("wb") as stderr, running_server(settings, stderr=stderr) as server:
             cookies = [join(server.url, project.share_path, f"labeler {i}") for i in range(options.labelers)]

@@ -1,0 +1,58 @@
+"""Projects of Birdsong's size for benchmarks, put into a database before its server starts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from app import migrate
+from app.accounts import service as accounts
+from app.database import Database
+from app.items.features import Features
+from app.items.importing import add
+from app.items.tables import ItemRow
+from app.models import Scope
+from app.projects.service import create_project
+from app.settings import Settings
+from app.storage import Storage
+
+KEY = "load"
+
+
+@dataclass(frozen=True)
+class LoadProject:
+    """What a benchmark needs to come in: the project's key, its owner's token, the path of a share link."""
+
+    key: str
+    token: str
+    share_path: str
+
+
+def synthetic(n_items: int, n_features: int, n_clusters: int) -> np.ndarray:
+    """Overlapping Gaussian clusters."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(0, 1.2, (n_clusters, n_features))
+    return centres[rng.integers(n_clusters, size=n_items)] + rng.normal(size=(n_items, n_features))
+
+
+def birdsong(folder: Path) -> np.ndarray:
+    """The features of the HJA Birdsong segments."""
+    with np.load(folder / "birdsong_hja.npz") as stored:
+        return np.asarray(stored["X"])
+
+
+def make_project(settings: Settings, features: np.ndarray, n_clusters: int, key: str = KEY) -> LoadProject:
+    """Migrate the database and add a project with these features."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    database = Database(settings.resolved_database_url())
+    migrate.upgrade(database)
+    with database.transaction() as session:
+        owner = accounts.make_user(session, f"owner of {key}")
+        project = create_project(session, owner, key=key, name=key.title(), n_clusters=n_clusters)
+        token = accounts.make_api_token(session, owner, "benchmark", Scope.OWN)
+        share = accounts.make_share_link(session, project)
+    rows = [ItemRow(f"item-{i:05d}") for i in range(len(features))]
+    storage = Storage(settings.resolved_storage_url())
+    add(database, storage, key, rows, {}, Features(features, None, [], "features"))
+    database.close()
+    return LoadProject(key, token, f"/join/{share}")
