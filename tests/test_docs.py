@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from app.cli import app as cli
+from app.cli import cli
 from app.settings import Settings
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text()

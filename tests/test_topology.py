@@ -23,6 +23,7 @@ from app.settings import Settings
 from app.storage import Storage
 from tests.factories import add_features, add_member, make_project, make_token
 
+WORKER = ("--nthreads", "1", "--no-dashboard", "--preload", "app.clustering.warmup")
 COMPOSE = yaml.safe_load((Path(__file__).resolve().parent.parent / "docker-compose.yml").read_text())
 
 
@@ -64,7 +65,7 @@ def servers(postgres_database_url: str, tmp_path: Path) -> Iterator[tuple[list[S
         port = address.rsplit(":", 1)[1]
         stack.enter_context(process("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"))
         for _ in range(2):
-            stack.enter_context(process("worker", address, "--nthreads", "1", "--no-dashboard"))
+            stack.enter_context(process("worker", address, *WORKER))
         yield [stack.enter_context(running_server(settings)) for _ in range(2)], token
 
 

@@ -153,7 +153,15 @@ def test_predicted_is_averaged_by_answers_over_five_runs() -> None:
         times = dict.fromkeys(("started_at", "finished_at"))
         rest = {"algorithm": "dcrc", "parameters": {}, "reason": "answers", "answers_from": 0, "answers_to": 0}
         return RunOut(
-            number=number, status=status, progress=1, created_at=now(), metrics=metrics, error=None, **times, **rest
+            number=number,
+            status=status,
+            progress=1,
+            attempts=1,
+            created_at=now(),
+            metrics=metrics,
+            error=None,
+            **times,
+            **rest,
         )
 
     def tested(number: int, share: float, answers: int) -> RunOut:
