@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.items.schemas import media_url
+from app.items.schemas import shown
 from app.models import Item, Run
 from app.texts import Text
 
@@ -131,11 +131,7 @@ class ClusterItem(BaseModel):
             key=item.key,
             position=item.position,
             confidence=confidence,
-            text=item.text,
-            media_type=item.media_type,
-            media_url=media_url(project, item, "media"),
-            picture_url=media_url(project, item, "picture"),
-            thumbnail_url=media_url(project, item, "thumbnail"),
+            **shown(project, item),
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from app.clustering.schemas import RUN_EXAMPLE, RunOut
-from app.items.schemas import media_url
+from app.items.schemas import shown
 from app.models import Item
 
 
@@ -94,11 +94,7 @@ class Place(BaseModel):
         return cls(
             position=item.position,
             key=item.key,
-            text=item.text,
-            media_type=item.media_type,
-            media_url=media_url(project, item, "media"),
-            picture_url=media_url(project, item, "picture"),
-            thumbnail_url=media_url(project, item, "thumbnail"),
+            **shown(project, item),
         )
 
 

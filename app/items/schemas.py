@@ -1,7 +1,7 @@
 """What comes in and goes out about items and features."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, TypedDict
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -61,6 +61,49 @@ class ItemsIn(BaseModel):
     items: list[ItemIn] = Field(min_length=1, max_length=MOST_ROWS)
 
 
+class Looks(Protocol):
+    """What is read of an item to show it: its words, and the storage keys of its media."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def media_type(self) -> str | None: ...
+    @property
+    def media(self) -> str | None: ...
+    @property
+    def picture(self) -> str | None: ...
+    @property
+    def thumbnail(self) -> str | None: ...
+
+
+class Shown(TypedDict):
+    """What every interface gives to show an item; a missing medium is None."""
+
+    text: str
+    media_type: str | None
+    media_url: str | None
+    picture_url: str | None
+    thumbnail_url: str | None
+
+
+def shown(project: str, item: Looks) -> Shown:
+    """Give an item's words and the addresses of its media."""
+    name = quote(item.key, safe="")
+
+    def link(kind: str, stored: str | None) -> str | None:
+        return f"/api/v1/projects/{project}/media/{kind}/{name}" if stored else None
+
+    return {
+        "text": item.text,
+        "media_type": item.media_type,
+        "media_url": link("media", item.media),
+        "picture_url": link("picture", item.picture),
+        "thumbnail_url": link("thumbnail", item.thumbnail),
+    }
+
+
 class ItemOut(BaseModel):
     """One item; a missing medium is null."""
 
@@ -80,20 +123,10 @@ class ItemOut(BaseModel):
         return cls(
             key=item.key,
             position=item.position,
-            text=item.text,
-            media_type=item.media_type,
-            media_url=media_url(project, item, "media"),
-            picture_url=media_url(project, item, "picture"),
-            thumbnail_url=media_url(project, item, "thumbnail"),
+            **shown(project, item),
             bag=bag,
             metadata=item.details,
         )
-
-
-def media_url(project: str, item: Item, kind: str) -> str | None:
-    """Give the address of one of the item's media; None if it has none of that kind."""
-    stored = getattr(item, kind)
-    return f"/api/v1/projects/{project}/media/{kind}/{quote(item.key, safe='')}" if stored else None
 
 
 class ItemList(BaseModel):

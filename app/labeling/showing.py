@@ -2,8 +2,8 @@
 
 import random
 from typing import TypedDict
-from urllib.parse import quote
 
+from app.items.schemas import shown
 from app.labeling.canonical import Ids, as_shown
 from app.labeling.queries import Look
 from app.labeling.schemas import ItemShown
@@ -29,23 +29,11 @@ def shown_order(kind: str, user_id: int, triplet_id: int, triplet: Ids) -> Ids:
 
 def question(project: Project, user_id: int, triplet_id: int, triplet: Ids, items: dict[int, Look]) -> Question:
     """Say what to show."""
-    shown = [items[number] for number in shown_order(project.question_kind, user_id, triplet_id, triplet)]
-    return {"triplet": [item.key for item in shown], "items": {item.key: _look(project, item) for item in shown}}
+    ordered = [items[number] for number in shown_order(project.question_kind, user_id, triplet_id, triplet)]
+    looks = {item.key: ItemShown(**shown(project.key, item)) for item in ordered}
+    return {"triplet": list(looks), "items": looks}
 
 
 def answer(project: Project, user_id: int, triplet_id: int, triplet: Ids, value: str) -> str:
     """Give a stored answer in the words of the question on screen."""
     return as_shown(project.question_kind, shown_order(project.question_kind, user_id, triplet_id, triplet), value)
-
-
-def _look(project: Project, item: Look) -> ItemShown:
-    def link(kind: str, stored: str | None) -> str | None:
-        return f"/api/v1/projects/{project.key}/media/{kind}/{quote(item.key, safe='')}" if stored else None
-
-    return ItemShown(
-        text=item.text,
-        media_type=item.media_type,
-        media_url=link("media", item.media),
-        picture_url=link("picture", item.picture),
-        thumbnail_url=link("thumbnail", item.thumbnail),
-    )
