@@ -8,7 +8,7 @@ from app.labeling.canonical import VALUES, Ids
 from app.models import QuestionKind
 from app.texts import fault_of_name
 
-# Rows without an id get one made from where and what they are: the same file sent again is the same answers.
+# Rows without an id get one made from where, what and whose they are: the same file sent again is the same answers.
 ROWS = UUID("4f0f3f0e-6a54-4c0c-9d0e-1d2f7a1b9c33")
 FIELDS = {"triplet", "answer", "labeler", "response_ms", "id", *EXPORTED_ONLY}
 LONGEST_MS = 2**31 - 1
@@ -30,6 +30,7 @@ class Rules(NamedTuple):
     """What rows are checked against."""
 
     project_id: int
+    sender_id: int
     question_kind: str
     ids: dict[str, int]
 
@@ -52,7 +53,8 @@ def check(number: int, raw: Raw, rules: Rules) -> Checked | Fault:
     own = raw.get("id")
     if own is None:
         # Blanks of fixed meaning between the parts: no item key can hold a control character.
-        written = f"{rules.project_id}\0{number}\0{anchor}\0{left}\0{right}\0{answer}\0{labeler or ''}"
+        whose = f"\0{rules.sender_id}" if labeler is None else labeler
+        written = f"{rules.project_id}\0{number}\0{anchor}\0{left}\0{right}\0{answer}\0{whose}"
         identity: UUID | None = uuid5(ROWS, written)
     else:
         identity = _uuid(own)

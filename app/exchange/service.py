@@ -49,7 +49,7 @@ def receive(database: Database, upload: Upload) -> Received:
     """Check all rows, then store them; raise Invalid or Conflict with the rows that are wrong, storing nothing."""
     with database.reading() as session:
         project = session.get_one(Project, upload.project_id)
-        rules = Rules(project.id, project.question_kind, every_id_by_key(session, project.id))
+        rules = Rules(project.id, upload.sender_id, project.question_kind, every_id_by_key(session, project.id))
         labelers = queries.labelers_by_name(session, project.id)
     rows, names = _check_all(database, upload, rules, labelers)
     labelers |= _make_labelers(database, upload.project_id, [name for name in names if name not in labelers])

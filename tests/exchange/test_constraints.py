@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.database import Database
@@ -18,7 +19,7 @@ from app.exchange import service
 from app.models import Answer, Item, Membership, Project, Role, Run, Triplet, User
 from app.storage import Storage
 from tests.exchange.conftest import NDJSON, URL, keys, row_counts
-from tests.factories import add_features
+from tests.factories import add_features, add_member, make_token
 
 ROWS: list[dict[str, Any]] = [
     {"triplet": keys(0, 1, 2), "answer": "yes", "labeler": "Bo", "response_ms": 900},
@@ -84,6 +85,21 @@ def test_the_same_file_again_stores_nothing_twice(client: TestClient, database: 
     grown = client.post(URL, content=ndjson([*rows, ROWS[2]]), headers=NDJSON)
     assert grown.json() == {"rows": 5, "stored": 1, "repeated": 4}
     assert row_counts(database) == {**before, "answer": before["answer"] + 1}
+
+
+def test_the_same_file_from_somebody_else_is_their_answers(
+    client: TestClient, app: FastAPI, database: Database
+) -> None:
+    assert client.post(URL, content=ndjson(ROWS), headers=NDJSON).json()["stored"] == 3
+    with database.transaction() as session:
+        project = session.scalars(sa.select(Project)).one()
+        token = make_token(session, add_member(session, project, Role.ANALYST, "Eve"))
+    with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as other:
+        answer = other.post(URL, content=ndjson(ROWS), headers=NDJSON)
+    assert (answer.status_code, answer.json()) == (201, {"rows": 3, "stored": 1, "repeated": 2}), answer.text
+    assert exported(client) == [*STORED, (*STORED[2][:4], "Eve")], (
+        "rows that name their labelers are the same answers"
+    )
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv", "json"])
