@@ -15,11 +15,10 @@ LONGEST_MS = 2**31 - 1
 
 
 class Checked(NamedTuple):
-    """A row that may be stored; a labeler of None is whoever sends it."""
+    """A row that may be stored; a labeler of None is whoever sends it, an id of None is made of the rest."""
 
     row: int
-    id: UUID
-    has_own_id: bool
+    id: UUID | None
     triplet: Ids
     answer: str
     labeler: str | None
@@ -51,17 +50,20 @@ def check(number: int, raw: Raw, rules: Rules) -> Checked | Fault:
         return fault
     anchor, left, right = keys  # type: ignore[misc]
     own = raw.get("id")
-    if own is None:
-        # Blanks of fixed meaning between the parts: no item key can hold a control character.
-        whose = f"\0{rules.sender_id}" if labeler is None else labeler
-        written = f"{rules.project_id}\0{number}\0{anchor}\0{left}\0{right}\0{answer}\0{whose}"
-        identity: UUID | None = uuid5(ROWS, written)
-    else:
-        identity = _uuid(own)
-    if identity is None:
+    identity = None if own is None else _uuid(own)
+    if own is not None and identity is None:
         return Fault("id", f"{str(own)[:60]!r} is no UUID")
     triplet = (rules.ids[anchor], rules.ids[left], rules.ids[right])
-    return Checked(number, identity, own is not None, triplet, str(answer), labeler, raw.get("response_ms"))
+    return Checked(number, identity, triplet, str(answer), labeler, raw.get("response_ms"))
+
+
+def id_of(row: Checked, rules: Rules) -> UUID:
+    """Give the row's own id, or the one that is made of what the row says, the same each time."""
+    if row.id is not None:
+        return row.id
+    # No name of a labeler can hold a control character.
+    whose = f"\0{rules.sender_id}" if row.labeler is None else row.labeler
+    return uuid5(ROWS, f"{rules.project_id} {row.row} {row.triplet} {row.answer} {whose}")
 
 
 def _fault_of_fields(raw: dict[str, Any]) -> Fault | None:

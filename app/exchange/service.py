@@ -10,6 +10,7 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+from uuid import UUID
 
 from app.accounts.service import participant_user
 from app.clustering.queries import lock_project
@@ -17,7 +18,7 @@ from app.clustering.schedule import answers_arrived
 from app.database import Database
 from app.errors import Conflict
 from app.exchange import queries
-from app.exchange.checking import Checked, Rules, check
+from app.exchange.checking import Checked, Rules, check, id_of
 from app.exchange.reading import Fault, read_rows
 from app.items.faults import Faults, fail
 from app.items.queries import every_id_by_key
@@ -53,7 +54,7 @@ def receive(database: Database, upload: Upload) -> Received:
         labelers = queries.labelers_by_name(session, project.id)
     rows, names = _check_all(database, upload, rules, labelers)
     labelers |= _make_labelers(database, upload.project_id, [name for name in names if name not in labelers])
-    stored = sum(_store(database, upload, batch, labelers) for batch in _batches(_checked(upload, rules)))
+    stored = sum(_store(database, upload, batch, rules, labelers) for batch in _batches(_checked(upload, rules)))
     if stored:
         with database.transaction() as session:
             answers_arrived(session, session.get_one(Project, upload.project_id))
@@ -73,7 +74,7 @@ def _check_all(database: Database, upload: Upload, rules: Rules, labelers: dict[
             count += len(batch)
             good = _sort_out(batch, faults)
             names.update(row.labeler for row in good if row.labeler is not None)
-            named = [row for row in good if row.has_own_id]
+            named = [(row.id, row) for row in good if row.id is not None]
             own.add(named, rules)
             _compare(database, upload, rules, named, labelers, conflicts)
         for row, first in own.contradictions():
@@ -99,7 +100,7 @@ def _compare(
     database: Database,
     upload: Upload,
     rules: Rules,
-    rows: Sequence[Checked],
+    rows: Sequence[tuple[UUID, Checked]],
     labelers: dict[str, int],
     conflicts: Faults,
 ) -> None:
@@ -107,12 +108,12 @@ def _compare(
     if not rows:
         return
     with database.reading() as session:
-        known = queries.known_answers(session, [row.id for row in rows])
-    for row in rows:
+        known = queries.known_answers(session, [number for number, _ in rows])
+    for number, row in rows:
         labeler = upload.sender_id if row.labeler is None else labelers.get(row.labeler)
         content = (rules.project_id, *canonical(rules.question_kind, row.triplet, row.answer), labeler)
-        if row.id in known and known[row.id] != content:
-            conflicts.add("id", f"the id {row.id} is taken by another answer", row=row.row)
+        if number in known and known[number] != content:
+            conflicts.add("id", f"the id {number} is taken by another answer", row=row.row)
 
 
 class _OwnIds:
@@ -122,11 +123,11 @@ class _OwnIds:
         self.table = sqlite3.connect("", check_same_thread=False)
         self.table.execute("CREATE TABLE own (id BLOB, row INTEGER, content TEXT)")
 
-    def add(self, rows: Sequence[Checked], rules: Rules) -> None:
+    def add(self, rows: Sequence[tuple[UUID, Checked]], rules: Rules) -> None:
         """Note rows."""
         values = (
-            (row.id.bytes, row.row, repr((canonical(rules.question_kind, row.triplet, row.answer), row.labeler)))
-            for row in rows
+            (number.bytes, row.row, repr((canonical(rules.question_kind, row.triplet, row.answer), row.labeler)))
+            for number, row in rows
         )
         self.table.executemany("INSERT INTO own VALUES (?, ?, ?)", values)
 
@@ -155,11 +156,13 @@ def _make_labelers(database: Database, project_id: int, names: Iterable[str]) ->
         return {name: participant_user(session, project, name).id for name in sorted(names)}
 
 
-def _store(database: Database, upload: Upload, batch: Sequence[Checked], labelers: dict[str, int]) -> int:
+def _store(
+    database: Database, upload: Upload, batch: Sequence[Checked], rules: Rules, labelers: dict[str, int]
+) -> int:
     rows = [
         ConstraintRow(
             row.row,
-            row.id,
+            id_of(row, rules),
             row.triplet,
             row.answer,
             upload.sender_id if row.labeler is None else labelers[row.labeler],
