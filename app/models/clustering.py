@@ -46,7 +46,7 @@ class Run(Base):
     number: Mapped[int]
     algorithm: Mapped[str] = mapped_column(String(40))
     parameters: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    feature_set_id: Mapped[int | None] = mapped_column(ForeignKey("feature_set.id"))
+    feature_set_id: Mapped[int | None] = mapped_column(ForeignKey("feature_set.id"), index=True)
     status: Mapped[str] = mapped_column(String(10), default=RunStatus.QUEUED)
     reason: Mapped[str] = mapped_column(String(20), default="answers")
     due_at: Mapped[datetime]

@@ -21,7 +21,8 @@ class Source(enum.StrEnum):
 class Triplet(Base):
     """(anchor, left, right) in canonical order, so that a question asked both ways is one row.
 
-    Relative question: left_id < right_id. Outlier question: anchor_id < left_id < right_id.
+    Relative question: left_id < right_id. Outlier question: anchor_id < left_id < right_id. The index of each item
+    is for deleting items: without, each would have every project's triplets read for its own.
     """
 
     __tablename__ = "triplet"
@@ -34,9 +35,9 @@ class Triplet(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"))
-    anchor_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"))
-    left_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"))
-    right_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"))
+    anchor_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
+    left_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
+    right_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
     source: Mapped[str] = mapped_column(String(12))
     # Higher is asked earlier. Null is out of the queue: answered often enough, or given by a client.
     priority: Mapped[float | None]
