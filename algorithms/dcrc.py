@@ -57,7 +57,10 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         Whether "don't know" answers are learned from.
     n_init : int
         Number of starts; the one with the best lower bound wins. One of them is a thorough K-means. With a warm
-        start the first continues from the previous fit, so n_init=1 then means nothing but the warm start.
+        start the first continues from the previous fit, so n_init=1, n_moves=0 then is the warm start alone.
+    n_moves : int
+        Split-and-merge moves tried on the best start, each kept if it raises the bound. They repair what starts
+        cannot when clusters are many: two classes in one cluster, one class in two.
     solver : "profile" or "em"
         "profile" climbs max over q of the bound by L-BFGS; "em" is the paper's variational EM, slower and usually
         ending lower.
@@ -95,6 +98,7 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         balance: bool = True,
         use_dnk: bool = True,
         n_init: int = 10,
+        n_moves: int = 10,
         solver: Solver = "profile",
         weight: Weight = "balanced",
         max_iter: int = 100,
@@ -110,6 +114,7 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         self.balance = balance
         self.use_dnk = use_dnk
         self.n_init = n_init
+        self.n_moves = n_moves
         self.solver = solver
         self.weight = weight
         self.max_iter = max_iter
@@ -218,6 +223,7 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
             "tau": (self.tau >= 0, "at least 0"),
             "lam": (self.lam >= 0, "at least 0"),
             "n_init": (self.n_init >= 1, "at least 1"),
+            "n_moves": (self.n_moves >= 0, "at least 0"),
             "solver": (self.solver in ("profile", "em"), "'profile' or 'em'"),
             "weight": (self.weight in ("balanced", "paper"), "'balanced' or 'paper'"),
             "max_iter": (self.max_iter >= 1, "at least 1"),
@@ -268,7 +274,7 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     def _begin(self, search: Search, previous: "Previous | None") -> FitState:
         rng = check_random_state(self.random_state)
-        return search.first_state(*plan_starts(self.n_init, previous is not None, self.n_clusters, rng))
+        return search.first_state(*plan_starts(self.n_init, self.n_moves, previous is not None, self.n_clusters, rng))
 
     def _keep(self, search: Search, solution: Solution) -> None:
         objective, field = search.objective, search.objective.field

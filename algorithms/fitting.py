@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans
 
 from algorithms.discriminative import LowerBound, climb, fit_classifier
 from algorithms.patterns import Array
+from algorithms.rearranging import rearrange
 
 Solver = Literal["profile", "em"]
 
@@ -26,7 +27,7 @@ HARD_SCHEDULE = (0.3, 0.15, 0.05, 0.01, 0.0)
 # With few clusters random starts find what K-means cannot. With 13 the bound preferred them where they were worse.
 _FEW_CLUSTERS = 8
 
-WARM, BEST_KMEANS, KMEANS, RANDOM = range(4)
+WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE = range(5)
 
 
 class StopFit(Exception):
@@ -53,7 +54,7 @@ class Solution:
 class FitState:
     """Everything needed to continue a fit of the same data, answers and parameters."""
 
-    start_kinds: Array  # (n_starts,) WARM, BEST_KMEANS, KMEANS or RANDOM
+    start_kinds: Array  # (n_starts,) WARM, BEST_KMEANS, KMEANS, RANDOM or MOVE
     seeds: Array  # (n_starts,)
     start: int  # which start is at work
     current: Solution
@@ -116,7 +117,7 @@ class Search:
 
     def first_state(self, start_kinds: Array, seeds: Array) -> FitState:
         """The state before anything was done."""
-        return FitState(start_kinds, seeds, 0, self.first(int(start_kinds[0]), int(seeds[0])), None)
+        return FitState(start_kinds, seeds, 0, self.first(int(start_kinds[0]), int(seeds[0]), None), None)
 
     def check_resumable(self, state: FitState) -> None:
         """Raise ValueError where a state cannot belong to this fit."""
@@ -140,7 +141,7 @@ class Search:
         """One outer iteration further, in the next start when this one is finished."""
         if state.current.finished:
             start = state.start + 1
-            fresh = self.first(int(state.start_kinds[start]), int(state.seeds[start]))
+            fresh = self.first(int(state.start_kinds[start]), int(state.seeds[start]), state.best)
             state = replace(state, start=start, current=fresh)
         current = self.iterate(state.current)
         best = state.best
@@ -148,12 +149,16 @@ class Search:
             best = current
         return replace(state, current=current, best=best)
 
-    def first(self, kind: int, seed: int) -> Solution:
-        """The beginning of one start."""
+    def first(self, kind: int, seed: int, best: Solution | None) -> Solution:
+        """The beginning of one start; a move begins from the best that was found before it."""
         if kind == WARM:
             assert self.warm is not None, "a warm start needs something to start from"
             return self.warm
-        W = _first_weights(self.objective, self.n_clusters, kind, seed)
+        if kind == MOVE:
+            assert best is not None, "a move needs something to start from"
+            W = self._moved(best, seed)
+        else:
+            W = _first_weights(self.objective, self.n_clusters, kind, seed)
         field = self.objective.field
         if field is None:
             q = np.empty((0, self.n_clusters))
@@ -161,6 +166,14 @@ class Search:
             self.objective.expect_posteriors(W)
             q = field.q.copy()
         return Solution(W, q, np.empty(0), 0, converged=False, finished=False)
+
+    def _moved(self, solution: Solution, seed: int) -> Array:
+        """Weights of a classifier for the solution's clusters after one split-and-merge move."""
+        objective = self.objective
+        posterior = objective.log_posteriors(solution.W)[0].T.astype(np.float64)
+        posterior[: len(solution.q)] = solution.q
+        labels = rearrange(objective.X[:, :-1], posterior, seed)
+        return fit_classifier(objective.X, labels, self.n_clusters, objective.lam)
 
     def load(self, solution: Solution) -> bool:
         """Put the solution's posteriors and its stage's epsilon into the objective; whether that stage is hard."""
@@ -192,13 +205,15 @@ class Search:
         return Solution(W, q, bounds, stage, converged and last_stage, finished)
 
 
-def plan_starts(n_init: int, warm: bool, n_clusters: int, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Kinds and seeds of the starts: warm if there is one, a thorough K-means, then quick ones and random ones."""
+def plan_starts(
+    n_init: int, n_moves: int, warm: bool, n_clusters: int, rng: np.random.RandomState
+) -> tuple[Array, Array]:
+    """Kinds and seeds of the starts: warm if there is one, a thorough K-means, quick and random ones, then moves."""
     first = [WARM] if warm else []
     others = max(n_init - len(first), 0)
     n_random = others // 2 if n_clusters <= _FEW_CLUSTERS else 0
     n_quick = max(others - n_random - 1, 0)
-    kinds = first + [BEST_KMEANS] * min(others, 1) + [KMEANS] * n_quick + [RANDOM] * n_random
+    kinds = first + [BEST_KMEANS] * min(others, 1) + [KMEANS] * n_quick + [RANDOM] * n_random + [MOVE] * n_moves
     return np.array(kinds), rng.randint(np.iinfo(np.int32).max, size=len(kinds))
 
 

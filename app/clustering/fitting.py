@@ -16,6 +16,9 @@ from app.models import Run
 # Starts of a search that answers bring about: people wait for its clusters. Asked-for runs make all of theirs.
 SEARCH_STARTS = 4
 Callback = Callable[[FitState], None]
+# One split-and-merge move takes about as long as a refit. Labelers' answers wait for so many moved items at most:
+# ten moves with 600 items, two with 5,000.
+MOVED_ITEMS = 10_000
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,14 @@ def fit_dcrc(run: Run, material: Material, resume: FitState | None, callback: Ca
     starts = run.parameters["n_init"] if search else 1
     if state is not None and run.reason == "answers":
         starts = min(starts, SEARCH_STARTS)
-    model = DCRC(**{**run.parameters, "n_init": starts}, warm_start=state is not None)
+    seed = run.parameters["random_state"] + run.number  # other moves each time
+    values = {
+        **run.parameters,
+        "n_init": starts,
+        "n_moves": _moves(run, len(material.features)),
+        "random_state": seed,
+    }
+    model = DCRC(**values, warm_start=state is not None)
     if state is not None:
         model.set_state_arrays(state)
     with warnings.catch_warnings():
@@ -87,6 +97,11 @@ def _warm_state(run: Run, material: Material) -> dict[str, Array] | None:
     same = previous.run.feature_set_id == run.feature_set_id
     same = same and previous.result.n_clusters == run.parameters["n_clusters"]
     return previous.result.state if same else None
+
+
+def _moves(run: Run, n_items: int) -> int:
+    wanted: int = run.parameters["n_moves"]
+    return min(wanted, MOVED_ITEMS // n_items) if run.reason == "answers" else wanted
 
 
 def _searched_answers(material: Material) -> int:

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from algorithms import DCRC, FitState, StopFit
-from algorithms.fitting import BEST_KMEANS, KMEANS, RANDOM, WARM, plan_starts
+from algorithms.fitting import BEST_KMEANS, KMEANS, MOVE, RANDOM, WARM, plan_starts
 from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets, true_answers
 
 
@@ -51,7 +51,7 @@ def without_answers():
         {"weight": "paper"},
         {"epsilon": 0, "n": 240},
         {"kind": "outlier"},
-        {"noise": TABLE_IV, "epsilon": 0.15},
+        {"noise": TABLE_IV, "epsilon": 0.15, "n": 360},
     ],
     ids=str,
 )
@@ -235,7 +235,7 @@ def test_a_warm_refit_in_another_process_is_as_good_as_a_cold_one(tmp_path):
 def test_a_warm_start_survives_new_items_and_a_new_scale():
     X, y = overlapping()
     given = questions(y[:200], 100)
-    model = DCRC(4, n_init=1, warm_start=True, random_state=0).fit(X[:200], **given)
+    model = DCRC(4, n_init=1, n_moves=0, warm_start=True, random_state=0).fit(X[:200], **given)
     before = model.predict(X)
     model.fit(X, **given)
     assert model.labels_.shape == (240,)
@@ -244,10 +244,10 @@ def test_a_warm_start_survives_new_items_and_a_new_scale():
 
 def test_a_warm_fit_may_try_fresh_starts_too():
     X, y = overlapping()
-    model = DCRC(4, n_init=3, warm_start=True, random_state=0).fit(X, **questions(y, 40))
+    model = DCRC(4, n_init=3, n_moves=2, warm_start=True, random_state=0).fit(X, **questions(y, 40))
     starts = []
     model.fit(X, **questions(y, 50), callback=lambda state: starts.append(state.start))
-    assert set(starts) == {0, 1, 2}
+    assert set(starts) == {0, 1, 2, 3, 4}
 
 
 def test_a_warm_start_with_other_clusters_or_features_is_refused():
@@ -263,11 +263,11 @@ def test_starts_are_planned_by_number_and_clusters():
     def kinds(*arguments):
         return plan_starts(*arguments, np.random.RandomState(0))[0].tolist()
 
-    assert kinds(1, False, 4) == [BEST_KMEANS]
-    assert kinds(1, True, 4) == [WARM]
-    assert kinds(2, True, 4) == [WARM, BEST_KMEANS]
-    assert kinds(6, False, 4) == [BEST_KMEANS, KMEANS, KMEANS, RANDOM, RANDOM, RANDOM]
-    assert kinds(4, False, 13) == [BEST_KMEANS, KMEANS, KMEANS, KMEANS]
+    assert kinds(1, 0, False, 4) == [BEST_KMEANS]
+    assert kinds(1, 2, True, 4) == [WARM, MOVE, MOVE]
+    assert kinds(2, 0, True, 4) == [WARM, BEST_KMEANS]
+    assert kinds(6, 1, False, 4) == [BEST_KMEANS, KMEANS, KMEANS, RANDOM, RANDOM, RANDOM, MOVE]
+    assert kinds(4, 0, False, 13) == [BEST_KMEANS, KMEANS, KMEANS, KMEANS]
 
 
 # --- edges ---
