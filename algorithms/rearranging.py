@@ -16,7 +16,7 @@ from algorithms.patterns import Array
 def rearrange(X: Array, posterior: Array, seed: int) -> Array:
     """Labels (N,) after one random move on the clusters of `posterior` (N, K), in the space of X (N, D)."""
     rng = RandomState(seed)
-    labels = posterior.argmax(axis=1)
+    labels: Array = posterior.argmax(axis=1)
     freed = int(rng.choice(posterior.shape[1], p=_dispensable(posterior, rng)))
     _dissolve(labels, posterior, freed)
     _split(X, labels, posterior.shape[1], freed, rng)
