@@ -118,7 +118,7 @@ class Watcher:
     def stored(self) -> list[str]:
         """Give the ids of all stored answers."""
         response = self.client.get(f"{BASE}/constraints", params={"format": "json"}).raise_for_status()
-        return [row["id"] for row in response.json()["constraints"]]
+        return [row["id"] for row in response.json()]
 
 
 def simulate(
