@@ -47,9 +47,9 @@ def demo(
 @cli.command()
 def serve(host: HostOption = "127.0.0.1", port: PortOption = 8000, data: DataOption = None) -> None:
     """Serve the pages and the REST interface, and run the fits."""
-    from app.serve import run_server
+    from app.serve import listen, run_server
 
-    run_server(make_settings(data), host, port)
+    run_server(make_settings(data), listen(host, port))
 
 
 cli.command("import")(import_items)

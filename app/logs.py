@@ -57,7 +57,8 @@ def configure(level: str, as_json: bool) -> None:
     handler.addFilter(WithRequestId())
     handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(PLAIN))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.getLogger().level))
+    for talkative in ("alembic", "uvicorn"):
+        logging.getLogger(talkative).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 
 class RequestLog:

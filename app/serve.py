@@ -1,11 +1,13 @@
 """Runs the web server as one process until it is told to stop."""
 
+import os
 import socket
 
 import uvicorn
 from fastapi import FastAPI
 
 from app import logs
+from app.errors import Conflict
 from app.main import create_app
 from app.settings import Settings
 
@@ -27,18 +29,32 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def run_server(settings: Settings, host: str, port: int) -> None:
-    """Serve on the address until SIGTERM or Ctrl-C."""
-    print(f"Tercet serves on http://{host}:{port} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port before anything else is done, so that a taken one costs nobody a wait."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)
+        raise Conflict(f"Cannot listen on {host}, port {port}: {reason}. --port chooses another port.") from error
+
+
+def address(listener: socket.socket) -> str:
+    """Give the address that a browser on this machine opens."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run_server(settings: Settings, listener: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C."""
+    print(f"Tercet serves on {address(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
     logs.configure(settings.log_level, settings.log_json)
     app = create_app(settings)
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    Server(app, config).run()
+    Server(app, config).run(sockets=[listener])

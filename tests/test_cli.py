@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -14,7 +16,7 @@ from sqlalchemy import func, select
 
 from app.accounts.access import hash_token
 from app.database import Database
-from app.demo.server import running_server
+from app.demo.server import free_port, running_server
 from app.models import ApiToken, Item, Membership, Project, Role, SignInLink, User
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -141,3 +143,33 @@ def test_serving_and_stopping(tmp_path: Path) -> None:
     assert [line for line in lines if line["message"].startswith("GET /sign-in/... 404")]
     assert all(line["request"] for line in lines)
     assert "the-secret" not in log.read_text()
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_a_taken_port_is_said_before_anything_is_made(tmp_path: Path, command: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = tercet(command, "--port", str(port), data=tmp_path)
+    expected = f"Cannot listen on 127.0.0.1, port {port}: Address already in use. --port chooses another port.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERCET_DATA": str(tmp_path), "TERCET_LOG_LEVEL": "info"}
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(free_port())]
+    log = tmp_path / "log"
+    with log.open("wb") as stderr:
+        # A session of its own, as a terminal gives: Ctrl-C goes to all of its processes.
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
+        )
+        deadline = time.monotonic() + 60
+        while "Runs are computed by" not in log.read_text():
+            assert time.monotonic() < deadline, log.read_text()
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    assert out.decode().startswith("Tercet serves on http://127.0.0.1:")
+    assert "Traceback" not in log.read_text()

@@ -11,7 +11,7 @@ from app.demo.project import N_ITEMS, OWNER, Links, Report, prepare
 from app.demo.server import running_server
 from app.demo.simulate import simulate
 from app.models import Scope, User
-from app.serve import run_server
+from app.serve import address, listen, run_server
 from app.settings import Settings
 from app.storage import Storage
 
@@ -28,10 +28,14 @@ def make_demo(settings: Settings, report: Report, seed: int = 0) -> Links:
 
 def serve_demo(settings: Settings, host: str, port: int, report: Report) -> None:
     """Make the project if need be, say how to come in, and serve."""
+    listener = listen(host, port)
     links = make_demo(settings, report)
-    site = settings.public_url.rstrip("/") or f"http://{host}:{port}"
+    site = settings.public_url.rstrip("/") or address(listener)
     report(f"\n  Owner, once:  {site}{links.sign_in}\n  Labelers:     {site}{links.join}\n")
-    run_server(settings, host, port)
+    report(f"Answers are kept in {settings.data.resolve()}. Start the demo again for a new link for the owner.")
+    if "log_level" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"log_level": "warning"})  # the links stay in sight
+    run_server(settings, listener)
 
 
 def simulate_demo(data: Path | None, answers: int, seed: int, report: Report) -> int:
