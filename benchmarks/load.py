@@ -40,6 +40,13 @@ def watch_memory(pid: int, stop: threading.Event, peaks: list[float]) -> None:
         peaks.append(memory_mb(pid))
 
 
+def wait_for_first_run(url: str, project: LoadProject) -> None:
+    """Wait until the workers are up and the features are clustered, as they are when labelers come."""
+    headers = {"Authorization": f"Bearer {project.token}"}
+    while httpx.get(f"{url}/api/v1/projects/{project.key}/runs/latest", headers=headers).status_code != 200:
+        time.sleep(0.2)
+
+
 def stored_ids(url: str, project: LoadProject) -> list[str]:
     """Give the ids of every stored answer, as the export says."""
     headers = {"Authorization": f"Bearer {project.token}", "Accept": "application/x-ndjson"}
@@ -73,6 +80,7 @@ def main() -> None:
         project = make_project(Settings(data=folder, database_url=options.postgres), features, n_clusters=13)
         log = Path(folder) / "server.log"
         with log.open("wb") as stderr, running_server(settings, stderr=stderr) as server:
+            wait_for_first_run(server.url, project)
             cookies = [join(server.url, project.share_path, f"labeler {i}") for i in range(options.labelers)]
             peaks: list[float] = []
             stop = threading.Event()
