@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from itsdangerous import TimestampSigner
 from playwright.sync_api import Browser, Page
@@ -26,9 +27,12 @@ from app.demo.server import running_server
 from app.items.media import Media, prepare
 from app.models import Item, Project, Role, User
 from app.storage import Storage
-from tests.factories import add_member, make_project
+from tests.dashboard.results import add_result
+from tests.factories import add_features, add_member, make_project
 
 SECRET = "a secret for browser tests"
+# Cluster numbers of the thirty songs after the first run.
+BEFORE = [1] * 10 + [2] * 12 + [3] * 8
 SHOTS = os.environ.get("TERCET_SCREENSHOTS")
 
 
@@ -73,14 +77,15 @@ def live_server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
 
 @pytest.fixture
 def open_page(live_server: LiveServer, browser: Browser) -> Iterator[OpenPage]:
-    """Open a window that a user is signed in to; any error in its scripts fails the test."""
+    """Open a window that a user, or nobody, is signed in to; any error in its scripts fails the test."""
     contexts = []
     errors: list[str] = []
 
-    def open_for(user: User, path: str, **options: Any) -> Page:
+    def open_for(user: User | None, path: str, **options: Any) -> Page:
         context = browser.new_context(base_url=live_server.url, **options)
         contexts.append(context)
-        context.add_cookies([{"name": "tercet", "value": session_of(user), "url": live_server.url}])
+        if user is not None:
+            context.add_cookies([{"name": "tercet", "value": session_of(user), "url": live_server.url}])
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(path)
@@ -119,6 +124,16 @@ def make_songs(live: LiveServer, **values: Any) -> tuple[Project, User]:
                 Item(project_id=project.id, key=key, position=position, media_type=media.media_type, **stored)
             )
         return project, add_member(session, project, Role.LABELER, "Lea")
+
+
+def make_board(live: LiveServer, **metrics: object) -> tuple[Project, User]:
+    """A project of thirty songs with a finished run, and its analyst."""
+    project, _ = make_songs(live)
+    with live.database.transaction() as session:
+        project = session.get_one(Project, project.id)
+        add_features(session, live.storage, project, np.eye(30))
+        add_result(session, live.storage, project, 1, BEFORE, **metrics)
+        return project, add_member(session, project, Role.ANALYST, "Ada")
 
 
 def take_shot(page: Page, name: str) -> None:

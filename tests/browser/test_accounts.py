@@ -4,13 +4,12 @@ import re
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from app.accounts import service
 from app.models import Role
-from tests.browser.conftest import LiveServer, OpenPage, make_songs, take_shot
-from tests.factories import add_member, make_user
+from tests.browser.conftest import LiveServer, make_songs, take_shot
+from tests.factories import add_member
 
 pytestmark = pytest.mark.browser
 
@@ -56,23 +55,3 @@ def test_signing_in_making_a_token_and_signing_out(page: Page, live_server: Live
     expect(page.get_by_text("How to sign in")).to_be_visible()
     page.goto(f"/sign-in/{link}")
     expect(page.get_by_role("heading", level=1)).to_have_text("This link does not work any more")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessible_and_no_wider_than_a_phone(live_server: LiveServer, open_page: OpenPage, scheme: str) -> None:
-    project, labeler = make_songs(live_server)
-    with live_server.database.transaction() as session:
-        share = service.make_share_link(session, project)
-        sign_in = service.make_sign_in_link(session, make_user(session))
-    page = open_page(labeler, "/account", color_scheme=scheme, viewport={"width": 390, "height": 800})
-    for path in (
-        "/account",
-        f"/join/{share}",
-        "/join/unknown",
-        f"/sign-in/{sign_in}",
-        "/sign-in/unknown",
-        "/api/docs",
-    ):
-        page.goto(path)
-        assert Axe().run(page).violations_count == 0, path
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

@@ -7,29 +7,18 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from app.models import Project, Role, User
-from tests.browser.conftest import LiveServer, OpenPage, make_songs, take_shot
+from app.models import Project, Role
+from tests.browser.conftest import BEFORE, LiveServer, OpenPage, make_board, make_songs, take_shot
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member, make_project
 
 pytestmark = pytest.mark.browser
 
-BEFORE = [1] * 10 + [2] * 12 + [3] * 8
 AFTER = [1] * 10 + [2] * 9 + [3] * 11
 COLORS = (
     "canvas => new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)"
     ".data.buffer)).size"
 )
-
-
-def make_board(live: LiveServer, **metrics: object) -> tuple[Project, User]:
-    """A project of thirty songs with a finished run, and its analyst."""
-    project, _ = make_songs(live)
-    with live.database.transaction() as session:
-        project = session.get_one(Project, project.id)
-        add_features(session, live.storage, project, np.eye(30))
-        add_result(session, live.storage, project, 1, BEFORE, **metrics)
-        return project, add_member(session, project, Role.ANALYST, "Ada")
 
 
 def open_board(live: LiveServer, open_page: OpenPage, **options: object) -> tuple[Project, Page]:

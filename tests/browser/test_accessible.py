@@ -1,0 +1,113 @@
+"""Every page under axe's rules, light and dark, on a desk and on a phone, and never wider than its window."""
+
+from dataclasses import dataclass
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from fastapi.routing import iter_route_contexts
+
+from app.accounts import service
+from app.main import create_app
+from app.models import Membership, Project, Role, User
+from app.settings import Settings
+from tests.browser.conftest import LiveServer, OpenPage, make_board
+from tests.factories import add_member, make_project
+
+pytestmark = pytest.mark.browser
+
+# What answers programs and not people.
+FOR_PROGRAMS = {"/openapi.json", "/healthz", "/readyz", "/metrics"}
+
+
+@dataclass(frozen=True)
+class World:
+    """A project with clusters, one with nothing in it, links, and an owner of both."""
+
+    full: Project
+    empty: Project
+    owner: User
+    labeler: User
+    join: str
+    sign_in: str
+
+
+@dataclass(frozen=True)
+class View:
+    """A page as somebody sees it: by which route, at which address, with which status."""
+
+    route: str
+    address: str
+    status: int = 200
+    who: str = "owner"
+
+
+VIEWS = {
+    "home": View("/", "/"),
+    "sign in": View("/sign-in/{token}", "/sign-in/{world.sign_in}"),
+    "an old sign-in link": View("/sign-in/{token}", "/sign-in/unknown", 404),
+    "join": View("/join/{token}", "/join/{world.join}"),
+    "an old share link": View("/join/{token}", "/join/unknown", 404),
+    "account": View("/account", "/account"),
+    "nobody signed in": View("/account", "/account", 401, who="nobody"),
+    "settings": View("/projects/{project}/settings", "/projects/{world.full.key}/settings"),
+    "settings refused": View(
+        "/projects/{project}/settings", "/projects/{world.full.key}/settings", 403, who="labeler"
+    ),
+    "dashboard": View("/projects/{project}", "/projects/{world.full.key}"),
+    "a new dashboard": View("/projects/{project}", "/projects/{world.empty.key}"),
+    "no such project": View("/projects/{project}", "/projects/unknown", 404),
+    "label": View("/projects/{project}/label", "/projects/{world.full.key}/label", who="labeler"),
+    "nothing to label": View("/projects/{project}/label", "/projects/{world.empty.key}/label"),
+    "no such page": View("", "/unknown", 404),
+    "api docs": View("/api/docs", "/api/docs"),
+}
+
+
+@pytest.fixture
+def database_url(sqlite_database_url: str) -> str:
+    """One kind of database is enough: the pages do not depend on it."""
+    return sqlite_database_url
+
+
+def make_world(live: LiveServer) -> World:
+    full, _ = make_board(live)
+    with live.database.transaction() as session:
+        full = session.get_one(Project, full.id)
+        owner, labeler = add_member(session, full, Role.OWNER), add_member(session, full, Role.LABELER)
+        empty = make_project(session, f"empty-{full.key}")
+        session.add(Membership(project_id=empty.id, user_id=owner.id, role=Role.OWNER))
+        return World(
+            full,
+            empty,
+            owner,
+            labeler,
+            service.make_share_link(session, full),
+            service.make_sign_in_link(session, owner),
+        )
+
+
+def test_every_page_is_looked_at(settings: Settings) -> None:
+    routes = iter_route_contexts(create_app(settings).routes)
+    pages = {route.path for route in routes if "GET" in (route.methods or ()) and not route.include_in_schema}
+    assert pages - FOR_PROGRAMS == {view.route for view in VIEWS.values()} - {""}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_and_nothing_sticks_out(
+    live_server: LiveServer, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    world = make_world(live_server)
+    window = {"color_scheme": scheme, "viewport": {"width": width, "height": 844}}
+    pages = {
+        who: open_page(user, "/api/docs", **window)
+        for who, user in (("owner", world.owner), ("labeler", world.labeler), ("nobody", None))
+    }
+    for name, view in VIEWS.items():
+        page = pages[view.who]
+        answer = page.goto(view.address.format(world=world))
+        assert answer is not None
+        assert answer.status == view.status, name
+        results = Axe().run(page)
+        assert results.violations_count == 0, f"{name}: {results.generate_report()}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
