@@ -24,7 +24,7 @@ class DcrcParameters(BaseModel):
     balance: bool = Field(True, description="draw clusters towards equal sizes")
     use_dnk: bool = Field(True, description="learn from 'don't know' answers")
     n_init: int = Field(10, ge=1, le=1000, description="number of starts of a fit from nothing")
-    n_moves: int = Field(10, ge=0, le=1000, description="split-and-merge moves tried after the starts")
+    n_moves: int = Field(20, ge=0, le=1000, description="split-and-merge moves tried after the starts")
     solver: Literal["profile", "em"] = Field("profile", description="how the bound is climbed")
     weight: Literal["balanced", "paper"] = Field("balanced", description="weight of the answers' likelihood")
     max_iter: int = Field(100, ge=1, le=100_000, description="most outer iterations of one start")

@@ -17,8 +17,8 @@ from app.models import Run
 SEARCH_STARTS = 4
 Callback = Callable[[FitState], None]
 # One split-and-merge move takes about as long as a refit. Labelers' answers wait for so many moved items at most:
-# ten moves with 600 items, two with 5,000.
-MOVED_ITEMS = 10_000
+# twenty moves with 600 items, two with 5,000.
+MOVED_ITEMS = 12_000
 
 
 @dataclass(frozen=True)
