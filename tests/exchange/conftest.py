@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.database import Database
-from app.models import Base, Role
+from app.models import Role
 from tests.factories import add_member, make_project, make_token
 
 URL = "/api/v1/projects/songs/constraints"
@@ -23,13 +22,6 @@ def client(app: FastAPI, database: Database) -> Iterator[TestClient]:
         token = make_token(session, add_member(session, project, Role.ANALYST, "Ada"))
     with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as opened:
         yield opened
-
-
-def row_counts(database: Database) -> dict[str, int]:
-    """Rows of every table: what a refused request must leave as it was."""
-    with database.reading() as session:
-        tables = Base.metadata.sorted_tables
-        return {table.name: session.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables}
 
 
 def keys(*numbers: int) -> list[str]:

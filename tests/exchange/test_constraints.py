@@ -18,8 +18,8 @@ from app.database import Database
 from app.exchange import service
 from app.models import Answer, Item, Membership, Project, Role, Run, Triplet, User
 from app.storage import Storage
-from tests.exchange.conftest import NDJSON, URL, keys, row_counts
-from tests.factories import add_features, add_member, make_token
+from tests.exchange.conftest import NDJSON, URL, keys
+from tests.factories import add_features, add_member, make_token, row_counts
 
 ROWS: list[dict[str, Any]] = [
     {"triplet": keys(0, 1, 2), "answer": "yes", "labeler": "Bo", "response_ms": 900},

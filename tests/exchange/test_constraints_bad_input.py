@@ -10,7 +10,8 @@ from fastapi.testclient import TestClient
 from app.database import Database
 from app.exchange.reading import LONGEST_ROW
 from app.models import Project
-from tests.exchange.conftest import NDJSON, URL, keys, row_counts
+from tests.exchange.conftest import NDJSON, URL, keys
+from tests.factories import row_counts
 
 GOOD: dict[str, Any] = {"triplet": keys(0, 1, 2), "answer": "yes", "labeler": "Bo"}
 ID = "0b6d3b0a-58b1-4a5c-8e6e-6f1f0a4f7c11"

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
 from scipy.io import wavfile
 
 from app.database import Database
-from app.models import Base, Role
+from app.models import Role
 from tests.factories import add_member, make_project, make_token
 
 PROJECT = "/api/v1/projects/songs"
@@ -26,13 +25,6 @@ def client(app: FastAPI, database: Database) -> Iterator[TestClient]:
         token = make_token(session, add_member(session, make_project(session, n_clusters=2), Role.ANALYST))
     with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as opened:
         yield opened
-
-
-def row_counts(database: Database) -> dict[str, int]:
-    """Rows of every table: what a refused request must leave as it was."""
-    with database.reading() as session:
-        tables = Base.metadata.sorted_tables
-        return {table.name: session.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables}
 
 
 def npy(values: Any, **options: Any) -> bytes:

@@ -11,8 +11,8 @@ from app.errors import Invalid, NotFound
 from app.items.importing import import_items
 from app.models import FeatureSet, Item
 from app.storage import Storage
-from tests.factories import make_project
-from tests.items.conftest import image, row_counts, wav
+from tests.factories import make_project, row_counts
+from tests.items.conftest import image, wav
 
 
 @pytest.fixture
