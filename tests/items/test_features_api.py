@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from app.database import Database
 from app.models import Event, FeatureSet, Run
 from app.storage import Storage
-from tests.items.conftest import PROJECT, npy, npz, post_table
 from tests.factories import row_counts
+from tests.items.conftest import PROJECT, npy, npz, post_table
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 

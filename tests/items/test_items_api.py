@@ -11,8 +11,8 @@ from PIL import Image
 from app.database import Database
 from app.models import Bag, Event, Run
 from app.storage import Storage
-from tests.items.conftest import PROJECT, image, npy, post_table, wav
 from tests.factories import row_counts
+from tests.items.conftest import PROJECT, image, npy, post_table, wav
 
 
 def test_json_rows_come_back_page_by_page(client: TestClient, database: Database) -> None:

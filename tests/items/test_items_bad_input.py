@@ -11,8 +11,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.database import Database
-from tests.items.conftest import PROJECT, image, npy, npz, post_table, wav
 from tests.factories import row_counts
+from tests.items.conftest import PROJECT, image, npy, npz, post_table, wav
 
 HEADER = "key,text,media\n"
 GOOD = npy(np.ones((3, 2)))
