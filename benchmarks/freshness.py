@@ -1,68 +1,86 @@
-"""How fresh an open dashboard is: from the answer that makes a run due to the event that says its clusters are there.
+"""How fresh an open dashboard is: from the answer that makes a run due to its clusters on the page in a browser.
 
-python -m benchmarks.freshness --data DIR        DIR has birdsong_hja.npz; median of 10, 10 new answers each
+python -m benchmarks.freshness --data DIR     DIR has birdsong_hja.npz; median of 10, 10 new answers each
 """
 
 import argparse
-import json
 import os
+import re
+import shutil
 import statistics
 import tempfile
-import threading
 import time
 import uuid
 from pathlib import Path
-from queue import Queue
 
 import httpx
 import numpy as np
+from playwright.sync_api import Page, sync_playwright
 
 from algorithms.simulate import random_triplets, true_answers
-from app.accounts.access import hash_token
-from app.database import Database
 from app.demo.server import running_server
-from app.migrate import upgrade
-from app.models import ApiToken, Item, Membership, Project, Role, Scope, User
 from app.settings import Settings
+from benchmarks.projects import LoadProject, make_project
 
-TOKEN = "a token of this benchmark"
-API = "/api/v1/projects/birdsong"
 NAMES = np.array(["dnk", "yes", "no"])
 WARM_ANSWERS = 1500
-
-
-def make_project(settings: Settings, n_items: int) -> None:
-    """Add a project and its owner."""
-    database = Database(settings.resolved_database_url())
-    upgrade(database)
-    with database.transaction() as session:
-        user = User(name="Ada", email="ada@example.org")
-        project = Project(key="birdsong", name="Birdsong", n_clusters=13, rerun_answers=10)
-        session.add_all([user, project])
-        session.flush()
-        session.add(Membership(project_id=project.id, user_id=user.id, role=Role.OWNER))
-        session.add(ApiToken(user_id=user.id, name="benchmark", token_hash=hash_token(TOKEN), scope=Scope.OWN))
-        session.add_all(Item(project_id=project.id, key=f"item-{i}", position=i) for i in range(n_items))
-    database.close()
-
-
-def listen(url: str, headers: dict[str, str], heard: "Queue[tuple[int, float]]") -> None:
-    """Put the number of every run whose clusters are announced, with the time."""
-    with httpx.stream("GET", f"{url}{API}/events", headers=headers, timeout=None) as stream:
-        kind = ""
-        for line in stream.iter_lines():
-            if line.startswith("event: "):
-                kind = line.removeprefix("event: ")
-            elif line.startswith("data: ") and kind == "clusters":
-                heard.put((json.loads(line.removeprefix("data: "))["run"], time.monotonic()))
+PER_RUN = 10
 
 
 def answers(triplets: np.ndarray, values: list[str]) -> list[dict[str, object]]:
     """Write answers as a client sends them."""
     return [
-        {"id": str(uuid.uuid4()), "triplet": [f"item-{i}" for i in triplet], "answer": value}
+        {"id": str(uuid.uuid4()), "triplet": [f"item-{i:05d}" for i in triplet], "answer": value}
         for triplet, value in zip(triplets.tolist(), values, strict=True)
     ]
+
+
+def settle(client: httpx.Client, given: list[dict[str, object]]) -> int:
+    """Send the first answers and wait until a run has used them all; give its number."""
+    for start in range(0, len(given), 500):
+        client.post("answers", json={"answers": given[start : start + 500]}).raise_for_status()
+    while True:
+        latest = client.get("runs/latest")
+        if latest.status_code == 200 and latest.json()["answers_to"] >= len(given):
+            return int(latest.json()["number"])
+        time.sleep(0.1)
+
+
+def measure(client: httpx.Client, page: Page, fresh: list[dict[str, object]], number: int) -> float:
+    """Send the answers that make a run due; give the seconds from the last of them to the run on the page."""
+    for answer in fresh[:-1]:
+        client.post("answers", json=answer).raise_for_status()
+    started = time.monotonic()
+    client.post("answers", json=fresh[-1]).raise_for_status()
+    page.locator("strong", has_text=re.compile(f"^run {number}$")).wait_for(timeout=60_000)
+    return time.monotonic() - started
+
+
+def watch(url: str, project: LoadProject, given: list[dict[str, object]], rounds: int) -> None:
+    """Open the dashboard, then time round after round."""
+    headers = {"Authorization": f"Bearer {project.token}"}
+    client = httpx.Client(base_url=f"{url}/api/v1/projects/{project.key}/", headers=headers, timeout=60)
+    number = settle(client, given[:WARM_ANSWERS])
+    delays, computed = [], []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-quic"]
+        )
+        page = browser.new_page()
+        page.goto(url + project.sign_in_path)
+        page.click("main button")
+        page.goto(f"{url}/projects/{project.key}")
+        page.get_by_text("live", exact=True).first.wait_for()
+        for step in range(rounds):
+            fresh = given[WARM_ANSWERS + PER_RUN * step :][:PER_RUN]
+            number += 1
+            delays.append(measure(client, page, fresh, number))
+            run = client.get(f"runs/{number}").json()
+            computed.append(run["seconds"])
+            print(f"run {number}: {delays[-1]:.2f} s, of which the run {computed[-1]:.2f} s")
+        browser.close()
+    print(f"median {statistics.median(delays):.2f} s, largest {max(delays):.2f} s")
+    print(f"median run {statistics.median(computed):.2f} s; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
 def main() -> None:
@@ -73,49 +91,12 @@ def main() -> None:
     options = parser.parse_args()
     with np.load(options.data / "birdsong_hja.npz") as stored:
         X, y = stored["X"], stored["y"]
-    triplets = random_triplets(len(X), WARM_ANSWERS + 10 * options.rounds, np.random.default_rng(0))
+    triplets = random_triplets(len(X), WARM_ANSWERS + PER_RUN * options.rounds, np.random.default_rng(0))
     given = answers(triplets, NAMES[true_answers(y, triplets)].tolist())
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data=Path(folder))
-        make_project(settings, len(X))
-        np.save(Path(folder) / "X.npy", X)
-        with running_server({"data": folder}) as server:
-            measure(server.url, Path(folder) / "X.npy", given, options.rounds)
-
-
-def measure(url: str, features: Path, given: list[dict[str, object]], rounds: int) -> None:
-    """Upload, let the first runs settle, then time round after round."""
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    heard: Queue[tuple[int, float]] = Queue()
-    client = httpx.Client(base_url=url, headers=headers, timeout=60)
-    threading.Thread(target=listen, args=(url, headers, heard), daemon=True).start()
-    sent = client.put(f"{API}/features?name=X.npy&filename=X.npy", content=features.read_bytes())
-    sent.raise_for_status()
-    print(f"first clusters without answers: run {heard.get(timeout=120)[0]}")
-    for start in range(0, WARM_ANSWERS, 500):
-        client.post(f"{API}/answers", json={"answers": given[start : start + 500]}).raise_for_status()
-    used = 0
-    while used < WARM_ANSWERS:
-        run = client.get(f"{API}/runs/{heard.get(timeout=120)[0]}").json()
-        used = run["answers_to"]
-        print(f"run {run['number']}: {used} answers, {run['seconds']:.2f} s")
-    delays, computed = [], []
-    for step in range(rounds):
-        fresh = given[WARM_ANSWERS + 10 * step :][:10]
-        for answer in fresh[:-1]:
-            client.post(f"{API}/answers", json=answer).raise_for_status()
-        started = time.monotonic()
-        client.post(f"{API}/answers", json=fresh[-1]).raise_for_status()
-        number, at = heard.get(timeout=60)
-        metrics = client.get(f"{API}/runs/{number}").json()["metrics"]
-        delays.append(at - started)
-        computed.append(metrics["seconds"])
-        print(
-            f"run {number}: {delays[-1]:.2f} s, of which the run {computed[-1]:.2f} s, {metrics['n_iter']} iterations"
-        )
-    print(f"median {statistics.median(delays):.2f} s, largest {max(delays):.2f} s")
-    print(f"median run {statistics.median(computed):.2f} s")
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        project = make_project(Settings(data=Path(folder)), X, 13)
+        with running_server({"data": folder, "log_level": "warning"}) as server:
+            watch(server.url, project, given, options.rounds)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Projects of Birdsong's size for benchmarks, put into a database before its server starts."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -21,11 +20,12 @@ KEY = "load"
 
 @dataclass(frozen=True)
 class LoadProject:
-    """What a benchmark needs to come in: the project's key, its owner's token, the path of a share link."""
+    """What a benchmark needs to come in: the project's key, its owner's token, a share link and a sign-in link."""
 
     key: str
     token: str
     share_path: str
+    sign_in_path: str
 
 
 def synthetic(n_items: int, n_features: int, n_clusters: int) -> np.ndarray:
@@ -33,12 +33,6 @@ def synthetic(n_items: int, n_features: int, n_clusters: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     centres = rng.normal(0, 1.2, (n_clusters, n_features))
     return centres[rng.integers(n_clusters, size=n_items)] + rng.normal(size=(n_items, n_features))
-
-
-def birdsong(folder: Path) -> np.ndarray:
-    """The features of the HJA Birdsong segments."""
-    with np.load(folder / "birdsong_hja.npz") as stored:
-        return np.asarray(stored["X"])
 
 
 def make_project(settings: Settings, features: np.ndarray, n_clusters: int, key: str = KEY) -> LoadProject:
@@ -51,8 +45,9 @@ def make_project(settings: Settings, features: np.ndarray, n_clusters: int, key:
         project = create_project(session, owner, key=key, name=key.title(), n_clusters=n_clusters)
         token = accounts.make_api_token(session, owner, "benchmark", Scope.OWN)
         share = accounts.make_share_link(session, project)
+        sign_in = accounts.make_sign_in_link(session, owner)
     rows = [ItemRow(f"item-{i:05d}") for i in range(len(features))]
     storage = Storage(settings.resolved_storage_url())
     add(database, storage, key, rows, {}, Features(features, None, [], "features"))
     database.close()
-    return LoadProject(key, token, f"/join/{share}")
+    return LoadProject(key, token, f"/join/{share}", f"/sign-in/{sign_in}")

@@ -1,0 +1,68 @@
+"""Takes the README's pictures: the labeling page and the dashboard of the demo after simulated answers.
+
+python -m benchmarks.screenshots            needs a Chromium; writes static/help/*.png
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+from app.accounts import service as accounts
+from app.database import Database
+from app.demo.birdsong import make_syllables
+from app.demo.command import make_demo
+from app.demo.project import N_ITEMS, OWNER, PROJECT
+from app.demo.server import running_server
+from app.demo.simulate import simulate
+from app.models import Scope, User
+from app.settings import Settings, asset
+
+ANSWERS = 300
+HELP = asset("static") / "help"
+
+
+def owner_token(settings: Settings) -> str:
+    """Make a token with which the simulation reads the runs."""
+    database = Database(settings.resolved_database_url())
+    with database.transaction() as session:
+        owner = session.query(User).filter_by(email=OWNER).one()
+        token = accounts.make_api_token(session, owner, "screenshots", Scope.READ, days=1)
+    database.close()
+    return token
+
+
+def take(browser: Browser, url: str, way_in: str, page_path: str, name: str, height: int) -> None:
+    """Come in, open a page and keep a picture of it with few colours, which are all it has."""
+    context = browser.new_context(viewport={"width": 1280, "height": height}, device_scale_factor=1.5)
+    page = context.new_page()
+    page.goto(f"{url}{way_in}")
+    page.click("main button")
+    page.goto(f"{url}{page_path}")
+    page.wait_for_timeout(2500)
+    path = HELP / name
+    page.screenshot(path=path)
+    Image.open(path).convert("RGB").quantize(192).save(path, optimize=True)
+    context.close()
+
+
+def main() -> None:
+    """Simulate, then look."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data=Path(folder))
+        links = make_demo(settings, print)
+        patterns = {syllable.key: syllable.pattern for syllable in make_syllables(N_ITEMS, 0)}
+        with running_server({"data": folder, "log_level": "warning"}) as server, sync_playwright() as playwright:
+            simulate(server.url, links.join, owner_token(settings), patterns, ANSWERS, 0, print)
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-quic"]
+            )
+            take(browser, server.url, f"{links.join}?participant=ann", f"/projects/{PROJECT}/label", "label.png", 800)
+            take(browser, server.url, links.sign_in, f"/projects/{PROJECT}", "dashboard.png", 860)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
