@@ -120,12 +120,16 @@ def _on_problem(request: Request, problem: Exception) -> Response:
     return respond(request, problem.status, problem.detail, problem.errors, headers)
 
 
+def _field_error(fault: dict[str, Any]) -> FieldError:
+    """Name the field; of what is no JSON at all, the place where reading stopped."""
+    if fault["type"] == "json_invalid":
+        return FieldError("body", f"is not JSON at character {fault['loc'][-1]}: {fault['ctx']['error']}")
+    return FieldError(".".join(str(part) for part in fault["loc"] if part != "body") or "body", fault["msg"])
+
+
 def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [
-        FieldError(".".join(str(part) for part in e["loc"] if part != "body") or "body", e["msg"])
-        for e in error.errors()
-    ]
+    errors = [_field_error(one) for one in error.errors()]
     return respond(request, 422, "The request is not of the expected form.", errors)
 
 

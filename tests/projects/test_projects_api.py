@@ -1,5 +1,6 @@
 """Projects over HTTP, on both databases."""
 
+import io
 import json
 import uuid
 from collections.abc import Iterator
@@ -10,9 +11,13 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from app.clustering import claims
+from app.clustering.job import run_job
 from app.database import Database
 from app.models import Answer, Base, Item, Membership, Project, Role, Run, Scope, Triplet, User
+from app.settings import Settings
 from app.storage import Storage
+from tests.clustering.support import place
 from tests.factories import add_features, add_member, make_project, make_token, make_user
 
 
@@ -171,3 +176,40 @@ def test_delete_takes_everything_along(client: TestClient, database: Database, s
     assert client.get("/api/v1/projects/old").status_code == 404
     with database.reading() as session:
         assert session.scalar(sa.select(sa.func.count()).select_from(Membership)) == 0
+
+
+def test_broken_json_says_where_reading_stopped(client: TestClient, database: Database) -> None:
+    body = '{"name": "Birds", n_clusters: 5}'
+    refused = client.post("/api/v1/projects", content=body, headers={"Content-Type": "application/json"})
+    assert refused.status_code == 422
+    assert refused.headers["content-type"] == "application/problem+json"
+    [fault] = refused.json()["errors"]
+    assert fault["field"] == "body"
+    assert fault["detail"].startswith(f"is not JSON at character {body.index('n_clusters')}: ")
+    with database.reading() as session:
+        assert session.scalar(sa.select(sa.func.count()).select_from(Project)) == 0
+
+
+@pytest.mark.parametrize("state", ["queued", "claimed", "computing"])
+def test_a_project_is_deleted_whatever_its_run_is_doing(
+    client: TestClient, database: Database, storage: Storage, settings: Settings, state: str
+) -> None:
+    client.post("/api/v1/projects", json={"name": "Old", "n_clusters": 2})
+    items = {"items": [{"key": f"i{number}"} for number in range(6)]}
+    assert client.post("/api/v1/projects/old/items", json=items).status_code == 201
+    buffer = io.BytesIO()
+    np.save(buffer, np.arange(12.0).reshape(6, 2))
+    sent = client.put("/api/v1/projects/old/features", params={"filename": "X.npy"}, content=buffer.getvalue())
+    assert sent.status_code == 200, sent.text
+    with database.reading() as session:
+        run_id = session.scalars(sa.select(Run.id)).one()
+    if state != "queued":
+        assert claims.claim_next(database, 15) is not None
+    taken = claims.take_up(database, run_id, 15) if state == "computing" else None
+    assert client.delete("/api/v1/projects/old").json() == {"deleted": "old"}
+    for path in ("", "/runs/1", "/runs/latest/clusters", "/events"):
+        assert client.get(f"/api/v1/projects/old{path}").status_code == 404
+    assert run_job(place(settings), run_id) == "superseded"
+    assert taken is None or not claims.renew(database, run_id, taken.token, 15)
+    again = client.post("/api/v1/projects", json={"name": "New", "key": "old"})
+    assert (again.status_code, client.get("/api/v1/projects/old/runs").json()["runs"]) == (201, [])
