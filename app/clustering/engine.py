@@ -55,6 +55,9 @@ class Engine:
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # else its health page takes port 8787
                 host="127.0.0.1",
+                # Workers run whatever they are sent, and other users of this machine can reach the loopback address:
+                # certificates that live as long as this process keep them out.
+                security=True,
                 preload=["app.clustering.warmup"],
                 silence_logs=logging.ERROR,
             )
