@@ -14,7 +14,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from app.web import render
+from app.web import render, site_address
 
 router = APIRouter(include_in_schema=False)
 
@@ -61,8 +61,7 @@ class Operation:
 @router.get("/api/docs")
 def api_docs_page(request: Request) -> HTMLResponse:
     """Show every path with its parameters and an example."""
-    site = str(request.base_url).rstrip("/")
-    return render(request, "api_docs.html", groups=operations_by_tag(request.app.openapi(), site))
+    return render(request, "api_docs.html", groups=operations_by_tag(request.app.openapi(), site_address(request)))
 
 
 def operations_by_tag(openapi: Schema, site: str) -> dict[str, list[Operation]]:

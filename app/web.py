@@ -25,6 +25,12 @@ def _environment() -> Environment:
     return environment
 
 
+def site_address(request: Request) -> str:
+    """Give the address under which people reach this server: as set, or else as this request came."""
+    public: str = request.app.state.settings.public_url
+    return (public or str(request.base_url)).rstrip("/")
+
+
 def render(request: Request, template: str, *, status_code: int = 200, **context: Any) -> HTMLResponse:
     """Render one template; `signed_in` tells the page frame whether to offer sign-out."""
     signed_in = "session" in request.scope and bool(request.session.get("user"))

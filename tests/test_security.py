@@ -186,6 +186,23 @@ def test_cookies_are_closed_to_scripts_and_other_sites(settings: Settings, datab
         assert ("secure" in cookie) is secure
 
 
+def test_pages_name_the_address_that_people_use(settings: Settings, database: Database) -> None:
+    """Behind a proxy, a request does not say how people reach the server."""
+    with database.transaction() as session:
+        project = make_project(session, n_items=6)
+        owner = add_member(session, project, Role.OWNER)
+    app = create_app(settings.model_copy(update={"public_url": "https://tercet.example.org/"}))
+    with signed_in(app, owner) as client:
+        pages = [
+            client.get("/projects/songs", headers=HTML),
+            client.get("/api/docs", headers=HTML),
+            client.post("/projects/songs/settings/share-links"),
+        ]
+    for page in pages:
+        assert "https://tercet.example.org/" in page.text
+        assert "http://testserver" not in page.text
+
+
 def test_hostile_text_is_text(database: Database, app: FastAPI) -> None:
     hostile = "<script>alert(1)</script>\" onload='x"
     with database.transaction() as session:

@@ -12,7 +12,7 @@ from app.clustering.schemas import ClusterName
 from app.dashboard import queries, service
 from app.dependencies import Blobs, Db
 from app.texts import Text
-from app.web import render
+from app.web import render, site_address
 
 router = APIRouter(include_in_schema=False)
 REASONS = {"answers": "new answers", "features": "new features", "request": "asked for"}
@@ -24,7 +24,7 @@ def home_page(request: Request, me: Me, db: Db) -> HTMLResponse:
     with db.reading() as session:
         user = identify(session, me).user
         projects = queries.my_projects(session, user)
-    return render(request, "home.html", user=user, projects=projects, address=str(request.base_url).rstrip("/"))
+    return render(request, "home.html", user=user, projects=projects, address=site_address(request))
 
 
 @router.get("/projects/{project}")
@@ -33,7 +33,7 @@ def dashboard_page(request: Request, project: str, me: Me, db: Db, blobs: Blobs)
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         board = service.board(session, blobs, access.project)
-    address = str(request.base_url).rstrip("/")
+    address = site_address(request)
     return render(request, "dashboard/dashboard.html", reasons=REASONS, address=address, **vars(board))
 
 

@@ -7,13 +7,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from app.accounts import service as links
 from app.accounts.access import Action, Me, authorize
-from app.dependencies import Blobs, Config, Db
+from app.dependencies import Blobs, Db
 from app.errors import Conflict, FieldError, Invalid
 from app.projects import service
 from app.projects.forms import Fields, parse
 from app.projects.schemas import MemberIn, ProjectPatch
-from app.settings import Settings
-from app.web import render
+from app.web import render, site_address
 
 router = APIRouter(include_in_schema=False)
 
@@ -41,13 +40,13 @@ def change_settings(request: Request, project: str, fields: Fields, me: Me, db: 
 
 
 @router.post("/projects/{project}/settings/share-links")
-def make_share_link(request: Request, project: str, me: Me, db: Db, config: Config) -> HTMLResponse:
+def make_share_link(request: Request, project: str, me: Me, db: Db) -> HTMLResponse:
     """Make a labeling link and show it, the only time."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.OWN)
         token = links.make_share_link(session, access.project)
         view = service.view_settings(session, access)
-    page = _page(request, view, 201, made=f"{_site(request, config)}/join/{token}")
+    page = _page(request, view, 201, made=f"{site_address(request)}/join/{token}")
     page.headers["Cache-Control"] = "no-store"
     return page
 
@@ -117,7 +116,3 @@ def _back(project: str, what: str) -> RedirectResponse:
     """Go back to the page after a form did its work, so that a reload does not send it again."""
     target = f"/projects/{project}/settings"
     return RedirectResponse(f"{target}?done=saved" if what == "saved" else f"{target}#{what}", 303)
-
-
-def _site(request: Request, config: Settings) -> str:
-    return (config.public_url or str(request.base_url)).rstrip("/")
