@@ -85,7 +85,7 @@ async def post_items(project: str, request: Request, me: Me, db: Db, blobs: Blob
     await run_in_threadpool(_allow, db, me, project, Action.WRITE)
     match uploads.content_type(request):
         case "application/json":
-            rows = uploads.rows_of_json(await request.body())
+            rows = await run_in_threadpool(uploads.rows_of_json, await request.body())
             done = await run_in_threadpool(importing.add, db, blobs, project, rows, {}, None)
         case "multipart/form-data":
             async with request.form(max_files=uploads.MOST_FILES) as form:
