@@ -156,18 +156,19 @@ def _new_answers(session: Session, project_id: int, count: Count, last: int) -> 
     if first:
         return []
     started = time.monotonic()
-    figures = count_answers(session, project_id)
+    figures = count_answers(session, project_id, last)
     count.next_at = started + max(ANSWERS_SECONDS, 20 * (time.monotonic() - started))
     return [Message("answers", figures)]
 
 
-def count_answers(session: Session, project_id: int) -> dict[str, Any]:
-    """Count the answers that count: all, of the last hour, of the last minute."""
-    counted = select(func.count()).where(Answer.project_id == project_id, Answer.withdrawn_at.is_(None))
+def count_answers(session: Session, project_id: int, given: int) -> dict[str, Any]:
+    """Count the answers that count: of all that were given, of the last hour, of the last minute."""
+    every = select(func.count()).where(Answer.project_id == project_id)
+    counted = every.where(Answer.withdrawn_at.is_(None))
     moment = now()
     hour, minute = moment - timedelta(hours=1), moment - timedelta(minutes=1)
     return {
-        "total": session.scalar(counted),
+        "total": given - (session.scalar(every.where(Answer.withdrawn_at.is_not(None))) or 0),
         "last_hour": session.scalar(counted.where(Answer.created_at >= hour)),
         "last_minute": session.scalar(counted.where(Answer.created_at >= minute)),
     }

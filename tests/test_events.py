@@ -14,8 +14,8 @@ from sqlalchemy import event, select
 
 from app import events
 from app.database import Database
-from app.feed import MOST_WAITING, Feed, Listener, Message
-from app.models import Event, Project, Role, Scope
+from app.feed import MOST_WAITING, Feed, Listener, Message, count_answers
+from app.models import Answer, Event, Project, Role, Scope
 from app.serve import Server
 from tests.clustering.support import answer_truly, wait_for
 from tests.factories import add_member, make_project, make_token
@@ -116,6 +116,18 @@ def test_new_answers_are_counted(database: Database, project: int) -> None:
     message = asyncio.run(listen())
     assert (message.kind, message.number) == ("answers", None)
     assert message.payload == {"total": 3, "last_hour": 3, "last_minute": 3}
+
+
+def test_withdrawn_answers_are_not_counted(database: Database, project: int) -> None:
+    with database.transaction() as session:
+        add_member(session, session.get_one(Project, project), Role.LABELER)
+    answer_truly(database, project, 3)
+    with database.transaction() as session:
+        first = session.scalars(select(Answer).where(Answer.number == 1)).one()
+        first.withdrawn_at = first.created_at
+        given = session.get_one(Project, project).answer_number
+        session.flush()
+        assert count_answers(session, project, given) == {"total": 2, "last_hour": 2, "last_minute": 2}
 
 
 def test_a_listener_that_does_not_read_is_let_go(database: Database, project: int) -> None:
