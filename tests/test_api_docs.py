@@ -29,14 +29,13 @@ def operations(openapi: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def test_every_operation_has_examples(openapi: dict[str, Any]) -> None:
     missing = []
     for name, one in operations(openapi):
-        if "requestBody" in one and not example_of(openapi, one["requestBody"]["content"])[1]:
-            missing.append(f"{name}: request")
-        good = [response for status, response in one["responses"].items() if status.startswith("2")]
-        if (
-            not any(example_of(openapi, response.get("content", {}))[1] for response in good)
-            and "204" not in one["responses"]
-        ):
-            missing.append(f"{name}: response")
+        bodies = {"request": one["requestBody"]["content"]} if "requestBody" in one else {}
+        bodies |= {code: sent.get("content", {}) for code, sent in one["responses"].items() if code.startswith("2")}
+        for body, content in bodies.items():
+            if not content and body != "204":
+                missing.append(f"{name}: {body} has no content")
+            shown = {kind for kind, sent in content.items() if example_of(openapi, {kind: sent})[1]}
+            missing += [f"{name}: {body} as {kind}" for kind in sorted(set(content) - shown)]
     assert missing == []
 
 
