@@ -138,7 +138,7 @@ function answer(value) {
   const { triplet, items } = question;
   view.press(document.querySelector(`#answer button[value="${value}"]`));
   count(1);
-  settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms: spent }, `Answered ${value}`);
+  settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms: spent }, `Answered ${view.WORDS[value] ?? value}`);
 }
 
 function skip() {
@@ -182,7 +182,8 @@ function onKey(event) {
 }
 
 function onSubmit(event) {
-  const action = { answer: () => answer(event.submitter.value), skip, undo }[event.target.id];
+  // Not `target.id`: the plain form's field of that name hides the property.
+  const action = { answer: () => answer(event.submitter.value), skip, undo }[event.target.getAttribute("id")];
   if (!action) return;
   event.preventDefault();
   action();

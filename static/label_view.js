@@ -2,7 +2,7 @@
 
 import { isSound, picture, toggle } from "./preload.js";
 
-const WORDS = { yes: "yes", no: "no", dnk: "don't know", skip: "skipped" };
+export const WORDS = { yes: "yes", no: "no", dnk: "don't know", skip: "skipped" };
 const by = (id) => document.getElementById(id);
 const figures = [...document.querySelectorAll(".item")];
 
@@ -56,7 +56,7 @@ export function showHistory(history) {
 export function showProgress({ mine, mine_today, project_answers }) {
   by("today").textContent = mine_today;
   by("mine").textContent = mine;
-  by("everybody").textContent = project_answers;
+  by("everybody").textContent = project_answers.toLocaleString("en");
 }
 
 export function showOutbox(outbox) {

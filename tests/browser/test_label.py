@@ -61,10 +61,11 @@ def wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
 def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     page = open_page(lea, f"/projects/{project.key}/label")
-    expect(page.locator("h1")).to_have_text("Is 1 more similar to 2 than to 3?")
-    for key in ["y", "n", "d", "ArrowLeft", "ArrowRight", "ArrowDown", "Y", "N", "D", "y"]:
+    expect(page.locator("#question")).to_have_text("Is 1 more similar to 2 than to 3?")
+    for key in ["y", "n", "d", "ArrowLeft", "ArrowRight", "ArrowDown", "Y", "N", "y", "D"]:
         press_and_see(page, key)
-    expect(page.locator("#last li")).to_have_text(["yes", "don't know", "no", "yes", "don't know"])
+    expect(page.locator("#spoken")).to_contain_text("Answered don't know.")
+    expect(page.locator("#last li")).to_have_text(["don't know", "yes", "no", "yes", "don't know"])
     press_and_see(page, "Backspace")
     press_and_see(page, "Backspace")
     press_and_see(page, "s")
@@ -152,6 +153,7 @@ def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     expect(page.get_by_text("Listen twice.")).to_be_hidden()
     assert shown(page) == question
     answers.nth(1).click()
+    expect(page.locator("#spoken")).to_contain_text("Answered don't know.")  # a plain form would have left the page
     settle(page)
     assert kept(live_server, project) == ["dnk"]
 
@@ -159,7 +161,7 @@ def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
 def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server, question_kind="outlier")
     page = open_page(lea, f"/projects/{project.key}/label")
-    expect(page.locator("h1")).to_have_text("Which one is least like the other two?")
+    expect(page.locator("#question")).to_have_text("Which one is least like the other two?")
     for key in ["1", "2", "3", "d"]:
         press_and_see(page, key)
     page.keyboard.press("w")
@@ -258,7 +260,7 @@ def test_items_without_media_show_their_text_or_key(live_server: LiveServer, ope
         texts = update(Item).where(Item.project_id == project.id, Item.position % 2 == 0)
         session.execute(texts.values(text="A thrush <i>sings</i> from the old fir beside the creek."))
     page = open_page(lea, f"/projects/{project.key}/label")
-    expect(page.locator("h1")).to_have_text("Is <b>1</b> nearer to 2?")
+    expect(page.locator("#question")).to_have_text("Is <b>1</b> nearer to 2?")
     for text in page.locator(".words").all_inner_texts():
         assert text.startswith(("song ", "A thrush <i>"))
     expect(page.locator(".play:visible")).to_have_count(0)
