@@ -123,7 +123,7 @@ def _check(target: Target, rows: Sequence[ItemRow], files: Mapping[str, Opener],
     """Check the rows among themselves, against the files and against the project; give each item's file."""
     faults = Faults()
     check_rows(rows, faults, table)
-    media_of = preparing.match_files(rows, list(files), faults)
+    media_of = preparing.match_files(rows, list(files), faults, table)
     for file in sorted(set(files) - set(media_of.values())):
         faults.add("media", f"the file '{file}' belongs to no row: name it in the column 'media'", file=file)
     faults.raise_any()

@@ -34,8 +34,13 @@ def rows_of_files(files: Sequence[str]) -> list[ItemRow]:
     return [ItemRow(key=PurePath(file).stem, media=file) for file in sorted(files)]
 
 
-def match_files(rows: Sequence[ItemRow], files: Sequence[str], faults: Faults) -> dict[str, str]:
-    """Give the file of each item that has one: the one its row names, else the one called like its key."""
+def match_files(
+    rows: Sequence[ItemRow], files: Sequence[str], faults: Faults, table: str | None = None
+) -> dict[str, str]:
+    """Give the file of each item that has one: the one its row names, else the one called like its key.
+
+    `table` names the rows' file in messages.
+    """
     by_stem = {PurePath(file).stem: file for file in files}
     there = set(files)
     found: dict[str, str] = {}
@@ -45,7 +50,7 @@ def match_files(rows: Sequence[ItemRow], files: Sequence[str], faults: Faults) -
         else:
             file = row.media if row.media in there else None
             if file is None:
-                faults.add("media", f"the file '{row.media}' did not come along", row=number)
+                faults.add("media", f"the file '{row.media}' did not come along", row=number, file=table)
         if file is not None:
             found[row.key] = file
     return found

@@ -66,8 +66,7 @@ def test_bad_tables(
     before = row_counts(database)
     error = refused(post_table(client, table), 422, field=field, row=row)
     assert says in error["detail"]
-    if field != "media":
-        assert error["file"] == "items.csv"
+    assert error["file"] == "items.csv"
     assert row_counts(database) == before
 
 
