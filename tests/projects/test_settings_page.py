@@ -100,6 +100,7 @@ def test_a_labeling_link_is_shown_once(owner: TestClient, database: Database) ->
 def test_members(owner: TestClient, database: Database, people: dict[str, User]) -> None:
     page = owner.post(f"{PAGE}/members", data={"email": "new@example.org", "role": "analyst"})
     assert "new@example.org" in page.text
+    assert 'tabindex="0" role="region" aria-label="Table of members"' in page.text, "a long one scrolls by keyboard"
     wrong = owner.post(f"{PAGE}/members", data={"email": "nobody", "role": "boss"})
     assert (wrong.status_code, 'id="email-problem"' in wrong.text, 'id="role-problem"' in wrong.text) == (
         422,
