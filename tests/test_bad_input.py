@@ -63,7 +63,7 @@ GOOD_ROW = {"triplet": ASKED, "answer": "no"}
 WITH_NAN = np.where(np.eye(6) > 0, np.nan, 1.0)
 BAD = {
     "an unknown item in an answer": Bad(
-        "POST", f"{SONGS}/answers", 422, "no item 'item-9'", {"field": "triplet", "row": 0},
+        "POST", f"{SONGS}/answers", 422, "no item 'item-9'", {"field": "triplet", "row": 1},
         answer(triplet=["item-0", "item-1", "item-9"]),
     ),
     "an unknown item in a skip": Bad(
@@ -75,7 +75,7 @@ BAD = {
         lines(GOOD_ROW, {"triplet": ["item-0", "item-1", "item-9"], "answer": "yes"}),
     ),
     "an item twice in an answer": Bad(
-        "POST", f"{SONGS}/answers", 422, "named twice", {"field": "triplet", "row": 0},
+        "POST", f"{SONGS}/answers", 422, "named twice", {"field": "triplet", "row": 1},
         answer(triplet=["item-0", "item-1", "item-0"]),
     ),
     "an item twice in constraints": Bad(
@@ -83,7 +83,7 @@ BAD = {
         lines(GOOD_ROW, {"triplet": ["item-0", "item-1", "item-1"], "answer": "yes"}),
     ),
     "an answer that is none": Bad(
-        "POST", f"{SONGS}/answers", 422, "expected one of yes, no, dnk", {"field": "answer", "row": 0},
+        "POST", f"{SONGS}/answers", 422, "expected one of yes, no, dnk", {"field": "answer", "row": 1},
         answer(answer="maybe"),
     ),
     "a constraint without an answer": Bad(

@@ -85,6 +85,8 @@ class Engine:
         if client is not None:
             client.close(timeout=2)
         if cluster is not None:
+            # Dask reports the end of its workers as errors; here it is wanted, and runs go on elsewhere.
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)
             try:
                 cluster.close(timeout=5)
             except TimeoutError:

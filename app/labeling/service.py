@@ -126,7 +126,7 @@ def check_triplets(session: Session, project: Project, asked: Sequence[Sequence[
     """Turn keys into ids; three different items of this project each, or say which row is wrong."""
     ids = ids_by_key(session, project.id, {key for keys in asked for key in keys})
     errors = [
-        FieldError("triplet", detail, row) for row, keys in enumerate(asked) if (detail := _wrong_keys(ids, keys))
+        FieldError("triplet", detail, row) for row, keys in enumerate(asked, 1) if (detail := _wrong_keys(ids, keys))
     ]
     if errors:
         raise Invalid("A triplet names three different items of this project; nothing was stored.", errors[:100])
@@ -146,7 +146,7 @@ def check_values(kind: str, values: Sequence[str]) -> None:
     detail = f"expected one of {', '.join(allowed)}"
     errors = [
         FieldError("answer", f"'{value}' is no answer to this question: {detail}", row)
-        for row, value in enumerate(values)
+        for row, value in enumerate(values, 1)
         if value not in allowed
     ]
     if errors:

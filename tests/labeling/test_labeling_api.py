@@ -70,7 +70,7 @@ def test_one_wrong_answer_of_several_stores_nothing(app: FastAPI, ada: TestClien
     refused = ada.post(f"{SONGS}/answers", json={"answers": [good, bad]})
     assert refused.status_code == 422
     [error] = refused.json()["errors"]
-    assert (error["row"], error["field"]) == (1, "answer")
+    assert (error["row"], error["field"]) == (2, "answer")
     assert "perhaps" in error["detail"]
     assert "yes, no, dnk" in error["detail"]
     assert stored(app) == []
