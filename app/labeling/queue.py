@@ -22,7 +22,7 @@ from app.labeling.canonical import Ids, order
 from app.labeling.triplets import find, insert_new
 from app.models import Answer, Item, Lease, Project, QuestionKind, Skip, Source, Triplet, now
 
-TOP_UP = 200
+TOP_UP = 60
 # An undone question is asked again before everything else; all other priorities lie in (0, 1].
 UNDONE = 2.0
 
