@@ -1,6 +1,6 @@
 """How fast DCRC is against K-means and logistic regression in the same process, and how good its clusters are.
 
-    python benchmarks/dcrc.py --data DIR [--quality]
+    python -m benchmarks.dcrc --data DIR [--quality]
 
 DIR holds birdsong_hja.npz and, for --quality, balance_scale.npz, ionosphere.npz and letters_ijlt.npz. Times are
 CPU times of one thread, medians of five runs; F is the pairwise F-measure, over five draws of the questions.
