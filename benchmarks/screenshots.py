@@ -10,28 +10,15 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from app.accounts import service as accounts
-from app.database import Database
 from app.demo.birdsong import make_syllables
-from app.demo.command import make_demo
-from app.demo.project import N_ITEMS, OWNER, PROJECT
+from app.demo.command import make_demo, owner_token
+from app.demo.project import N_ITEMS, PROJECT
 from app.demo.server import running_server
 from app.demo.simulate import simulate
-from app.models import Scope, User
 from app.settings import Settings, asset
 
 ANSWERS = 300
 HELP = asset("static") / "help"
-
-
-def owner_token(settings: Settings) -> str:
-    """Make a token with which the simulation reads the runs."""
-    database = Database(settings.resolved_database_url())
-    with database.transaction() as session:
-        owner = session.query(User).filter_by(email=OWNER).one()
-        token = accounts.make_api_token(session, owner, "screenshots", Scope.READ, days=1)
-    database.close()
-    return token
 
 
 def take(browser: Browser, url: str, way_in: str, page_path: str, name: str, height: int) -> None:

@@ -50,13 +50,13 @@ def _simulate_in(data: Path, answers: int, seed: int, report: Report) -> int:
     settings = Settings(data=data)
     links = make_demo(settings, report, seed)
     patterns = {syllable.key: syllable.pattern for syllable in make_syllables(N_ITEMS, seed)}
-    token = _owner_token(settings)
+    token = owner_token(settings)
     with running_server({"data": str(data), "log_level": "warning"}) as server:
         report(f"Simulated labelers answer {answers} questions at {server.url} ...")
         return simulate(server.url, links.join, token, patterns, answers, seed, report)
 
 
-def _owner_token(settings: Settings) -> str:
+def owner_token(settings: Settings) -> str:
     database = Database(settings.resolved_database_url())
     with database.transaction() as session:
         owner = session.query(User).filter_by(email=OWNER).one()
