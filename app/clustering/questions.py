@@ -7,9 +7,9 @@ from algorithms.patterns import Kind, answer_table, expected_information
 from algorithms.simulate import random_triplets
 from app.clustering.results import Array
 
-# Enough for the labelers until the next run refills the queue, and few enough that writing them holds nobody up.
 DRAWN = 20_000
 AIMED = 5_000
+# Enough for the labelers until the next run refills the queue, and few enough that writing them holds nobody up.
 WANTED = 60
 # One run's questions are spread over items: a second question about an item tells less once the first is answered.
 MOST_PER_ITEM = 3

@@ -57,6 +57,7 @@ def _simulate_in(data: Path, answers: int, seed: int, report: Report) -> int:
 
 
 def owner_token(settings: Settings) -> str:
+    """Make a token with which a program reads runs and answers as the owner, for a day."""
     database = Database(settings.resolved_database_url())
     with database.transaction() as session:
         owner = session.query(User).filter_by(email=OWNER).one()
