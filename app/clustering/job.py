@@ -21,15 +21,15 @@ from algorithms import FitState
 from algorithms.layout import cluster_map
 from algorithms.matching import match_clusters
 from app import events
-from app.clustering import claims, fitting, material, measures, questions, results
+from app.clustering import claims, fitting, material, measures, questions, reporting, results
 from app.clustering.claims import Superseded
 from app.clustering.fitting import Fit
 from app.clustering.material import Material
 from app.clustering.results import Array, Result
 from app.clustering.task import Place
 from app.database import Database
-from app.labeling.queue import Candidate, refill
-from app.models import Project, Run, RunStatus, Source, now
+from app.labeling.refill import Candidate, refill
+from app.models import Run, RunStatus, Source, now
 from app.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -107,6 +107,8 @@ def _compute(database: Database, storage: Storage, run: Run, lost: threading.Eve
     if state is not None:
         metrics |= {"resumed_start": state.start, "resumed_iteration": state.iteration}
     key = results.save(storage, run, result, coordinates)
+    report = reporting.report(loaded, fitted, result.posterior, run.parameters.get("epsilon", reporting.EPSILON))
+    results.save_report(storage, key, report)
     _finish(database, run, key, metrics)
     _refill(database, run, loaded, result)
     return "done"
@@ -195,5 +197,4 @@ def _refill(database: Database, run: Run, loaded: Material, result: Result) -> N
         Candidate(anchor, left, right, score, Source.INFORMATION)
         for (anchor, left, right), score in zip(ids, scores.tolist(), strict=True)
     ]
-    with database.transaction() as session:
-        refill(session, session.get_one(Project, run.project_id), candidates)
+    refill(database, run.project_id, candidates)

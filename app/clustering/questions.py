@@ -9,8 +9,8 @@ from app.clustering.results import Array
 
 DRAWN = 20_000
 AIMED = 5_000
-# Enough for the labelers until the next run refills the queue, and few enough that writing them holds nobody up.
-WANTED = 60
+# Enough for the labelers until the next run refills the queue.
+WANTED = 150
 # One run's questions are spread over items: a second question about an item tells less once the first is answered.
 MOST_PER_ITEM = 3
 

@@ -8,6 +8,7 @@ from typing import cast
 
 from sqlalchemy import (
     ColumnElement,
+    Executable,
     Table,
     bindparam,
     delete,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 
 from app.models import Answer, Item, Lease, Project, Skip, Triplet
 
@@ -47,8 +49,9 @@ LIVE_LEASES = _count(lease.triplet_id == triplet.id, lease.expires_at > bindpara
 BY_ME: ColumnElement[int] = bindparam("user")
 
 # By which rules a triplet is open to a labeler.
+_mine_still = (lease.labeler_id == BY_ME) & (lease.expires_at > bindparam("at"))
 OPEN = (
-    ~exists().where(lease.triplet_id == triplet.id, lease.labeler_id == BY_ME).correlate(TRIPLETS),
+    ~exists().where(lease.triplet_id == triplet.id, _mine_still).correlate(TRIPLETS),
     ~exists()
     .where(answer.triplet_id == triplet.id, answer.labeler_id == BY_ME, answer.withdrawn_at.is_(None))
     .correlate(TRIPLETS),
@@ -56,11 +59,10 @@ OPEN = (
     bindparam("redundancy") > COUNTED_ANSWERS + LIVE_LEASES,
 )
 
-END_EXPIRED_LEASES = delete(LEASES).where(lease.labeler_id == BY_ME, lease.expires_at <= bindparam("at"))
 HELD = (
     select(triplet.id, *IDS)
     .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
-    .where(lease.labeler_id == BY_ME, triplet.project_id == bindparam("project"))
+    .where(_mine_still, triplet.project_id == bindparam("project"))
     .order_by((func.coalesce(triplet.priority, 0.0) == bindparam("undone")).desc(), lease.id)
     .limit(bindparam("wanted"))
 )
@@ -73,13 +75,16 @@ _CANDIDATES = (
 TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)
 TAKE_AFTER_WAITING = _CANDIDATES.with_for_update(key_share=True)
 STILL_OPEN = select(triplet.id).where(triplet.id.in_(_any_of("ids")), *OPEN)
-RENEW_LEASES = (
-    update(LEASES)
-    .where(lease.labeler_id == BY_ME, lease.triplet_id.in_(_any_of("ids")))
-    .values(expires_at=bindparam("until"))
-    .returning(lease.triplet_id)
-)
-ADD_LEASES = insert(LEASES)
+
+
+def _add_or_renew_leases(dialect: str) -> Executable:
+    """Lease triplets to labelers; a lease that there is, or was, gets the new end."""
+    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(LEASES)
+    until = statement.excluded.expires_at
+    return statement.on_conflict_do_update(index_elements=["triplet_id", "labeler_id"], set_={"expires_at": until})
+
+
+ADD_OR_RENEW_LEASES = {dialect: _add_or_renew_leases(dialect) for dialect in ("postgresql", "sqlite")}
 
 # Locked so that a refill cannot delete them before the transaction that found them ends.
 FIND_TRIPLETS = (
