@@ -47,20 +47,25 @@ def store_answers(session: Session, access: Access, answers: Sequence[AnswerIn])
         ConstraintRow(i, answer.id, ids, answer.answer, access.user.id, answer.response_ms)
         for i, (answer, ids) in enumerate(zip(answers, asked, strict=True))
     ]
+    # Counted before the project is locked, and then only added to.
+    before = get_progress(session, access)
     stored = store_constraints(session, access.project, rows)
     if stored:
         answers_arrived(session, access.project)
-    return AnswersOut(stored=stored, repeated=len(rows) - stored, progress=get_progress(session, access))
+    return AnswersOut(stored=stored, repeated=len(rows) - stored, progress=before.plus(stored))
 
 
 def store_constraints(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> int:
     """Store checked rows and give how many are new; the caller tells the schedule when it has sent them all.
 
-    A row whose id is here with the same content is left out; with other content it is a Conflict.
+    A row whose id is here with the same content is left out; with other content it is a Conflict. What can be
+    looked up is looked up before the project's row is taken, for which all other answers of the project wait;
+    what must be written to other rows that they may want to write too comes after.
     """
-    last = _raise_number(session, project, len(rows))
     turned = [canonical.canonical(project.question_kind, row.triplet, row.value) for row in rows]
-    numbers = triplets.find_or_make(session, project.id, [triplet for triplet, _ in turned])
+    numbers = triplets.find(session, project.id, [triplet for triplet, _ in turned])
+    last = _raise_number(session, project, len(rows))
+    numbers |= triplets.make(session, project.id, {triplet for triplet, _ in turned} - numbers.keys())
     stored = _contents_of_stored(session, rows)
     known = dict(stored)
     fresh: dict[UUID, tuple[ConstraintRow, Content]] = {}
@@ -186,7 +191,8 @@ def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
     """Never show this question to this labeler again; others may get it."""
     [ids] = check_triplets(session, access.project, [keys])
     wanted = canonical.order(access.project.question_kind, ids)
-    number = triplets.find_or_make(session, access.project.id, [wanted])[wanted]
+    found = triplets.find(session, access.project.id, [wanted])
+    number = (found or triplets.make(session, access.project.id, [wanted]))[wanted]
     upsert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     values = {"triplet_id": number, "labeler_id": access.user.id, "created_at": now()}
     session.execute(upsert(Skip).values(values).on_conflict_do_nothing())

@@ -1,6 +1,6 @@
 """Rows of the triplet table by their content: found, or made where they are missing, many at a time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
@@ -22,15 +22,10 @@ def find(session: Session, project_id: int, triplets: Sequence[Ids]) -> dict[Ids
     return found
 
 
-def find_or_make(session: Session, project_id: int, triplets: Iterable[Ids]) -> dict[Ids, int]:
-    """Look canonical triplets up and add those that a client brings for the first time."""
-    wanted = sorted(set(triplets))
-    found = find(session, project_id, wanted)
-    missing = [triplet for triplet in wanted if triplet not in found]
-    if missing:
-        insert_new(session, project_id, [(triplet, None, Source.CLIENT) for triplet in missing])
-        found |= find(session, project_id, missing)
-    return found
+def make(session: Session, project_id: int, triplets: Collection[Ids]) -> dict[Ids, int]:
+    """Add canonical triplets that a client brings for the first time, unless somebody else just did."""
+    insert_new(session, project_id, [(triplet, None, Source.CLIENT) for triplet in triplets])
+    return find(session, project_id, list(triplets))
 
 
 def insert_new(session: Session, project_id: int, rows: Iterable[tuple[Ids, float | None, str]]) -> None:
