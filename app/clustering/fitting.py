@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,15 @@ MOVED_ITEMS = 12_000
 
 
 @dataclass(frozen=True)
+class LabelerFit:
+    """How one person answers, where the estimator learns it."""
+
+    table: Array  # (5, A), P(answer | pattern)
+    quality: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
 class Fit:
     """What an estimator found, its clusters still in its own order."""
 
@@ -34,6 +43,8 @@ class Fit:
     warm_start: bool
     # Answers at the last search over all starts; a fit that only continued the previous one keeps its number.
     searched_answers: int
+    labelers: dict[int, LabelerFit] = field(default_factory=dict)  # by user id
+    suspects: Array | None = None  # rows of the answers, most suspect first; None: they are ranked by probability
 
 
 def fit(run: Run, material: Material, resume: FitState | None, callback: Callback) -> Fit:

@@ -10,9 +10,12 @@ from app.models import Run
 from app.storage import Storage
 
 Array = np.ndarray[Any, Any]
+# The columns of a stored report about people; what is not known is stored as NaN.
+_PEOPLE = {"labeler": np.int64, "answers": np.int64, "predicted": float, "quality": float, "accuracy": float}
 STATE = "state_"
 MAP = "/map.bin"
 ARRAYS = "/result.npz"
+REPORT = "/report.npz"
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,34 @@ class Result:
     def n_clusters(self) -> int:
         """K."""
         return int(self.posterior.shape[1])
+
+
+@dataclass(frozen=True)
+class AnswerReport:
+    """What a run says about the M answers that it used, in the order of their numbers."""
+
+    numbers: Array  # (M,) int64, the answers' numbers in their project
+    probabilities: Array  # (M,) float32, of the answer that was given, under the run's posteriors
+    suspicion: Array  # (M,) int32: 1 is the most suspect answer, 2 the next; 0 is not suspect
+
+
+@dataclass(frozen=True)
+class LabelerReport:
+    """What a run says about one person; quality and accuracy only where it learned how each person answers."""
+
+    labeler: int  # user id
+    answers: int  # that the run used
+    predicted: float  # share of them that the run holds for the most probable answer
+    quality: float | None  # share of what answers could tell about the clusters that this person's do: 0 to 1
+    accuracy: float | None  # probability that this person gives the right answer
+
+
+@dataclass(frozen=True)
+class Report:
+    """Both together, as the job stores them."""
+
+    answers: AnswerReport
+    labelers: list[LabelerReport]
 
 
 def checkpoint_key(run: Run, token: int) -> str:
@@ -46,6 +77,35 @@ def save(storage: Storage, run: Run, result: Result, coordinates: Array) -> str:
     rows = np.column_stack([coordinates, result.labels, result.confidence]).astype("<f4")
     storage.put(key + MAP, rows.tobytes())
     return key
+
+
+def save_report(storage: Storage, key: str, report: Report) -> None:
+    """Store what the run says about answers and people, beside its result; the key is the result's."""
+    people = {field: [getattr(one, field) for one in report.labelers] for field in _PEOPLE}
+    arrays = {f"labelers_{field}": np.array(values, dtype=_PEOPLE[field]) for field, values in people.items()}
+    storage.put_arrays(key + REPORT, {**vars(report.answers), **arrays})
+
+
+def answer_report(storage: Storage, run: Run) -> AnswerReport | None:
+    """Read what a run says about its answers; None if it has no result, or one from before there were reports."""
+    report = _load_report(storage, run.result) if run.result else None
+    return report.answers if report else None
+
+
+def labeler_report(storage: Storage, run: Run) -> list[LabelerReport]:
+    """Read what a run says about people, by user id; empty if it has no result, or one from before reports."""
+    report = _load_report(storage, run.result) if run.result else None
+    return report.labelers if report else []
+
+
+@lru_cache(maxsize=4)
+def _load_report(storage: Storage, key: str) -> Report | None:
+    if not storage.exists(key + REPORT):
+        return None
+    arrays = storage.get_arrays(key + REPORT)
+    answers = AnswerReport(**{field: arrays[field] for field in ("numbers", "probabilities", "suspicion")})
+    rows = zip(*(arrays[f"labelers_{field}"].tolist() for field in _PEOPLE), strict=True)
+    return Report(answers, [LabelerReport(*row[:3], *(None if x != x else x for x in row[3:])) for row in rows])
 
 
 def load(storage: Storage, key: str) -> Result:

@@ -11,6 +11,8 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from algorithms.simulate import random_triplets, true_answers
+from app.clustering import claims
+from app.clustering.job import run_job
 from app.clustering.schedule import request_run
 from app.clustering.task import Place
 from app.database import Database
@@ -102,6 +104,13 @@ def event_kinds(database: Database, project_id: int) -> list[tuple[str, str | No
 
 def place(settings: Settings, lease_seconds: float = 15.0) -> Place:
     return Place(settings.resolved_database_url(), settings.resolved_storage_url(), lease_seconds)
+
+
+def compute(database: Database, settings: Settings) -> str:
+    """Claim the run that is due and compute it here."""
+    claim = claims.claim_next(database, 15)
+    assert claim is not None, "no run was due"
+    return run_job(place(settings), claim.run_id)
 
 
 def make_hard_songs(database: Database, storage: Storage, n_init: int, key: str = "songs") -> int:

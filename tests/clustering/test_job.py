@@ -19,6 +19,7 @@ from tests.clustering.support import (
     add_answers,
     answer_truly,
     blobs,
+    compute,
     event_kinds,
     get_run,
     make_songs,
@@ -30,13 +31,6 @@ from tests.clustering.support import (
 @pytest.fixture
 def project(database: Database, storage: Storage) -> int:
     return make_songs(database, storage)
-
-
-def compute(database: Database, settings: Settings) -> str:
-    """Claim the run that is due and compute it here."""
-    claim = claims.claim_next(database, 15)
-    assert claim is not None, "no run was due"
-    return run_job(place(settings), claim.run_id)
 
 
 def test_a_run_finds_the_clusters(database: Database, storage: Storage, settings: Settings, project: int) -> None:
