@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+AHEAD, MORE = 6, 3  # as in static/label.js
+
 
 class Connection:
     """One keep-alive HTTP/1.1 connection that sends and receives JSON."""
@@ -65,18 +67,26 @@ def join(url: str, share_link: str, participant: str) -> str:
 
 
 async def label(connection: Connection, project: str, until: float, think: float, seed: int, tally: Tally) -> None:
-    """Answer question after question until the time is over, sending an answer again until it is acknowledged."""
+    """Answer question after question until the time is over, sending an answer again until it is acknowledged.
+
+    Questions are asked for as the labeling page asks for them: nine, when fewer than six are left.
+    """
     rng = random.Random(seed)
     base = f"/api/v1/projects/{project}"
+    ahead: list[list[str]] = []
     while time.monotonic() < until:
-        question = await _timed(connection, "GET", f"{base}/triplets/next?n=1", None, tally.next_seconds, tally)
-        if not question or not question["triplets"]:
+        if len(ahead) < AHEAD:
+            wanted = AHEAD + MORE
+            body = await _timed(
+                connection, "GET", f"{base}/triplets/next?n={wanted}", None, tally.next_seconds, tally
+            )
+            ahead = [one["triplet"] for one in body["triplets"]] if body else ahead
+        if not ahead:
             await asyncio.sleep(0.05)
             continue
         if think:
             await asyncio.sleep(max(0.2, rng.gauss(think, think / 3)))
-        triplet = question["triplets"][0]["triplet"]
-        answer = {"id": str(uuid.uuid4()), "triplet": triplet, "answer": rng.choice(["yes", "no", "dnk"])}
+        answer = {"id": str(uuid.uuid4()), "triplet": ahead.pop(0), "answer": rng.choice(["yes", "no", "dnk"])}
         while time.monotonic() < until + 30:
             body = {"answers": [answer]}
             if await _timed(connection, "POST", f"{base}/answers", body, tally.answer_seconds, tally):

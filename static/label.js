@@ -5,7 +5,8 @@ import { preload, stop } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
 import * as view from "./label_view.js";
 
-const AHEAD = 6; // the question on screen and five behind it
+const AHEAD = 6; // fewest questions here: the one on screen and five behind it
+const MORE = 3; // so many more are asked for, so that not every answer is followed by asking
 const UNDOABLE = 20;
 const LOOK_AGAIN = 15_000;
 
@@ -98,7 +99,7 @@ async function fill(anew = false) {
   try {
     // The server still counts unsent answers as questions that we hold, and names those first.
     const known = outbox.waiting ? null : changes;
-    const wanted = Math.min(AHEAD + outbox.waiting, 100);
+    const wanted = Math.min(AHEAD + MORE + outbox.waiting, 100);
     const response = await fetch(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${wanted}`);
     const body = await response.json();
     if (!response.ok) throw new Error(body.detail);
