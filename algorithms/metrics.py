@@ -1,12 +1,30 @@
-"""How good a clustering is: against true classes, and against the answers that people gave."""
+"""How good a clustering is, and how far people agree.
 
-from typing import Any
+Clusterings are judged against true classes (`pairwise_f`, `purity`) and against the answers that people gave
+(`answers_satisfied`); the adjusted Rand index and normalised mutual information are scikit-learn's
+(`sklearn.metrics.adjusted_rand_score`, `normalized_mutual_info_score`), which nothing here could improve. Answers
+are judged against one another: `krippendorff_alpha` for all of them, `labeler_agreement` for each labeler.
+"""
+
+import sys
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics.cluster import pair_confusion_matrix
+from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
-from algorithms.patterns import KINDS, Array, patterns_of, right_answers
-from algorithms.validation import read_constraints
+from algorithms.patterns import ANSWERS, KINDS, Array, patterns_of, right_answers
+from algorithms.validation import Constraints, read_constraints
+
+_MOST_ANSWERS = max(len(answers) for answers in ANSWERS.values())
+
+
+class LabelerAgreement(NamedTuple):
+    """How one labeler's answers compare with those of others to the same questions."""
+
+    answers: int  # questions that the labeler answered
+    shared: int  # of these, the questions that somebody else answered too
+    agreement: float  # over the shared: mean share of the others who gave the same answer; nan where none is shared
 
 
 def pairwise_f(true_labels: Any, labels: Any) -> float:
@@ -16,13 +34,132 @@ def pairwise_f(true_labels: Any, labels: Any) -> float:
     return float(2 * both / total) if total else 0.0
 
 
+def purity(true_labels: Any, labels: Any) -> float:
+    """Share of items that belong to the commonest class of their cluster; grows with the number of clusters."""
+    table = contingency_matrix(true_labels, labels)
+    return float(table.max(axis=0).sum() / table.sum())
+
+
 def answers_satisfied(labels: Any, triplets: Any, answers: Any, kinds: Any = None) -> float:
     """Share of the answers that people sorting by these clusters would give; 0 where there are none."""
     clusters = np.asarray(labels)
-    rows = range(len(triplets))  # every row its own labeler: repeated answers count each time
-    constraints = read_constraints(triplets, answers, kinds, rows, n_items=len(clusters))
+    constraints = _every_row(triplets, answers, kinds, n_items=len(clusters))
     if not len(constraints):
         return 0.0
     patterns = patterns_of(clusters, constraints.triplets)
     expected: Array = np.stack([right_answers(kind) for kind in KINDS])[constraints.kinds, patterns]
     return float(np.mean(expected == constraints.answers))
+
+
+def krippendorff_alpha(triplets: Any, answers: Any, labelers: Iterable[Hashable], kinds: Any = None) -> float:
+    """Krippendorff's alpha of people's answers, nominal: 1 if all agree, about 0 if all guess, below if they oppose.
+
+    Parameters
+    ----------
+    triplets : array-like of int, shape (M, 3)
+        Items (anchor, left, right) of each answer. The same question asked the other way round is one question,
+        as is an outlier question in any order.
+    answers : array-like, shape (M,)
+        "yes", "no", "dnk" or 1, -1, 0; 1, 2, 3 or "dnk" (0) to outlier questions.
+    labelers : iterable of hashables, M of them
+        Who answered. Of several answers of one labeler to one question the last counts.
+    kinds : array-like of str, shape (M,), or None
+        "relative" (all of them where None) or "outlier". Chance is reckoned within each kind.
+
+    Returns
+    -------
+    float
+        Alpha; nan where no question has two answers or where all of these are the same, so that nothing can be told.
+
+    Raises
+    ------
+    ValueError
+        With the row and value that is wrong.
+
+    Notes
+    -----
+    Questions may have different numbers of answers; those with one say nothing about agreement. K. Krippendorff,
+    "Computing Krippendorff's alpha-reliability" (2011), section C.
+    """
+    questions, values, _, constraints = _answered(triplets, answers, labelers, kinds)
+    counts = _count(questions, values)
+    kind_of_question = np.zeros(len(counts), dtype=np.int64)
+    kind_of_question[questions] = constraints.kinds
+    return nominal_alpha(*(counts[kind_of_question == code] for code in range(len(KINDS))))
+
+
+def nominal_alpha(*tables: Array) -> float:
+    """Alpha of tables (units, values) that count how often each value was given to each unit; nan if not defined.
+
+    Each table has values of its own: what chance would give is reckoned in each, and observed and expected
+    disagreement are summed over them.
+    """
+    observed = expected = 0.0
+    for table in tables:
+        counts = table[table.sum(axis=1) > 1].astype(np.float64)
+        if not len(counts):
+            continue
+        answers = counts.sum(axis=1)
+        observed += np.sum((answers**2 - np.sum(counts**2, axis=1)) / (answers - 1))
+        values = counts.sum(axis=0)
+        expected += (values.sum() ** 2 - np.sum(values**2)) / (values.sum() - 1)
+    return float(1 - observed / expected) if expected else float("nan")
+
+
+def labeler_agreement(
+    triplets: Any, answers: Any, labelers: Iterable[Hashable], kinds: Any = None
+) -> dict[Hashable, LabelerAgreement]:
+    """How far each labeler agrees with the others, in the order of their first answers.
+
+    Parameters, errors and what counts as one question are those of `krippendorff_alpha`.
+    """
+    questions, values, people, _ = _answered(triplets, answers, labelers, kinds)
+    counts = _count(questions, values)
+    others = counts.sum(axis=1)[questions] - 1
+    shared = others > 0
+    alike = np.where(shared, (counts[questions, values] - 1) / np.maximum(others, 1), 0.0)
+    number = {person: code for code, person in enumerate(dict.fromkeys(people))}
+    codes = np.array([number[person] for person in people], dtype=np.int64)
+    sums = (np.bincount(codes, weights, len(number)) for weights in (None, shared, alike))
+    rows = zip(number, *sums, strict=True)
+    return {name: LabelerAgreement(int(n), int(m), float(a / m) if m else float("nan")) for name, n, m, a in rows}
+
+
+def _every_row(triplets: Any, answers: Any, kinds: Any, n_items: int) -> Constraints:
+    """The answers in their canonical form, repeated rows too: each row counts as a labeler of its own."""
+    return read_constraints(triplets, answers, kinds, range(len(triplets)), n_items=n_items)
+
+
+def _answered(
+    triplets: Any, answers: Any, labelers: Iterable[Hashable], kinds: Any
+) -> tuple[Array, Array, list[Hashable], Constraints]:
+    """Question number, value, labeler and row of each answer that counts, one per labeler and question."""
+    constraints = _every_row(triplets, answers, kinds, n_items=sys.maxsize)
+    people = list(labelers)
+    if len(people) != len(constraints):
+        raise ValueError(f"labelers has {len(people)} rows, triplets has {len(constraints)}")
+    places, values = _unordered(constraints)
+    keys = np.column_stack([constraints.kinds, places])
+    questions = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+    last = {(question, person): row for row, (question, person) in enumerate(zip(questions, people, strict=True))}
+    rows = np.array(sorted(last.values()), dtype=np.int64)
+    questions = np.unique(questions[rows], return_inverse=True)[1]
+    return questions, values[rows], [people[row] for row in rows], constraints.select(rows)
+
+
+def _unordered(constraints: Constraints) -> tuple[Array, Array]:
+    """Triplets and answers in which outlier questions are sorted: they have no anchor, only three items."""
+    places, values = constraints.triplets.copy(), constraints.answers.copy()
+    rows = np.flatnonzero(constraints.kinds == KINDS.index("outlier"))
+    order = places[rows].argsort(axis=1)
+    places[rows] = np.take_along_axis(places[rows], order, axis=1)
+    named = values[rows] < order.shape[1]
+    values[rows[named]] = order.argsort(axis=1)[named, values[rows[named]]]
+    return places, values
+
+
+def _count(questions: Array, values: Array) -> Array:
+    """How often each answer was given to each question, shape (questions, answers)."""
+    counts = np.zeros((questions.max(initial=-1) + 1, _MOST_ANSWERS), dtype=np.int64)
+    np.add.at(counts, (questions, values), 1)
+    return counts
