@@ -1,12 +1,19 @@
-"""Labelers made from true classes: questions, the right answers, and answers with people's mistakes.
+"""Simulated labelers: questions, the right answers, and answers with people's mistakes.
 
-Benchmarks, tests and the demo need people who answer by the thousand; these err as those of the DCRC paper did.
+Benchmarks, tests and the demo need people who answer by the thousand. Some know the classes and err by a confusion
+matrix, as those of the DCRC paper did or in a habit of their own; others compare distances, and are unsure where
+these are close.
 """
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
-from algorithms.patterns import Array, Kind, patterns_of, right_answers
+from algorithms.patterns import ANSWERS, Array, Kind, patterns_of, right_answers
+
+Habit = Literal["careful", "spammer", "lazy", "inverted"]
 
 # P(answer | right answer) of the paper's six people, rows and columns yes, no, dnk (Table IV, rows made to sum to 1).
 _COUNTS = np.array([[18.50, 0.33, 4.83], [0.33, 16.50, 4.50], [3.50, 3.00, 98.50]])
@@ -22,12 +29,101 @@ def true_answers(y: Array, triplets: Array, kind: Kind = "relative") -> Array:
     return answers
 
 
-def noisy_answers(y: Array, triplets: Array, confusion: Array, rng: Generator) -> Array:
-    """Answers 1, -1, 0 to relative questions, drawn from the confusion matrix's row of the right answer."""
-    right = right_answers("relative")[patterns_of(np.asarray(y), np.asarray(triplets))]
-    thresholds = confusion.cumsum(axis=1)[right]
+def habit_matrix(habit: Habit = "careful", kind: Kind = "relative", error: float = 0.0) -> Array:
+    """P(answer | right answer), shape (A, A), of a labeler with a habit.
+
+    A careful labeler gives the right answer, a spammer any, a lazy one "don't know" always, an inverted one a wrong
+    item whenever there is a right one. With probability `error` (at most (A - 1) / A) the answer is another than
+    the habit's, all others alike; so a careful one's errors are those of the DCRC paper's Table I.
+    """
+    n_answers = len(ANSWERS[kind])
+    if not 0 <= error <= 1 - 1 / n_answers:
+        raise ValueError(f"error must be in [0, 1 - 1/{n_answers}], got {error!r}")
+    guess = np.full((n_answers, n_answers), 1 / n_answers)
+    if habit == "spammer":
+        return guess
+    pure = np.eye(n_answers)
+    if habit == "lazy":
+        pure = np.tile(pure[-1], (n_answers, 1))
+    elif habit == "inverted":
+        pure[:-1, :-1] = (1 - pure[:-1, :-1]) / (n_answers - 2)
+    elif habit != "careful":
+        raise ValueError(f"habit must be 'careful', 'spammer', 'lazy' or 'inverted', got {habit!r}")
+    guessed = error / (1 - 1 / n_answers)
+    return (1 - guessed) * pure + guessed * guess
+
+
+def noisy_answers(y: Array, triplets: Array, confusion: Array, rng: Generator, kind: Kind = "relative") -> Array:
+    """Answers as `true_answers` gives them, drawn from the confusion matrix's row of the right answer.
+
+    `confusion` (A, A) is P(answer | right answer) in the order of `patterns.ANSWERS`, such as `TABLE_IV` or
+    `habit_matrix`. Raises ValueError if it is not of the kind's shape or its rows do not sum to 1.
+    """
+    n_answers = len(ANSWERS[kind])
+    table = np.asarray(confusion, dtype=np.float64)
+    if table.shape != (n_answers, n_answers) or (table < 0).any() or not np.allclose(table.sum(axis=1), 1):
+        raise ValueError(
+            f"confusion of {kind} questions must be a ({n_answers}, {n_answers}) array whose rows are probabilities"
+        )
+    right = right_answers(kind)[patterns_of(np.asarray(y), np.asarray(triplets))]
+    thresholds = table.cumsum(axis=1)[right]
     chosen = (rng.random(len(right))[:, None] > thresholds).sum(axis=1)
-    answers: Array = _NUMBERS["relative"][np.minimum(chosen, 2)]
+    answers: Array = _NUMBERS[kind][np.minimum(chosen, n_answers - 1)]
+    return answers
+
+
+def crowd_answers(
+    y: Array,
+    triplets: Array,
+    confusions: Mapping[str, Array],
+    rng: Generator,
+    *,
+    kind: Kind = "relative",
+    redundancy: int = 1,
+) -> dict[str, Any]:
+    """What `fit` takes when several labelers share the work: triplets, answers, kinds and labelers.
+
+    Every triplet is answered by `redundancy` different ones of `confusions` (name to matrix), at random.
+    """
+    names = list(confusions)
+    if not 1 <= redundancy <= len(names):
+        raise ValueError(f"redundancy must be from 1 to the number of labelers, {len(names)}; got {redundancy}")
+    shuffled = np.argsort(rng.random((len(triplets), len(names))), axis=1)[:, :redundancy].ravel()
+    asked = np.repeat(np.asarray(triplets), redundancy, axis=0)
+    answers = np.zeros(len(asked), dtype=np.int64)
+    for code, name in enumerate(names):
+        mine = shuffled == code
+        answers[mine] = noisy_answers(y, asked[mine], confusions[name], rng, kind)
+    return {"triplets": asked, "answers": answers, "kinds": kind, "labelers": np.array(names)[shuffled].tolist()}
+
+
+def distance_answers(
+    X: Array,
+    triplets: Array,
+    rng: Generator,
+    *,
+    sharpness: float = 20.0,
+    dnk_width: float = 0.1,
+    kind: Kind = "relative",
+) -> Array:
+    """Answers, as `true_answers` writes them, of people who compare Euclidean distances and know no classes.
+
+    The nearness of each possible answer (to a relative question the two pairs with the anchor, to an outlier
+    question the pair that stays) is minus its distance divided by the sum of the question's distances, plus Gumbel
+    noise of scale 1 / `sharpness`. The nearest wins unless it leads by less than `dnk_width`: then "don't know".
+    So P(yes) = 1 / (1 + exp(-sharpness * (lead - dnk_width))) for a relative question: a logistic psychometric
+    curve in the lead, which is relative and therefore the same for X and 10 X.
+    """
+    anchor, left, right = np.asarray(X, dtype=np.float64)[np.asarray(triplets).T]
+    pairs: Sequence[tuple[Array, Array]] = [(anchor, left), (anchor, right)]
+    if kind == "outlier":
+        pairs = [(left, right), (anchor, right), (anchor, left)]
+    distances = np.column_stack([np.linalg.norm(one - other, axis=1) for one, other in pairs])
+    total = distances.sum(axis=1, keepdims=True)
+    nearness = -distances / np.where(total > 0, total, 1) + rng.gumbel(scale=1 / sharpness, size=distances.shape)
+    ranked = np.sort(nearness, axis=1)
+    unsure = ranked[:, -1] - ranked[:, -2] < dnk_width
+    answers: Array = _NUMBERS[kind][np.where(unsure, len(ANSWERS[kind]) - 1, nearness.argmax(axis=1))]
     return answers
 
 
