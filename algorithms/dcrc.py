@@ -29,7 +29,14 @@ from algorithms.fitting import (
 )
 from algorithms.mean_field import MeanField
 from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table
-from algorithms.validation import Constraints, check_features, read_constraints, read_kinds, read_triplets
+from algorithms.validation import (
+    Constraints,
+    check_features,
+    check_features_of,
+    read_constraints,
+    read_kinds,
+    read_triplets,
+)
 from algorithms.warm_start import PREVIOUS, Previous
 
 Weight = Literal["paper", "balanced"]
@@ -167,9 +174,7 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     def predict_proba(self, X: Any) -> Array:
         """p(y | x), shape (N, K): what the logistic model says, whatever was answered about the items."""
         check_is_fitted(self, "coef_")
-        features = check_features(X)
-        if features.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {features.shape[1]} features, DCRC was fitted with {self.n_features_in_}")
+        features = check_features_of(self, X)
         standard = (features - self.mean_) / self.scale_
         probabilities: Array = softmax(standard @ self.coef_.T + self.intercept_, axis=1)
         return probabilities

@@ -7,8 +7,10 @@ the value before anything is computed.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
 from algorithms.patterns import ANSWERS, KINDS, Array, Kind, answer_table
 
@@ -156,11 +158,20 @@ def _check_length(name: str, length: int, n_rows: int) -> None:
 
 def check_features(X: object) -> Array:
     """X as a finite (N, D) float64 array; names the first bad row and column otherwise."""
-    features = np.asarray(X, dtype=np.float64)
-    if features.ndim != 2 or 0 in features.shape:
-        raise ValueError(f"X must have shape (N, D) with at least one row and column, got {features.shape}")
+    features: Array = check_array(X, dtype=np.float64, ensure_all_finite=False)
     bad = ~np.isfinite(features)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        raise ValueError(f"X row {row}, column {column} is {features[row, column]}: expected a finite number")
+        value = features[row, column]
+        raise ValueError(f"X row {row}, column {column} is {value}: expected a finite number, neither NaN nor inf")
+    return features
+
+
+def check_features_of(estimator: Any, X: object) -> Array:
+    """`check_features`, and that there are as many columns as the estimator was fitted with."""
+    features = check_features(X)
+    expected = estimator.n_features_in_
+    if features.shape[1] != expected:
+        name = type(estimator).__name__
+        raise ValueError(f"X has {features.shape[1]} features, but {name} is expecting {expected} features as input")
     return features

@@ -348,7 +348,7 @@ def test_bad_data_is_named():
     X, _ = overlapping()
     with pytest.raises(ValueError, match="triplets row 0"):
         DCRC(4).fit(X, triplets=[[0, 1, 999]], answers=[1])
-    with pytest.raises(ValueError, match="5 features, DCRC was fitted with 6"):
+    with pytest.raises(ValueError, match="5 features, but DCRC is expecting 6"):
         DCRC(4, n_init=1).fit(X).predict(X[:, :5])
     X[3, 2] = np.nan
     with pytest.raises(ValueError, match="X row 3, column 2 is nan"):
