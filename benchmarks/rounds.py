@@ -67,11 +67,11 @@ def run(tasks: Iterable[Task], work: Callable[[Task], Row], cache: Cache, jobs: 
         try:
             for number, future in enumerate(as_completed(futures), 1):
                 cache.add(futures[future], future.result())
-                print(f"\r{number} of {len(waiting)}", end="", flush=True)
+                if number % 100 == 0:
+                    print(f"{number} of {len(waiting)}", flush=True)
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
-            print("\nstopped; the table holds what is finished")
-    print()
+            print("stopped; the table holds what is finished")
 
 
 def _quietly(work: Callable[[Task], Row], task: Task) -> Row:
@@ -90,13 +90,3 @@ def mean_and_half_width(values: list[float]) -> tuple[float, float]:
         return (values[0] if values else np.nan), np.nan
     spread = np.std(values, ddof=1) / np.sqrt(len(values))
     return float(np.mean(values)), float(stats.t.ppf(0.975, len(values) - 1) * spread)
-
-
-def collect(cache: Cache, dataset: str, setting: str, method: str, measure: str) -> dict[int, float]:
-    """Seed to value of one cell; failed runs are left out."""
-    wanted = (dataset, setting, method)
-    return {
-        row["seed"]: row[measure]
-        for row in cache.rows.values()
-        if (row["dataset"], row["setting"], row["method"]) == wanted and measure in row
-    }
