@@ -1,0 +1,402 @@
+"""What every estimator that learns from answers promises, whichever it is: one set of tests over all of them."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from estimators import (
+    N_CLUSTERS,
+    N_FEATURES,
+    N_ITEMS,
+    VARIANTS,
+    first,
+    questions,
+    separated,
+    through_npz,
+)
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from algorithms import StopFit
+from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+every = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+X, Y = separated()
+GIVEN = questions(Y, 50)
+
+
+def assert_usable(model, n_items=N_ITEMS, n_clusters=N_CLUSTERS):
+    """A fitted model whose every promise can be asked for, whatever its data were."""
+    assert model.labels_.shape == (n_items,)
+    assert np.issubdtype(model.labels_.dtype, np.integer)
+    assert 0 <= model.labels_.min() <= model.labels_.max() < n_clusters
+    assert model.posterior_.shape == (n_items, n_clusters)
+    assert np.allclose(model.posterior_.sum(axis=1), 1, atol=1e-5)
+    assert model.posterior_.min() >= 0
+    assert model.n_features_in_ == N_FEATURES
+    assert model.n_iter_ >= 0
+    assert model.converged_ in (True, False)
+
+
+def same(one, two):
+    return np.array_equal(one.labels_, two.labels_) and np.array_equal(one.posterior_, two.posterior_)
+
+
+# --- what a fit depends on ---
+
+
+@every
+def test_separated_clusters_are_found_with_every_kind_of_question(variant):
+    for kind in ("relative", "outlier"):
+        model = variant.make().fit(X, **questions(Y, 50, kind=kind))
+        assert_usable(model)
+        assert adjusted_rand_score(Y, model.labels_) == 1
+        assert adjusted_rand_score(Y, model.predict(X)) == 1
+
+
+@every
+def test_same_seed_same_result(variant):
+    one, two = variant.make().fit(X, **GIVEN), variant.make().fit(X, **GIVEN)
+    assert same(one, two)
+    by_state = [variant.make(random_state=np.random.RandomState(3)).fit(X, **GIVEN) for _ in range(2)]
+    assert same(*by_state)
+
+
+@every
+def test_a_refit_forgets_the_fit_before(variant):
+    model = variant.make().fit(X[:40] * 3, **questions(Y[:40], 10, kind="outlier"))
+    assert same(model.fit(X, **GIVEN), variant.make().fit(X, **GIVEN))
+
+
+@every
+def test_permuting_items_permutes_labels(variant):
+    order = np.random.default_rng(1).permutation(N_ITEMS)
+    moved = {**GIVEN, "triplets": np.argsort(order)[GIVEN["triplets"]]}
+    one, two = variant.make().fit(X, **GIVEN), variant.make().fit(X[order], **moved)
+    assert adjusted_rand_score(one.labels_[order], two.labels_) == 1
+
+
+@every
+def test_order_and_sides_of_the_answers_change_no_cluster(variant):
+    order = np.random.default_rng(1).permutation(len(GIVEN["answers"]))
+    turned = {"triplets": GIVEN["triplets"][order][:, [0, 2, 1]], "answers": -GIVEN["answers"][order]}
+    one, two = variant.make().fit(X, **GIVEN), variant.make().fit(X, **turned)
+    assert adjusted_rand_score(one.labels_, two.labels_) == 1
+
+
+@every
+@pytest.mark.parametrize("kind", ["relative", "outlier"])
+def test_words_and_numbers_say_the_same(variant, kind):
+    given = questions(Y, 50, kind=kind)
+    words = {1: "yes", -1: "no", 0: "dnk"} if kind == "relative" else {1: "1", 2: "2", 3: "3", 0: "dnk"}
+    said = [words[answer] for answer in given["answers"].tolist()]
+    listed = {"triplets": given["triplets"].tolist(), "answers": said, "kinds": [kind] * 50}
+    assert same(variant.make().fit(X, **given), variant.make().fit(X.tolist(), **listed))
+
+
+@every
+def test_both_kinds_of_question_in_one_fit(variant):
+    relative, outlier = questions(Y, 25, seed=1), questions(Y, 25, seed=2, kind="outlier")
+    both = {name: np.concatenate([relative[name], outlier[name]]) for name in ("triplets", "answers")}
+    kinds = ["relative"] * 25 + ["outlier"] * 25
+    model = variant.make().fit(X, **both, kinds=kinds, labelers=["a", ("b", 2), None, 4.5, 7] * 10)
+    assert_usable(model)
+    assert adjusted_rand_score(Y, model.labels_) == 1
+
+
+@every
+def test_identical_answers_of_one_labeler_count_once(variant):
+    twice = {name: np.concatenate([GIVEN[name]] * 2) for name in ("triplets", "answers")}
+    assert same(variant.make().fit(X, **GIVEN), variant.make().fit(X, **twice))
+
+
+# --- what a fit leaves alone ---
+
+
+@every
+def test_parameters_are_stored_untouched(variant):
+    model = variant.make()
+    before = copy.deepcopy(model.get_params())
+    assert clone(model).get_params() == before
+    assert model.fit(X, **GIVEN) is model
+    assert model.get_params() == before
+    learned = {name for name in vars(model) if name.endswith("_")}
+    assert learned
+    assert not learned & set(vars(clone(model)))
+
+
+@every
+def test_inputs_are_neither_changed_nor_need_be_writeable(variant, tmp_path):
+    plain = variant.make().fit(X, **GIVEN)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    frozen = {name: value if isinstance(value, str) else value.copy() for name, value in GIVEN.items()}
+    for array in (frozen["triplets"], frozen["answers"]):
+        array.flags.writeable = False
+    model = variant.make().fit(mapped, **frozen)
+    assert same(plain, model)
+    assert np.array_equal(model.predict(mapped), plain.predict(X))
+    assert np.array_equal(mapped, X)
+    assert np.allclose(model.predict_answers(mapped, frozen["triplets"]).sum(axis=1), 1, atol=1e-5)
+    fortran = variant.make().fit(np.asfortranarray(X), **GIVEN)
+    assert adjusted_rand_score(plain.labels_, fortran.labels_) == 1
+
+
+@every
+def test_single_precision_finds_the_same(variant):
+    model = variant.make().fit(X.astype(np.float32), **GIVEN)
+    assert_usable(model)
+    assert adjusted_rand_score(Y, model.labels_) == 1
+    assert np.array_equal(model.predict(X.astype(np.float32)), model.predict(X))
+
+
+@every
+def test_what_is_refused_changes_nothing(variant):
+    model = variant.make().fit(X, **GIVEN)
+    labels, predicted = model.labels_.copy(), model.predict(X)
+    broken = X.copy()
+    broken[3, 2] = np.nan
+    for features, given in (
+        (broken, GIVEN),
+        (X[:, :2], {**GIVEN, "answers": ["maybe"] * 50}),
+        (X[:20], GIVEN),
+    ):
+        with pytest.raises(ValueError, match="row"):
+            model.fit(features, **given)
+    assert np.array_equal(model.labels_, labels)
+    assert np.array_equal(model.predict(X), predicted)
+
+
+# --- stopping, saving, going on ---
+
+
+@every
+def test_progress_is_told_and_grows(variant):
+    states = []
+    told = variant.make().fit(X, **GIVEN, callback=states.append)
+    assert same(told, variant.make().fit(X, **GIVEN))
+    fractions = [state.fraction for state in states]
+    assert fractions == sorted(fractions)
+    assert 0 <= fractions[0] <= fractions[-1] == 1
+    assert states[-1].done
+    assert not any(state.done for state in states[:-1])
+
+
+@every
+def test_a_callback_stops_the_fit_and_leaves_a_usable_model(variant):
+    calls = []
+
+    def stop(state):
+        calls.append(state)
+        raise StopFit
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)  # who stops a fit knows that it did not converge
+        model = variant.make().fit(X, **GIVEN, callback=stop)
+    assert len(calls) == 1
+    assert_usable(model)
+    assert model.predict(X).shape == (N_ITEMS,)
+    assert np.isfinite(model.score_answers(X, **GIVEN))
+    assert adjusted_rand_score(Y, variant.make(warm_start=True).fit(X, **GIVEN).labels_) == 1
+
+
+@every
+def test_other_errors_of_a_callback_are_not_swallowed(variant):
+    def broken(state):
+        raise RuntimeError("disk full")
+
+    with pytest.raises(RuntimeError, match="disk full"):
+        variant.make().fit(X, **GIVEN, callback=broken)
+
+
+@every
+def test_a_fit_that_was_stopped_goes_on_elsewhere(variant, tmp_path):
+    states = []
+    straight = variant.make().fit(X, **GIVEN, callback=states.append)
+    middle = states[len(states) // 2]
+    arrays = through_npz(middle.to_arrays(), tmp_path)
+    resumed = variant.make().fit(X, **GIVEN, resume=type(middle).from_arrays(arrays))
+    assert np.array_equal(resumed.labels_, straight.labels_)
+    assert np.allclose(resumed.posterior_, straight.posterior_, atol=1e-5)
+
+
+@every
+def test_a_saved_model_is_the_same_model_elsewhere(variant, tmp_path):
+    model = variant.make().fit(X, **GIVEN)
+    arrays = through_npz(model.state_arrays(), tmp_path)
+    loaded = variant.make().set_state_arrays(arrays)
+    rng = np.random.default_rng(0)
+    fresh = X[:20] + rng.normal(scale=0.3, size=(20, N_FEATURES))
+    asked = random_triplets(20, 30, rng)
+    assert np.array_equal(loaded.labels_, model.labels_)
+    assert np.allclose(loaded.posterior_, model.posterior_)
+    assert np.array_equal(loaded.predict(fresh), model.predict(fresh))
+    assert np.allclose(loaded.predict_answers(fresh, asked), model.predict_answers(fresh, asked))
+    again = through_npz(loaded.state_arrays(), tmp_path)
+    assert set(again) == set(arrays)
+    for name in arrays:
+        np.testing.assert_array_equal(again[name], arrays[name])
+
+
+@every
+def test_a_warm_refit_ends_where_a_cold_one_does(variant, tmp_path):
+    before, after = first(GIVEN, 40), GIVEN
+    earlier = variant.make().fit(X, **before)
+    arrays = through_npz(earlier.state_arrays(), tmp_path)
+    warm = variant.make(warm_start=True).set_state_arrays(arrays).fit(X, **after)
+    cold = variant.make().fit(X, **after)
+    assert_usable(warm)
+    assert adjusted_rand_score(warm.labels_, cold.labels_) == 1
+    if hasattr(cold, "lower_bound_"):
+        assert warm.lower_bound_ > cold.lower_bound_ - 0.02
+    same_object = variant.make(warm_start=True).fit(X, **before).fit(X, **after)
+    assert adjusted_rand_score(same_object.labels_, cold.labels_) == 1
+
+
+@every
+def test_more_answers_never_crash(variant):
+    """One model is refitted warm as wrong and right answers of both kinds come in, from none to many."""
+    rng = np.random.default_rng(0)
+    triplets = random_triplets(N_ITEMS, 240, rng)
+    kinds = np.array(["relative", "outlier"])[rng.integers(2, size=240)]
+    answers = np.where(kinds == "relative", noisy_answers(Y, triplets, TABLE_IV, rng), rng.integers(4, size=240))
+    model = variant.make(warm_start=True)
+    for n in (0, 1, 2, 3, 10, 30, 100, 240):
+        model.fit(X, triplets=triplets[:n], answers=answers[:n], kinds=kinds[:n], labelers=np.arange(n) % 3)
+        assert_usable(model)
+        assert np.isfinite(model.score_answers(X, triplets[:n], answers[:n], kinds[:n]))
+
+
+# --- what a fitted model tells ---
+
+
+@every
+def test_an_unfitted_model_says_so(variant):
+    for ask in (lambda m: m.predict(X), lambda m: m.predict_answers(X, [[0, 1, 2]]), lambda m: m.state_arrays()):
+        with pytest.raises(NotFittedError):
+            ask(variant.make())
+
+
+@every
+def test_fit_predict_gives_the_labels(variant):
+    model = variant.make()
+    assert np.array_equal(model.fit_predict(X, **GIVEN), model.labels_)
+
+
+@every
+@pytest.mark.parametrize(("kind", "n_answers"), [("relative", 3), ("outlier", 4)])
+def test_predicted_answers_are_probabilities(variant, kind, n_answers):
+    given = questions(Y, 50, kind=kind)
+    model = variant.make().fit(X, **given)
+    chances = model.predict_answers(X, given["triplets"], kind)
+    assert chances.shape == (50, n_answers)
+    assert np.allclose(chances.sum(axis=1), 1, atol=1e-5)
+    assert chances.min() >= 0
+    column = np.array([2, 0, 1] if kind == "relative" else [3, 0, 1, 2])[given["answers"]]
+    assert np.mean(chances.argmax(axis=1) == column) > 0.9
+    picked = np.maximum(chances[np.arange(50), column], 1e-300)
+    assert model.score_answers(X, **given) == pytest.approx(np.log(picked).mean(), abs=1e-4)
+    assert model.predict_answers(X, []).shape == (0, 3)
+
+
+@every
+def test_a_question_turned_round_is_answered_the_other_way(variant):
+    model = variant.make().fit(X, **GIVEN)
+    asked = GIVEN["triplets"]
+    there, back = model.predict_answers(X, asked), model.predict_answers(X, asked[:, [0, 2, 1]])
+    assert np.allclose(there[:, [1, 0, 2]], back, atol=1e-5)
+
+
+@every
+def test_new_items_join_the_clusters_they_lie_in(variant):
+    model = variant.make().fit(X, **GIVEN)
+    fresh, truth = separated(seed=5)
+    assert adjusted_rand_score(truth, model.predict(fresh)) == 1
+    assert np.array_equal(model.predict(fresh[:1]), model.predict(fresh)[:1])
+
+
+# --- edges ---
+
+EVERY = [[a, b, c] for a in range(5) for b in range(5) for c in range(b + 1, 5) if len({a, b, c}) == 3]
+ODD_ANSWERS = {
+    "none": (None, None),
+    "empty": ([], []),
+    "one": ([[0, 1, 2]], ["yes"]),
+    "all dnk": (EVERY, ["dnk"] * 30),
+    "contradictory": ([[0, 1, 2], [0, 2, 1], [0, 1, 2]], ["yes", "yes", "dnk"]),
+    "repeated": ([[0, 1, 2]] * 20, ["yes"] * 20),
+    "one item in all": ([[0, k, k + 1] for k in range(1, 58)], ["yes", "no", "dnk"] * 19),
+    "few items": (EVERY, ["yes", "no", "dnk"] * 10),
+}
+
+
+@every
+@pytest.mark.parametrize("odd", ODD_ANSWERS)
+def test_odd_answers(variant, odd):
+    triplets, answers = ODD_ANSWERS[odd]
+    labelers = None if triplets is None else range(len(triplets))
+    assert_usable(variant.make().fit(X, triplets=triplets, answers=answers, labelers=labelers))
+
+
+@every
+@pytest.mark.parametrize("n_clusters", [1, 2, 7])
+def test_odd_numbers_of_clusters(variant, n_clusters):
+    y = Y % 2
+    model = variant.make(n_clusters).fit(X, **questions(y, 30))
+    assert_usable(model, n_clusters=n_clusters)
+    assert model.predict_answers(X, [[0, 1, 2]]).shape == (1, 3)
+    if n_clusters == 1:
+        assert set(model.predict(X)) == {0}
+
+
+@every
+def test_as_many_clusters_as_items_but_not_more(variant):
+    assert_usable(variant.make(5).fit(X[:5], **questions(Y[:5], 8)), n_items=5, n_clusters=5)
+    with pytest.raises(ValueError, match=r"n_clusters=6.*5"):
+        variant.make(6).fit(X[:5])
+    with pytest.raises(ValueError, match="n_clusters"):
+        variant.make(0).fit(X)
+
+
+@every
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_constant_features_say_nothing(variant):
+    padded = X.copy()
+    padded[:, 3] = 7.1
+    assert adjusted_rand_score(Y, variant.make().fit(padded, **GIVEN).labels_) == 1
+    assert_usable(variant.make().fit(np.ones_like(X)))
+
+
+@every
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.where(np.arange(N_FEATURES) == 2, np.nan, X)}, "X row 0, column 2 is nan"),
+        ({"X": np.where(np.arange(N_FEATURES) == 1, np.inf, X)}, "X row 0, column 1 is inf"),
+        ({"X": X[:, 0]}, "2D array"),
+        ({"triplets": [[0, 1, N_ITEMS]] * 50}, f"triplets row 0 .* from 0 to {N_ITEMS - 1}"),
+        ({"triplets": [[0, 1, 2]] * 49 + [[0, 1, 1]]}, "triplets row 49 .* three different items"),
+        ({"answers": [1] * 49 + [2]}, "answers row 49 is 2"),
+        ({"answers": [1] * 49}, "answers has 49 rows, triplets has 50"),
+        ({"kinds": ["relative"] * 49 + ["odd"]}, "kinds row 49 is 'odd'"),
+        ({"labelers": ["a"]}, "labelers has 1 rows, triplets has 50"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+def test_bad_input_is_named(variant, change, message):
+    with pytest.raises(ValueError, match=message):
+        variant.make().fit(**{"X": X, **GIVEN, **change})
+
+
+@every
+def test_features_of_another_number_are_refused_by_name(variant):
+    model = variant.make().fit(X, **GIVEN)
+    message = f"X has 2 features, but {variant.estimator.__name__} is expecting {N_FEATURES}"
+    for ask in (model.predict, lambda X: model.predict_answers(X, [[0, 1, 2]])):
+        with pytest.raises(ValueError, match=message):
+            ask(X[:, :2])
+    with pytest.raises(ValueError, match="triplets row 0"):
+        model.predict_answers(X, [[0, 1, N_ITEMS]])
