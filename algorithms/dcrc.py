@@ -6,20 +6,21 @@ similar size. Answers may be wrong with probability epsilon, so a few mistakes d
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from algorithms.discriminative import LowerBound
+from algorithms.feature_space import FeatureSpace, SpacePlan
+from algorithms.fitted_dcrc import FittedDCRC
 from algorithms.fitting import (
     HARD_EPSILON,
     HARD_SCHEDULE,
+    NO_TABLES,
     Callback,
     FitState,
     Search,
@@ -27,24 +28,18 @@ from algorithms.fitting import (
     Solver,
     plan_starts,
 )
+from algorithms.kernels import Kernel
+from algorithms.labeler_tables import TableLearner
 from algorithms.mean_field import MeanField
-from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table
-from algorithms.validation import (
-    Constraints,
-    check_features,
-    check_features_of,
-    read_constraints,
-    read_kinds,
-    read_triplets,
-)
-from algorithms.warm_start import PREVIOUS, Previous
+from algorithms.parameters import check_parameters
+from algorithms.patterns import Array
+from algorithms.validation import Constraints, check_features, read_constraints
+from algorithms.warm_start import Previous
 
 Weight = Literal["paper", "balanced"]
 
-_STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_")
 
-
-class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class DCRC(ClusterMixin, FittedDCRC, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Clusters from features and from answers about triplets of items.
 
     Parameters
@@ -79,20 +74,56 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     tol : float
         A start ends when the bound gains less than `tol`, relative to max(|bound|, 1).
     standardize : bool
-        Whether columns of X are brought to mean 0 and variance 1 inside; `lam` means little without.
+        Whether columns of X are brought to mean 0 and variance 1 inside; `lam` means little without. A kernel
+        sees the standardised columns; its features are not standardised again.
+    kernel : None, str or callable
+        None is linear. A name or callable of scikit-learn's `pairwise_kernels` fits f_k = sum_i a_ki k(x_i, .) + b_k
+        with penalty a_k' K a_k, exactly, up to 10,000 items; "nystroem" and "rff" (random Fourier features) stand
+        for "rbf" with `n_components` features and any number of items. `lam` penalises the weights of those
+        features, whose squared length is k(x, x): 1 for "rbf" where it is D for standardised columns, so "rbf"
+        may want a smaller one.
+    gamma : float or None
+        Of the kernel; None is scikit-learn's default, 1 / D for most.
+    kernel_params : mapping or None
+        Further parameters of the kernel, such as degree and coef0.
+    n_components : int
+        Landmarks of "nystroem" (N at most), waves of "rff". A warm start keeps those of the previous fit.
+    labeler_tables : "fixed" or "learn"
+        "fixed": everybody answers as `epsilon` says. "learn": each labeler has a 5 x A table P(answer | pattern) of
+        their own for each kind of question, learned with the clusters. Below 200 answers of a labeler, patterns
+        with the same right answer share a row. Needs epsilon > 0 and is worth having with several labelers.
+    table_prior : float
+        Imagined answers per row of a learned table, spread as `epsilon` says (a Dirichlet prior).
+    transductive : bool
+        Whether `labels_` says of items in answers what their answers say too (argmax q) or, as `predict` does, what
+        the model alone says (argmax p). With epsilon=0 it is always the latter, which is then better.
     warm_start : bool
         Whether `fit` continues from the previous fit (or from `set_state_arrays`).
     random_state : int, RandomState or None
 
     Attributes
     ----------
-    labels_ : (N,) cluster of every item: argmax of `posterior_` (with epsilon=0 of p(y | x), which is then better)
-    posterior_ : (N, K) q of constrained items, p(y | x) of the others
+    labels_ : (N,) cluster of every item; see `transductive`
+    posterior_ : (N, K) q of constrained items, p(y | x) of the others; single precision where X is
     constrained_ : positions of the items that occur in answers that were used
-    coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_
+    coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_, or on the kernel's features
     mean_, scale_ : (D,)
-    lower_bound_, lower_bounds_ : the final bound (Eq 10) and its trace over the winning start's iterations
+    labeler_tables_ : dict, labeler -> kind -> (5, A) table P(answer | pattern); rows as in `algorithms.patterns`.
+        This and the two below only with labeler_tables="learn"; without `labelers` the one labeler is None
+    labeler_quality_ : dict, labeler -> mutual information of answer and right answer, as a share of the entropy of
+        the right answer: 1 tells all there is to be told, 0 nothing. Over the patterns of all questions that were
+        answered, so labelers compare. Someone who turns every answer round tells all, too: see the next
+    labeler_accuracy_ : dict, labeler -> expected share of right answers over the same patterns
+    lower_bound_, lower_bounds_ : the final bound (Eq 10) and its trace over the winning start's iterations; with
+        learned tables it holds the logarithm of their prior up to a constant
     n_iter_, converged_, n_features_in_
+
+    Notes
+    -----
+    X is read in blocks and never changed; it may be single precision or a memory map, and the fit keeps one single
+    precision copy, N x (D + 1). Above 20,000 items K-means and its classifier,
+    which only begin a start, see that many of them; the fit sees all, so every start and move costs a pass over all
+    the data many times over. With a million items ask for n_init=1, n_moves=0 first.
     """
 
     def __init__(
@@ -111,6 +142,13 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         max_iter: int = 100,
         tol: float = 1e-5,
         standardize: bool = True,
+        kernel: Kernel | None = None,
+        gamma: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        n_components: int = 200,
+        labeler_tables: Literal["fixed", "learn"] = "fixed",
+        table_prior: float = 10.0,
+        transductive: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
     ):
@@ -127,6 +165,13 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         self.max_iter = max_iter
         self.tol = tol
         self.standardize = standardize
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.labeler_tables = labeler_tables
+        self.table_prior = table_prior
+        self.transductive = transductive
         self.warm_start = warm_start
         self.random_state = random_state
 
@@ -145,127 +190,63 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         """Cluster the rows of X (N, D).
 
         `triplets` (M, 3) are item positions (anchor, left, right), `answers` (M,) "yes" / "no" / "dnk" or 1 / -1 / 0
-        (1 / 2 / 3 / "dnk" where `kinds` says "outlier"). Identical rows of one labeler count once.
+        (1 / 2 / 3 / "dnk" where `kinds` says "outlier"). Identical rows of one labeler count once; without `labelers`
+        all answers are one labeler's.
         `callback(state)` is called after every outer iteration; when it raises StopFit the fit ends with the best
         so far. `resume` continues from such a state, given the same X, answers and parameters.
         Raises ValueError with the row, value or parameter that is wrong.
         """
-        self._check_parameters()
+        check_parameters(self)
         features = check_features(X)
         if self.n_clusters > len(features):
             raise ValueError(f"n_clusters={self.n_clusters} is more than the number of items, {len(features)}")
         constraints = read_constraints(triplets, answers, kinds, labelers, n_items=len(features))
         if not self.use_dnk:
             constraints = constraints.select(~constraints.is_dnk())
-        previous = None
-        if self.warm_start and hasattr(self, "coef_"):
-            previous = Previous(*(getattr(self, name) for name in PREVIOUS))
-        self._scale(features)
-        search = self._search(self._standard(features), constraints, previous)
-        state = resume if resume is not None else self._begin(search, previous)
+        rng = check_random_state(self.random_state)
+        plan = SpacePlan(self.standardize, self.kernel, self.gamma, self.kernel_params or {}, self.n_components)
+        previous = self._previous(plan, features.shape[1]) if self.warm_start and hasattr(self, "coef_") else None
+        space = plan.fit(features, None if previous is None else previous.space, rng)
+        search = self._search(features, space, constraints, previous)
+        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, self.n_clusters, rng)
+        state = resume if resume is not None else search.first_state(*kinds_of_starts)
         search.check_resumable(state)
         state, stopped = search.run(state, callback)
-        self._keep(search, state.current if state.best is None else state.best)
+        self._keep(search, space, state.current if state.best is None else state.best, features.dtype)
         if not (self.converged_ or stopped):
             message = f"DCRC stopped after {self.n_iter_} iterations without converging; raise max_iter or tol"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
 
-    def predict_proba(self, X: Any) -> Array:
-        """p(y | x), shape (N, K): what the logistic model says, whatever was answered about the items."""
-        check_is_fitted(self, "coef_")
-        features = check_features_of(self, X)
-        standard = (features - self.mean_) / self.scale_
-        probabilities: Array = softmax(standard @ self.coef_.T + self.intercept_, axis=1)
-        return probabilities
+    def _previous(self, plan: SpacePlan, n_features: int) -> Previous:
+        previous = Previous(
+            self.coef_, self.intercept_, self._space, self.posterior_, self.constrained_, self._tables
+        )
+        previous.check(self.n_clusters, n_features)
+        plan.check(self._space)
+        return previous
 
-    def predict(self, X: Any) -> Array:
-        """Most probable cluster of every row of X."""
-        labels: Array = self.predict_proba(X).argmax(axis=1)
-        return labels
-
-    def predict_answers(self, X: Any, triplets: Any, kinds: Any = None) -> Array:
-        """P(answer) of questions of one kind: columns yes, no, dnk, or 1, 2, 3, dnk for outlier questions."""
-        P = self.predict_proba(X)
-        places = read_triplets(triplets, len(P))
-        codes = read_kinds(kinds, len(places))
-        if len(set(codes.tolist())) > 1:
-            raise ValueError("kinds must be one kind here: relative and outlier questions have different answers")
-        kind = KINDS[codes[0]] if len(codes) else KINDS[0]
-        return answer_probabilities(P, places, answer_table(kind, self.epsilon))
-
-    def score_answers(self, X: Any, triplets: Any, answers: Any, kinds: Any = None) -> float:
-        """Mean log probability of given answers under p(y | x); higher is better, 0 is perfect."""
-        P = self.predict_proba(X)
-        labelers = range(len(read_triplets(triplets, len(P))))  # each row its own: repeated answers count here
-        constraints = read_constraints(triplets, answers, kinds, labelers, n_items=len(P))
-        total = 0.0
-        for code, kind in enumerate(KINDS):
-            mine = constraints.select(constraints.kinds == code)
-            table = answer_table(kind, max(self.epsilon, HARD_EPSILON))
-            chances = answer_probabilities(P, mine.triplets, table)
-            total += float(np.log(chances[np.arange(len(mine)), mine.answers]).sum())
-        return total / max(len(constraints), 1)
-
-    def state_arrays(self) -> dict[str, Array]:
-        """The fitted model as plain arrays for `numpy.savez`; see `set_state_arrays`."""
-        check_is_fitted(self, "coef_")
-        return {name: np.asarray(getattr(self, name)) for name in _STATE}
-
-    def set_state_arrays(self, arrays: dict[str, Array]) -> Self:
-        """Become the model saved by `state_arrays`, in any process: to predict, or to refit with warm_start=True."""
-        for name in _STATE:
-            setattr(self, name, arrays[name])
-        self.lower_bound_ = float(arrays["lower_bound_"])
-        self.n_features_in_ = self.coef_.shape[1]
-        self.labels_ = self.posterior_.argmax(axis=1)
-        return self
-
-    def _check_parameters(self) -> None:
-        expected = {
-            "n_clusters": (self.n_clusters >= 1, "at least 1"),
-            "epsilon": (0 <= self.epsilon < 2 / 3, "in [0, 2/3)"),
-            "tau": (self.tau >= 0, "at least 0"),
-            "lam": (self.lam >= 0, "at least 0"),
-            "n_init": (self.n_init >= 1, "at least 1"),
-            "n_moves": (self.n_moves >= 0, "at least 0"),
-            "solver": (self.solver in ("profile", "em"), "'profile' or 'em'"),
-            "weight": (self.weight in ("balanced", "paper"), "'balanced' or 'paper'"),
-            "max_iter": (self.max_iter >= 1, "at least 1"),
-            "tol": (self.tol >= 0, "at least 0"),
-        }
-        for name, (good, words) in expected.items():
-            if not good:
-                raise ValueError(f"{name} must be {words}, got {getattr(self, name)!r}")
-
-    def _scale(self, features: Array) -> None:
-        self.n_features_in_ = features.shape[1]
-        self.mean_ = features.mean(axis=0) if self.standardize else np.zeros(self.n_features_in_)
-        spread = features.std(axis=0) if self.standardize else np.ones(self.n_features_in_)
-        # A constant column keeps its scale; centred, it is zero and says nothing.
-        self.scale_ = np.where(spread > 1e-12 * np.maximum(np.abs(self.mean_), 1), spread, 1.0)
-
-    def _standard(self, features: Array) -> Array:
-        standard = (features - self.mean_) / self.scale_
-        return np.column_stack([standard, np.ones(len(standard))]).astype(np.float32)
-
-    def _search(self, X: Array, constraints: Constraints, previous: "Previous | None") -> Search:
+    def _search(
+        self, features: Array, space: FeatureSpace, constraints: Constraints, previous: Previous | None
+    ) -> Search:
         schedule = HARD_SCHEDULE if self.epsilon == 0 else (self.epsilon,)
 
         def log_likelihoods(epsilon: float) -> Array:
             return np.log(constraints.likelihoods(epsilon or HARD_EPSILON))
 
-        field, order, weight = None, np.arange(len(X)), 0.0
+        field, learner, weight = None, None, 0.0
         if len(constraints):
-            likelihoods = log_likelihoods(schedule[0])
-            field = MeanField(constraints.triplets, likelihoods, self.n_clusters, np.float32)
-            order = np.concatenate([field.items, np.setdiff1d(order, field.items)])
+            field = MeanField(constraints.triplets, log_likelihoods(schedule[0]), self.n_clusters, np.float32)
             weight = 3 / len(field.items) if self.weight == "balanced" else 1 / len(constraints)
-        objective = LowerBound(X[order], field, tau=self.tau, lam=self.lam, balance=self.balance, weight=weight)
+            if self.labeler_tables == "learn":
+                learner = TableLearner(constraints, self.epsilon, self.table_prior)
+        design = space.design(features, _constrained_first(field, len(features)))
+        objective = LowerBound(design, field, tau=self.tau, lam=self.lam, balance=self.balance, weight=weight)
         warm = None
         if previous is not None:
+            tables = NO_TABLES if learner is None else learner.starting_from(previous.tables)
             last = len(schedule) - 1  # what was fitted needs no annealing
-            warm = previous.solution(self.n_clusters, self.mean_, self.scale_, objective, stage=last)
+            warm = previous.solution(space, objective, tables, stage=last)
         return Search(
             objective,
             self.n_clusters,
@@ -274,29 +255,37 @@ class DCRC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
             solver=self.solver,
             max_iter=self.max_iter,
             tol=self.tol,
+            learner=learner,
             warm=warm,
         )
 
-    def _begin(self, search: Search, previous: "Previous | None") -> FitState:
-        rng = check_random_state(self.random_state)
-        return search.first_state(*plan_starts(self.n_init, self.n_moves, previous is not None, self.n_clusters, rng))
-
-    def _keep(self, search: Search, solution: Solution) -> None:
+    def _keep(self, search: Search, space: FeatureSpace, solution: Solution, dtype: Any) -> None:
         objective, field = search.objective, search.objective.field
         P, log_p = objective.log_posteriors(solution.W)
-        order = np.arange(P.shape[1])
-        p = P.T.astype(np.float64)
-        posterior = p.copy()
+        order = _constrained_first(field, P.shape[1])
+        p = np.empty(P.T.shape, dtype)
+        p[order] = P.T
+        posterior, tables = p.copy(), None
         if field is not None:
             objective.refresh(log_p, tol=1e-4, hard=search.load(solution))
-            order = np.concatenate([field.items, np.setdiff1d(order, field.items)])
-            posterior[: len(field.items)] = field.q
-        back = np.argsort(order)
+            posterior[field.items] = field.q
+            if search.learner is not None:
+                tables = search.learner.learned(solution.tables, search.table_patterns())
+        self._settle(space, tables)
         self.coef_, self.intercept_ = solution.W[:, :-1].copy(), solution.W[:, -1].copy()
-        self.posterior_ = posterior[back]
+        self.posterior_ = posterior
         self.constrained_ = np.sort(order[: objective.n_constrained])
-        self.labels_ = (p[back] if self.epsilon == 0 else self.posterior_).argmax(axis=1)
+        self.labels_ = (posterior if self.transductive and self.epsilon > 0 else p).argmax(axis=1)
         self.lower_bound_ = objective.at_fixed_q(solution.W)[0]
         self.lower_bounds_ = solution.bounds
         self.n_iter_ = len(solution.bounds)
         self.converged_ = solution.converged
+
+
+def _constrained_first(field: MeanField | None, n_items: int) -> Array:
+    """Item positions in the order of the objective: those in answers as the E-step has them, then the others."""
+    if field is None:
+        return np.arange(n_items)
+    free = np.ones(n_items, dtype=bool)
+    free[field.items] = False
+    return np.concatenate([field.items, np.flatnonzero(free)])

@@ -30,6 +30,7 @@ class LowerBound:
         self.tau, self.lam, self.balance, self.weight = tau, lam, balance, weight
         self.n_constrained = 0 if field is None else len(field.items)
         self.n_free = len(X) - self.n_constrained
+        self.log_prior = 0.0  # of the answer tables, where they are learned
 
     def log_posteriors(self, W: Array) -> tuple[Array, Array]:
         """p(y | x; W) and its logarithm (Eq 6), both (K, N)."""
@@ -79,7 +80,7 @@ class LowerBound:
         V *= P
         if self.field is not None:
             q = self.field.q.T
-            evidence = self.field.expected_log_likelihood() + self.field.entropy()
+            evidence = self.field.expected_log_likelihood() + self.field.entropy() + self.log_prior
             bound += self.weight * (evidence + _inner(q, log_p[:, :n]))
             V[:, :n] += P.dtype.type(self.weight) * (q - P[:, :n])
         gradient = (V @ self.X).astype(np.float64)

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from algorithms.discriminative import LowerBound, climb, fit_classifier
-from algorithms.patterns import Array
+from algorithms.labeler_tables import TableLearner
+from algorithms.patterns import Array, pattern_probabilities
 from algorithms.rearranging import rearrange
 
 Solver = Literal["profile", "em"]
@@ -24,8 +25,13 @@ HARD_EPSILON = 1e-6
 # Hard answers decide greedily, so they are approached through softer ones.
 HARD_SCHEDULE = (0.3, 0.15, 0.05, 0.01, 0.0)
 
+# A start is only a start: K-means and its classifier see so many items at most.
+_START_ITEMS = 20_000
 # With few clusters random starts find what K-means cannot. With 13 the bound preferred them where they were worse.
 _FEW_CLUSTERS = 8
+
+# What stands for labelers' tables where none are learned.
+NO_TABLES: Array = np.empty((0, 5, 4))
 
 WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE = range(5)
 
@@ -40,6 +46,7 @@ class Solution:
 
     W: Array  # (K, D + 1), standardised coordinates, intercept last
     q: Array  # (n, K) posteriors of the constrained items, in the E-step's order
+    tables: Array  # (G, 5, 4) P(answer | pattern) of labelers, empty unless learned
     bounds: Array  # lower bound after each outer iteration
     stage: int  # position in the schedule of epsilons
     converged: bool
@@ -95,8 +102,9 @@ class FitState:
 
 
 def _solution(arrays: dict[str, Array], prefix: str) -> Solution:
-    W, q, bounds, stage, converged, finished = (arrays[f"{prefix}_{field.name}"] for field in fields(Solution))
-    return Solution(W, q, bounds, int(stage), bool(converged), bool(finished))
+    W, q, tables, bounds, *rest = (arrays[f"{prefix}_{field.name}"] for field in fields(Solution))
+    stage, converged, finished = (value.item() for value in rest)
+    return Solution(W, q, tables, bounds, stage, converged, finished)
 
 
 Callback = Callable[[FitState], object]
@@ -113,6 +121,7 @@ class Search:
     solver: Solver
     max_iter: int
     tol: float
+    learner: TableLearner | None = None  # of labelers' tables, which otherwise are given by epsilon
     warm: Solution | None = None
 
     def first_state(self, start_kinds: Array, seeds: Array) -> FitState:
@@ -165,22 +174,28 @@ class Search:
         else:
             self.objective.expect_posteriors(W)
             q = field.q.copy()
-        return Solution(W, q, np.empty(0), 0, converged=False, finished=False)
+        tables = NO_TABLES if self.learner is None else self.learner.first
+        if best is not None and kind == MOVE:
+            tables = best.tables
+        return Solution(W, q, tables, np.empty(0), 0, converged=False, finished=False)
 
     def _moved(self, solution: Solution, seed: int) -> Array:
         """Weights of a classifier for the solution's clusters after one split-and-merge move."""
         objective = self.objective
         posterior = objective.log_posteriors(solution.W)[0].T.astype(np.float64)
         posterior[: len(solution.q)] = solution.q
-        labels = rearrange(objective.X[:, :-1], posterior, seed)
-        return fit_classifier(objective.X, labels, self.n_clusters, objective.lam)
+        rows = _some_items(len(posterior), seed)
+        X = objective.X[rows]
+        return fit_classifier(X, rearrange(X[:, :-1], posterior[rows], seed), self.n_clusters, objective.lam)
 
     def load(self, solution: Solution) -> bool:
-        """Put the solution's posteriors and its stage's epsilon into the objective; whether that stage is hard."""
+        """Put the solution's posteriors, tables and its stage's epsilon into the objective; is that stage hard?"""
         epsilon = self.schedule[solution.stage]
         if self.objective.field is not None:
             self.objective.field.q[:] = solution.q
-            if len(self.schedule) > 1:
+            if self.learner is not None:
+                self._use_tables(self.learner, solution.tables)
+            elif len(self.schedule) > 1:
                 self.objective.field.set_log_likelihoods(self.log_likelihoods(epsilon))
         return epsilon == 0
 
@@ -195,14 +210,35 @@ class Search:
             objective.refresh(objective.log_posteriors(solution.W)[1], tol=1e-4, hard=hard)
             W, bound, _ = climb(objective.at_fixed_q, solution.W, _STEPS, self.tol)
             converged = abs(bound - before) < self.tol * max(abs(bound), 1)
-        q = solution.q if field is None else field.q.copy()
+        q, tables = solution.q if field is None else field.q.copy(), solution.tables
         if bound < before and not hard:  # posteriors that a rejected step has moved may have cost more than was won
             W, q, bound, converged = solution.W, solution.q, before, True
+        elif self.learner is not None:
+            tables, learned = self._learn_tables(self.learner, W)
+            converged = converged and learned - bound < self.tol * max(abs(learned), 1)
+            bound = learned
         bounds = np.append(solution.bounds, bound)
         last_stage = solution.stage + 1 >= len(self.schedule)
         finished = len(bounds) >= self.max_iter or (converged and last_stage)
         stage = solution.stage if finished or not converged else solution.stage + 1
-        return Solution(W, q, bounds, stage, converged and last_stage, finished)
+        return Solution(W, q, tables, bounds, stage, converged and last_stage, finished)
+
+    def table_patterns(self) -> Array:
+        """Expected patterns (M, 5) of the answers under the posteriors as they are."""
+        field = self.objective.field
+        assert field is not None, "tables are learned from answers"
+        return pattern_probabilities(field.q, field.triplets)
+
+    def _learn_tables(self, learner: TableLearner, W: Array) -> tuple[Array, float]:
+        """The best tables for the posteriors as they are, and the bound then."""
+        tables = learner.update(self.table_patterns())
+        self._use_tables(learner, tables)
+        return tables, self.objective.at_fixed_q(W)[0]
+
+    def _use_tables(self, learner: TableLearner, tables: Array) -> None:
+        assert self.objective.field is not None, "tables are learned from answers"
+        self.objective.field.set_log_likelihoods(learner.log_likelihoods(tables))
+        self.objective.log_prior = learner.log_prior(tables)
 
 
 def plan_starts(
@@ -221,6 +257,15 @@ def _first_weights(objective: LowerBound, n_clusters: int, kind: int, seed: int)
     X = objective.X
     if kind == RANDOM:
         return 0.1 * np.random.RandomState(seed).standard_normal((n_clusters, X.shape[1]))
+    X = X[_some_items(len(X), seed)]
     kmeans = KMeans(n_clusters, n_init=10 if kind == BEST_KMEANS else 1, random_state=seed)
     labels = kmeans.fit(X[:, :-1]).labels_
     return fit_classifier(X, labels, n_clusters, objective.lam)
+
+
+def _some_items(n_items: int, seed: int) -> slice | Array:
+    """All items, or that many at random that a start needs."""
+    if n_items <= _START_ITEMS:
+        return slice(None)
+    chosen: Array = np.sort(np.random.RandomState(seed).choice(n_items, _START_ITEMS, replace=False))
+    return chosen

@@ -32,12 +32,19 @@ class Constraints:
     triplets: Array  # (M, 3) item positions
     answers: Array  # (M,) column of the answer in its kind's table
     kinds: Array  # (M,) 0 relative, 1 outlier
+    labelers: Array | None = None  # (M,) position in `names`; None: all are the first one's
+    names: tuple[object, ...] = (None,)
 
     def __len__(self) -> int:
         return len(self.triplets)
 
+    def labeler_codes(self) -> Array:
+        """Position in `names` of every row's labeler, shape (M,)."""
+        return np.zeros(len(self), dtype=np.int64) if self.labelers is None else self.labelers
+
     def select(self, mask: Array) -> "Constraints":
-        return Constraints(self.triplets[mask], self.answers[mask], self.kinds[mask])
+        labelers = None if self.labelers is None else self.labelers[mask]
+        return Constraints(self.triplets[mask], self.answers[mask], self.kinds[mask], labelers, self.names)
 
     def likelihoods(self, epsilon: float) -> Array:
         """P(observed answer | pattern), shape (M, 5)."""
@@ -73,8 +80,9 @@ def read_constraints(
     for code, kind in enumerate(KINDS):
         rows = swapped & (codes == code)
         columns[rows] = _TURNED[kind][columns[rows]]
-    kept = _first_of_each(places, codes, columns, _labeler_codes(labelers, len(places)))
-    return Constraints(places[kept], columns[kept], codes[kept])
+    people, names = _read_labelers(labelers, len(places))
+    kept = _first_of_each(places, codes, columns, people)
+    return Constraints(places[kept], columns[kept], codes[kept], people[kept], names)
 
 
 def read_triplets(triplets: object, n_items: int) -> Array:
@@ -132,13 +140,15 @@ def _read_answers(answers: object, codes: Array, n_rows: int) -> Array:
     return columns
 
 
-def _labeler_codes(labelers: Iterable[object] | None, n_rows: int) -> Array:
+def _read_labelers(labelers: Iterable[object] | None, n_rows: int) -> tuple[Array, tuple[object, ...]]:
+    """Code of every row's labeler and the labelers by code."""
     if labelers is None:
-        return np.zeros(n_rows, dtype=np.int64)
+        return np.zeros(n_rows, dtype=np.int64), (None,)
     seen: dict[object, int] = {}
-    codes = np.array([seen.setdefault(labeler, len(seen)) for labeler in labelers], dtype=np.int64)
+    plain = labelers.tolist() if isinstance(labelers, np.ndarray) else labelers
+    codes = np.array([seen.setdefault(labeler, len(seen)) for labeler in plain], dtype=np.int64)
     _check_length("labelers", len(codes), n_rows)
-    return codes
+    return codes, tuple(seen)
 
 
 def _first_of_each(places: Array, codes: Array, columns: Array, labelers: Array) -> Array:
@@ -157,8 +167,11 @@ def _check_length(name: str, length: int, n_rows: int) -> None:
 
 
 def check_features(X: object) -> Array:
-    """X as a finite (N, D) float64 array; names the first bad row and column otherwise."""
-    features: Array = check_array(X, dtype=np.float64, ensure_all_finite=False)
+    """X as a finite (N, D) array, single precision if it is so, else double; names what is wrong otherwise.
+
+    An array that is good as it is, a memory map too, is not copied.
+    """
+    features: Array = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False)
     bad = ~np.isfinite(features)
     if bad.any():
         row, column = np.argwhere(bad)[0]

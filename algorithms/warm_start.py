@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms.discriminative import LowerBound
+from algorithms.feature_space import FeatureSpace
 from algorithms.fitting import Solution
+from algorithms.labeler_tables import LearnedTables
 from algorithms.patterns import Array
-
-# The attributes of a fitted estimator that make a Previous, in its order.
-PREVIOUS = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_")
 
 
 @dataclass(frozen=True)
@@ -18,23 +17,35 @@ class Previous:
 
     coef: Array
     intercept: Array
-    mean: Array
-    scale: Array
+    space: FeatureSpace
     posterior: Array
     constrained: Array
+    tables: LearnedTables | None = None
 
-    def solution(self, n_clusters: int, mean: Array, scale: Array, objective: LowerBound, stage: int) -> Solution:
-        """The same model in the coordinates of a new mean and scale, as a start at the given stage."""
-        expected = (n_clusters, len(mean))
-        if self.coef.shape != expected:
+    def check(self, n_clusters: int, n_features: int) -> None:
+        """Raise ValueError where a fit of so many clusters and features cannot go on from this one."""
+        found, expected = (len(self.coef), len(self.space.mean)), (n_clusters, n_features)
+        if found != expected:
             raise ValueError(
-                f"a warm start needs the same clusters and features: the previous fit has {self.coef.shape}, "
+                f"a warm start needs the same clusters and features: the previous fit has {found}, "
                 f"this one {expected}; fit without warm_start"
             )
-        slopes = self.coef / self.scale
-        intercept = self.intercept + slopes @ (mean - self.mean)
-        W = np.column_stack([slopes * scale, intercept])
-        return Solution(W, self._posteriors(W, objective), np.empty(0), stage, converged=False, finished=False)
+
+    def solution(self, space: FeatureSpace, objective: LowerBound, tables: Array, stage: int) -> Solution:
+        """The same model in the coordinates of another space, as a start at the given stage."""
+        W = self._weights(space)
+        return Solution(W, self._posteriors(W, objective), tables, np.empty(0), stage, False, False)
+
+    def _weights(self, space: FeatureSpace) -> Array:
+        if space is self.space:
+            return np.column_stack([self.coef, self.intercept])
+        if space.kernel is None:
+            slopes = self.coef / self.space.scale
+            intercept = self.intercept + slopes @ (space.mean - self.space.mean)
+            return np.column_stack([slopes * space.scale, intercept])
+        # Exact features Phi = V S^(1/2) of the new items: the weights that give these the old scores.
+        scores = self.space.transform(space.kernel.points * space.scale + space.mean) @ self.coef.T
+        return np.column_stack([(space.kernel.basis.T @ scores).T, self.intercept])
 
     def _posteriors(self, W: Array, objective: LowerBound) -> Array:
         """q of the items that were constrained before, p(y | x; W) of the new ones."""
