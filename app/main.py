@@ -95,6 +95,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(exchange_api.router)
     app.include_router(labeling_api.router)
     app.include_router(labeling_pages.router)
+    app.include_router(clustering_api.catalogue)
     app.include_router(clustering_api.router)
     app.include_router(dashboard_api.router)
     app.include_router(dashboard_pages.router)

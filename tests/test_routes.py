@@ -113,6 +113,7 @@ TABLE = [
     Row("POST", ONE + "/answers", Who.LABEL, {201, 409}, {"json": FORM}),
     Row("DELETE", ONE + "/answers/{answer}", Who.LABEL, {404}),
     Row("POST", ONE + "/skips", Who.LABEL, {201}, {"json": {"triplet": TRIPLET}}),
+    Row("GET", "/api/v1/algorithms", Who.USER),
     Row("GET", ONE + "/runs", Who.READ),
     Row("POST", ONE + "/runs", Who.WRITE, {202}, {"json": {}}),
     Row("GET", ONE + "/runs/{run}", Who.READ),

@@ -7,11 +7,14 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.accounts.access import Action, Me, authorize
+from app.accounts.access import Action, Me, authorize, identify
 from app.clustering import export, queries, results, schedule, service
+from app.clustering.algorithms import ALGORITHMS
 from app.clustering.export import Format, Sort
 from app.clustering.schemas import (
     ITEM_EXAMPLE,
+    AlgorithmList,
+    AlgorithmOut,
     ClusterList,
     ClusterName,
     NamedCluster,
@@ -22,10 +25,22 @@ from app.clustering.schemas import (
 from app.dependencies import Blobs, Db
 from app.responses import problems
 
+catalogue = APIRouter(prefix="/api/v1/algorithms", tags=["runs"], responses=problems(401, 403))
 router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404))
 FOREVER = "private, max-age=31536000, immutable"
 ROWS: dict[str, Any] = {"run": 41, "items": [{"item": ITEM_EXAMPLE["key"], "cluster": 1, "confidence": 0.99}]}
 STREAM = 'event: clusters\nid: 118\ndata: {"run": 41}\n\nevent: answers\ndata: {"total": 1204, "last_hour": 38}\n\n'
+
+
+@catalogue.get("")
+def get_algorithms(me: Me, db: Db) -> AlgorithmList:
+    """List the algorithms that a project or a run may name.
+
+    Each with its parameters as a JSON schema: what they do, their bounds and their defaults.
+    """
+    with db.reading() as session:
+        identify(session, me)
+    return AlgorithmList(algorithms=[AlgorithmOut.of(algorithm) for algorithm in ALGORITHMS.values()])
 
 
 @router.post("/{project}/runs", status_code=202, responses=problems(409, 422))

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.clustering.algorithms import Algorithm
 from app.items.schemas import shown
 from app.models import Item, Run
 from app.texts import Text
@@ -59,6 +60,44 @@ CLUSTER_EXAMPLE: dict[str, Any] = {
     "exemplars": [ITEM_EXAMPLE],
     "uncertain": [{**ITEM_EXAMPLE, "key": "song-99", "position": 98, "confidence": 0.34}],
 }
+
+
+ALGORITHM_EXAMPLE: dict[str, Any] = {
+    "name": "dcrc",
+    "title": "DCRC",
+    "summary": "Clusters from features and answers, robust to wrong ones. Right for most projects.",
+    "parameters": {
+        "type": "object",
+        "required": ["n_clusters"],
+        "properties": {
+            "n_clusters": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of clusters."},
+            "epsilon": {"type": "number", "default": 0.05, "description": "Probability that an answer is wrong."},
+        },
+    },
+}
+
+
+class AlgorithmOut(BaseModel):
+    """An algorithm that projects and runs may name, and its parameters as a JSON schema."""
+
+    name: str
+    title: str
+    summary: str
+    parameters: dict[str, Any]
+
+    @classmethod
+    def of(cls, algorithm: Algorithm) -> "AlgorithmOut":
+        """Show an algorithm."""
+        shown = {name: getattr(algorithm, name) for name in ("name", "title", "summary")}
+        return cls(**shown, parameters=algorithm.parameters.model_json_schema())
+
+
+class AlgorithmList(BaseModel):
+    """Every algorithm; the first is a new project's."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"algorithms": [ALGORITHM_EXAMPLE]}]})
+
+    algorithms: list[AlgorithmOut]
 
 
 class RunIn(BaseModel):

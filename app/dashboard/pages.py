@@ -6,11 +6,13 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from app.accounts.access import Action, Me, authorize, identify
+from app.clustering import forms
 from app.clustering import service as clustering
 from app.clustering.schedule import request_run
 from app.clustering.schemas import ClusterName
 from app.dashboard import queries, service
 from app.dependencies import Blobs, Db
+from app.projects.forms import Fields
 from app.texts import Text
 from app.web import render, site_address
 
@@ -33,25 +35,16 @@ def dashboard_page(request: Request, project: str, me: Me, db: Db, blobs: Blobs)
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         board = service.board(session, blobs, access.project)
-    address = site_address(request)
-    return render(request, "dashboard/dashboard.html", reasons=REASONS, address=address, **vars(board))
+    context: dict[str, Any] = {"address": site_address(request), "reasons": REASONS, "choices": forms.CHOICES}
+    return render(request, "dashboard/dashboard.html", **context, **vars(board))
 
 
 @router.post("/projects/{project}/runs")
-def start_run(
-    project: str,
-    me: Me,
-    db: Db,
-    n_clusters: Annotated[int | None, Form()] = None,
-    epsilon: Annotated[float | None, Form()] = None,
-    balance: Annotated[bool | None, Form()] = None,
-) -> RedirectResponse:
+def start_run(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
     """Queue a run; a field left empty takes the project's setting."""
-    given: dict[str, Any] = {"n_clusters": n_clusters, "epsilon": epsilon, "balance": balance}
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        chosen = {name: value for name, value in given.items() if value is not None}
-        request_run(session, access.project, reason="request", parameters=chosen)
+        request_run(session, access.project, reason="request", **forms.of_run(access.project.algorithm, fields))
     return _back(project, "runs")
 
 

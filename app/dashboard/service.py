@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
+from app.clustering import forms
 from app.clustering import service as clustering
 from app.clustering.schemas import ClusterOut, RunOut
 from app.dashboard import queries
@@ -54,6 +55,7 @@ class Board:
     summary: Summary
     prediction: Prediction | None
     clusters: list[ClusterOut]
+    parameters: dict[str, str]
 
 
 # Per database and project (its id and when it was made: SQLite gives ids again): answers per labeler, up to a number.
@@ -67,7 +69,8 @@ def board(session: Session, storage: Storage, project: Project) -> Board:
     if summary.latest:
         run, key = clustering.find_result(session, project, str(summary.latest.number))
         clusters = clustering.clusters(session, storage, project, run, key)
-    return Board(project, summary, prediction(summary.runs), clusters)
+    parameters = forms.texts(project.algorithm, project.parameters)
+    return Board(project, summary, prediction(summary.runs), clusters, parameters)
 
 
 def places(session: Session, project: Project, positions: list[int]) -> Places:

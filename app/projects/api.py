@@ -58,6 +58,7 @@ def get_project(project: str, me: Me, db: Db) -> ProjectOut:
 def patch_project(project: str, body: ProjectPatch, me: Me, db: Db) -> ProjectOut:
     """Change settings; what is left out stays as it is.
 
+    Another `algorithm` without `parameters` begins with its defaults; `/api/v1/algorithms` lists what there is.
     The question's kind cannot be changed: answers would lose their meaning. 422: a value is out of range, the
     algorithm has no such parameter, or there are fewer items than clusters.
     """

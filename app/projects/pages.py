@@ -7,6 +7,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from app.accounts import service as links
 from app.accounts.access import Action, Me, authorize
+from app.clustering import forms
 from app.dependencies import Blobs, Db
 from app.errors import Conflict, FieldError, Invalid
 from app.projects import service
@@ -31,7 +32,8 @@ def change_settings(request: Request, project: str, fields: Fields, me: Me, db: 
     try:
         with db.transaction() as session:
             access = authorize(session, me, project, Action.WRITE)
-            service.change_project(session, access.project, parse(ProjectPatch, fields).given())
+            changes = parse(ProjectPatch, forms.others(fields)).given() | forms.chosen(fields)
+            service.change_project(session, access.project, changes)
     except Invalid as problem:
         with db.reading() as session:
             view = service.view_settings(session, authorize(session, me, project, Action.WRITE))
@@ -107,7 +109,11 @@ def _page(
 ) -> HTMLResponse:
     """Render the page; `typed` is what a refused form held, shown again beside what is wrong with it."""
     wrong = {error.field: error.detail for error in errors or []}
-    context: dict[str, Any] = {**vars(view), "typed": typed or {}, "detail": detail, "wrong": wrong, "made": made}
+    choice = {"choices": forms.CHOICES, "algorithm": view.project.algorithm, "held": view.parameters}
+    if typed and "algorithm" in typed:
+        choice |= {"algorithm": typed["algorithm"], "held": typed}
+    context: dict[str, Any] = {**vars(view), **choice, "typed": typed or {}, "detail": detail, "wrong": wrong}
+    context["made"] = made
     saved = request.query_params.get("done") == "saved"
     return render(request, "projects/settings.html", status_code=status, saved=saved, **context)
 

@@ -13,7 +13,7 @@ from app import events
 from app.accounts import queries as accounts
 from app.accounts.access import ROLE_MAY, Access, Action
 from app.accounts.service import make_user
-from app.clustering import algorithms
+from app.clustering import algorithms, forms
 from app.errors import Conflict, FieldError, NotFound
 from app.items.queries import item_count
 from app.models import (
@@ -44,6 +44,7 @@ class SettingsView:
     """What the settings page shows."""
 
     project: Project
+    parameters: dict[str, str]
     items: int
     links: list[ShareLink]
     members: list[tuple[User, Membership]]
@@ -57,6 +58,7 @@ def view_settings(session: Session, access: Access) -> SettingsView:
     project = access.project
     return SettingsView(
         project=project,
+        parameters=forms.texts(project.algorithm, project.parameters),
         items=item_count(session, project.id),
         links=accounts.share_links(session, project.id),
         members=queries.members(session, project.id),
@@ -85,6 +87,7 @@ def create_project(session: Session, user: User, *, name: str, key: str | None =
 
 def change_project(session: Session, project: Project, changes: dict[str, Any]) -> Project:
     """Set the given settings, tell open pages, and give the project."""
+    changes = {**_parameters_that_stay(project, changes), **changes}
     archived = changes.pop("archived", None)
     if archived is not None:
         project.archived_at = (project.archived_at or now()) if archived else None
@@ -94,6 +97,15 @@ def change_project(session: Session, project: Project, changes: dict[str, Any]) 
     check_clustering(session, project)
     events.record(session, project.id, "project", {"changed": "settings"})
     return project
+
+
+def _parameters_that_stay(project: Project, changes: dict[str, Any]) -> dict[str, Any]:
+    """Another algorithm begins with its own defaults; a new number of clusters takes the place of an older one."""
+    if changes.get("algorithm", project.algorithm) != project.algorithm:
+        return {"parameters": {}}
+    if "n_clusters" in changes and "n_clusters" in project.parameters:
+        return {"parameters": {name: value for name, value in project.parameters.items() if name != "n_clusters"}}
+    return {}
 
 
 def check_clustering(session: Session, project: Project) -> None:

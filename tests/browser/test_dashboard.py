@@ -186,7 +186,7 @@ def test_a_name_being_typed_survives_a_new_run(live_server: LiveServer, open_pag
 def test_start_and_cancel_a_run_in_place(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_board(live_server, open_page)
     page.evaluate("window.sameWindow = true")
-    page.get_by_text("with other parameters").click()
+    page.get_by_text("or other parameters").click()
     page.get_by_label("Clusters", exact=True).fill("31")
     page.get_by_role("button", name="Start a run now").click()
     expect(page.locator(".start .problem")).to_contain_text("only 30 items")

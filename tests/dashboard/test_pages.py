@@ -124,12 +124,12 @@ def test_few_statements_however_many_clusters(app: FastAPI, owner: User) -> None
 
 def test_start_a_run_with_a_parameter(app: FastAPI, database: Database, owner: User) -> None:
     with signed_in(app, owner) as client:
-        form = {"n_clusters": "2", "epsilon": "", "balance": ""}
+        form = {"n_clusters": "2", "algorithm": "dcrc", "dcrc.epsilon": "0.1", "dcrc.balance": ""}
         response = client.post("/projects/songs/runs", data=form, follow_redirects=False)
     assert (response.status_code, response.headers["location"]) == (303, "/projects/songs#runs")
     with database.reading() as session:
         run = session.scalars(select(Run).where(Run.status == "queued")).one()
-        assert (run.reason, run.parameters) == ("request", {"n_clusters": 2})
+        assert (run.reason, run.parameters) == ("request", {"epsilon": 0.1, "n_clusters": 2})
 
 
 def test_a_run_with_wrong_parameters_is_refused_in_words(app: FastAPI, owner: User) -> None:

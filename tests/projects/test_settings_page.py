@@ -71,6 +71,26 @@ def test_a_mistake_is_shown_beside_what_was_typed(
     assert stored(database).question_text == ""
 
 
+def test_an_algorithm_and_its_parameters_are_chosen(owner: TestClient, database: Database) -> None:
+    chosen = {"algorithm": "dcrc", "dcrc.epsilon": "0.2", "dcrc.n_moves": "", "dcrc.balance": "false"}
+    page = owner.post(PAGE, data={**SETTINGS, **chosen})
+    assert stored(database).parameters == {"epsilon": 0.2, "balance": False}
+    assert re.search(r'name="dcrc.epsilon"[^>]*value="0.2"', page.text)
+    assert re.search(r'name="dcrc.n_moves"[^>]*placeholder="20" value=""', page.text)
+    owner.post(PAGE, data={**SETTINGS, **chosen, "dcrc.balance": ""})
+    assert stored(database).parameters == {"epsilon": 0.2}, "what was emptied is as by default again"
+
+
+def test_a_wrong_parameter_is_marked_in_its_algorithm(owner: TestClient, database: Database) -> None:
+    page = owner.post(PAGE, data={**SETTINGS, "algorithm": "dcrc", "dcrc.epsilon": "1 in 3", "name": "New"})
+    assert page.status_code == 422
+    assert re.search(r'name="dcrc.epsilon"[^>]*aria-invalid="true"[^>]*value="1 in 3"', page.text)
+    assert 'id="dcrc.epsilon-problem"' in page.text
+    assert (stored(database).name, stored(database).parameters) == ("Songs", {})
+    unknown = owner.post(PAGE, data={**SETTINGS, "algorithm": "kmeanz"})
+    assert (unknown.status_code, 'id="algorithm-problem"' in unknown.text) == (422, True)
+
+
 def test_more_clusters_than_items(owner: TestClient, database: Database) -> None:
     with database.transaction() as session:
         project = session.scalars(sa.select(Project)).one()
