@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from app.database import Database
+from app.labeling.together import Together
 from app.settings import Settings
 from app.storage import Storage
 
@@ -12,6 +13,11 @@ from app.storage import Storage
 def get_database(request: Request) -> Database:
     """Give the app's database."""
     return request.app.state.database  # type: ignore[no-any-return]
+
+
+def get_together(request: Request) -> Together:
+    """Give what stores answers."""
+    return request.app.state.together  # type: ignore[no-any-return]
 
 
 def get_storage(request: Request) -> Storage:
@@ -25,5 +31,6 @@ def get_settings(request: Request) -> Settings:
 
 
 Db = Annotated[Database, Depends(get_database)]
+Writer = Annotated[Together, Depends(get_together)]
 Blobs = Annotated[Storage, Depends(get_storage)]
 Config = Annotated[Settings, Depends(get_settings)]

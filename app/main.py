@@ -23,6 +23,7 @@ from app.feed import Feed
 from app.items import api as items_api
 from app.labeling import api as labeling_api
 from app.labeling import pages as labeling_pages
+from app.labeling.together import Together
 from app.logs import RequestLog
 from app.projects import api as projects_api
 from app.projects import pages as projects_pages
@@ -81,6 +82,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.database = Database(settings.resolved_database_url(), settings.threads)
+    app.state.together = Together(app.state.database)
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.token_uses = TokenUses(app.state.database)
     app.state.measures = health.Measures()

@@ -171,7 +171,7 @@ def _store(
         for row in batch
     ]
     with database.transaction() as session:
-        return store_constraints(session, session.get_one(Project, upload.project_id), rows)
+        return len(store_constraints(session, session.get_one(Project, upload.project_id), rows))
 
 
 def _batches(rows: Iterable[T]) -> Iterator[list[T]]:

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from app.accounts.access import Action, Me, authorize
-from app.dependencies import Config, Db
+from app.dependencies import Config, Db, Writer
 from app.labeling import service
 from app.labeling.schemas import (
     AnswerIn,
@@ -35,7 +35,7 @@ def get_next(project: str, me: Me, db: Db, config: Config, n: Annotated[int, Que
 
 
 @router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422))
-def post_answers(project: str, body: AnswersIn | AnswerIn, me: Me, db: Db) -> AnswersOut:
+def post_answers(project: str, body: AnswersIn | AnswerIn, me: Me, together: Writer) -> AnswersOut:
     """Store one answer or several, all or none.
 
     The client makes each `id`: the same answer sent again is stored once and counted as `repeated`. An id
@@ -43,9 +43,7 @@ def post_answers(project: str, body: AnswersIn | AnswerIn, me: Me, db: Db) -> An
     question is a 422 that names the row. An answer that comes after its lease has ended is kept.
     """
     answers = body.answers if isinstance(body, AnswersIn) else [body]
-    with db.transaction() as session:
-        access = authorize(session, me, project, Action.LABEL)
-        return service.store_answers(session, access, answers)
+    return together.store(me, project, answers)
 
 
 @router.delete("/{project}/answers/{answer}", responses=problems(404, 409))

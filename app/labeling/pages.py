@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from app.accounts.access import Access, Action, Me, authorize
-from app.dependencies import Config, Db
+from app.dependencies import Config, Db, Writer
 from app.labeling import service
 from app.labeling.schemas import AnswerIn
 from app.web import render
@@ -63,16 +63,14 @@ def back_to(project: str) -> RedirectResponse:
 def post_label(
     project: str,
     me: Me,
-    db: Db,
+    together: Writer,
     answer_id: Annotated[UUID, Form(alias="id")],
     triplet: Keys,
     answer: Annotated[str, Form()],
 ) -> RedirectResponse:
     """Store the answer of the plain form; its id came with the page, so a double click is one answer."""
-    with db.transaction() as session:
-        access = authorize(session, me, project, Action.LABEL)
-        given = AnswerIn(id=answer_id, triplet=triplet, answer=answer, response_ms=None)
-        service.store_answers(session, access, [given])
+    given = AnswerIn(id=answer_id, triplet=triplet, answer=answer, response_ms=None)
+    together.store(me, project, [given])
     return back_to(project)
 
 

@@ -39,24 +39,32 @@ class Content(NamedTuple):
     value: str
 
 
-def store_answers(session: Session, access: Access, answers: Sequence[AnswerIn]) -> AnswersOut:
-    """Store the answers of one labeler, all or none; those that are here already are only counted."""
-    asked = check_triplets(session, access.project, [answer.triplet for answer in answers])
-    check_values(access.project.question_kind, [answer.answer for answer in answers])
+def store_answers(session: Session, given: Sequence[tuple[Access, Sequence[AnswerIn]]]) -> list[AnswersOut]:
+    """Store the answers of labelers of one project, all or none; those that are here already are only counted."""
+    project = given[0][0].project
+    every = [(access.user.id, answer) for access, answers in given for answer in answers]
+    asked = check_triplets(session, project, [answer.triplet for _, answer in every])
+    check_values(project.question_kind, [answer.answer for _, answer in every])
     rows = [
-        ConstraintRow(i, answer.id, ids, answer.answer, access.user.id, answer.response_ms)
-        for i, (answer, ids) in enumerate(zip(answers, asked, strict=True))
+        ConstraintRow(i, answer.id, ids, answer.answer, labeler, answer.response_ms)
+        for i, ((labeler, answer), ids) in enumerate(zip(every, asked, strict=True))
     ]
     # Counted before the project is locked, and then only added to.
-    before = get_progress(session, access)
-    stored = store_constraints(session, access.project, rows)
-    if stored:
-        answers_arrived(session, access.project)
-    return AnswersOut(stored=stored, repeated=len(rows) - stored, progress=before.plus(stored))
+    before = [get_progress(session, access) for access, _ in given]
+    fresh = store_constraints(session, project, rows)
+    if fresh:
+        answers_arrived(session, project)
+    outcomes = []
+    for (_, answers), progress in zip(given, before, strict=True):
+        mine = fresh & {answer.id for answer in answers}
+        fresh -= mine  # the same answer, sent twice at once, is new only once
+        stored = len(mine)
+        outcomes.append(AnswersOut(stored=stored, repeated=len(answers) - stored, progress=progress.plus(stored)))
+    return outcomes
 
 
-def store_constraints(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> int:
-    """Store checked rows and give how many are new; the caller tells the schedule when it has sent them all.
+def store_constraints(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> set[UUID]:
+    """Store checked rows and give the ids that are new; the caller tells the schedule when it has sent them all.
 
     A row whose id is here with the same content is left out; with other content it is a Conflict. What can be
     looked up is looked up before the project's row is taken, for which all other answers of the project wait;
@@ -83,7 +91,7 @@ def store_constraints(session: Session, project: Project, rows: Sequence[Constra
     if fresh:
         _insert_answers(session, last - len(fresh) + 1, list(fresh.values()))
         _settle(session, project, [(content.triplet_id, content.labeler_id) for _, content in fresh.values()])
-    return len(fresh)
+    return set(fresh)
 
 
 def _raise_number(session: Session, project: Project, count: int) -> int:

@@ -232,8 +232,8 @@ def test_bulk_constraints_are_stored_once_and_end_what_they_answer(database: Dat
             ConstraintRow(i, uuid.uuid4(), one.triplet, "no", user, None)
             for i, (one, user) in enumerate([(held[0], ada), (held[1], ben), (held[1], ben)])
         ]
-        assert service.store_constraints(session, project, rows) == 3
-        assert service.store_constraints(session, project, rows) == 0
+        assert len(service.store_constraints(session, project, rows)) == 3
+        assert not service.store_constraints(session, project, rows)
         leases = set(session.scalars(select(Lease.triplet_id).where(Lease.labeler_id == ada)))
         assert leases == {held[1].id, held[2].id}, "only Ada's own answer ends her lease"
         closed = set(session.scalars(select(Triplet.id).where(Triplet.priority.is_(None))))
