@@ -33,13 +33,14 @@ from algorithms.labeler_tables import TableLearner
 from algorithms.mean_field import MeanField
 from algorithms.parameters import check_parameters
 from algorithms.patterns import Array
+from algorithms.suggesting import Suggesting
 from algorithms.validation import Constraints, check_features, read_constraints
 from algorithms.warm_start import Previous
 
 Weight = Literal["paper", "balanced"]
 
 
-class DCRC(ClusterMixin, FittedDCRC, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Clusters from features and from answers about triplets of items.
 
     Parameters

@@ -7,7 +7,7 @@ So triplets are drawn with a probability that grows with their information, whic
 the time and about everything sometimes.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -29,17 +29,20 @@ class PoolInformation(NamedTuple):
     quantiles: dict[float, float]  # share of the random questions -> the information they stay below
 
 
+class Believing(Protocol):
+    """A fit with beliefs about items and labelers."""
+
+    posterior_: Array  # (N, K)
+
+    def answer_table(self, kind: Kind = "relative", labeler: object = None) -> Array:
+        """P(answer | pattern), shape (5, A), of one labeler or, with None, of nobody in particular."""
+
+
 class Suggesting:
-    """The suggestions of an estimator that has `posterior_` (N, K) and `answer_table_of(kind, labeler)`."""
-
-    posterior_: Array
-
-    def answer_table_of(self, kind: Kind, labeler: object = None) -> Array:
-        """P(answer | pattern), shape (5, A), of one labeler or, with None, of anybody."""
-        raise NotImplementedError
+    """Gives suggestions to an estimator whose fits are `Believing`."""
 
     def suggest(
-        self,
+        self: Believing,
         n: int = 10,
         n_candidates: int = 100_000,
         *,
@@ -51,14 +54,16 @@ class Suggesting:
         power: float = 1.0,
         random_state: Any = None,
     ) -> tuple[Array, Array]:
-        """Questions about the fitted items that are worth asking next; see `suggesting.suggest`.
+        """Questions about the fitted items that are worth asking next: triplets (n, 3) and what they tell (n,).
 
-        `labeler` is the one who will be asked, where the fit knows how that labeler answers.
+        Drawn among `n_candidates` random and aimed triplets (or the given `candidates`) by their expected
+        information, in nats; `labeler` is the one who will be asked, where tables were learned; `exclude` are
+        triplets not to be suggested, such as those answered. See `algorithms.suggesting.suggest` for the rest.
         """
         check_is_fitted(self, "posterior_")
         return suggest(
             self.posterior_,
-            self.answer_table_of(kind, labeler),
+            self.answer_table(kind, labeler),
             n,
             n_candidates,
             kind=kind,
@@ -70,12 +75,15 @@ class Suggesting:
         )
 
     def expected_information(
-        self, *, kind: Kind = "relative", labeler: object = None, random_state: Any = None
+        self: Believing, *, kind: Kind = "relative", labeler: object = None, random_state: Any = None
     ) -> PoolInformation:
-        """What further answers are worth now: see `suggesting.expected_information_of_pool`."""
+        """What one more answer is expected to tell, in nats: mean and quantiles of random questions, and the best.
+
+        Falls as a fit becomes sure; see `algorithms.suggesting.expected_information_of_pool`.
+        """
         check_is_fitted(self, "posterior_")
         rng = np.random.default_rng(random_state)
-        return expected_information_of_pool(self.posterior_, self.answer_table_of(kind, labeler), rng, kind=kind)
+        return expected_information_of_pool(self.posterior_, self.answer_table(kind, labeler), rng, kind=kind)
 
 
 def suggest(

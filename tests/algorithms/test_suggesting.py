@@ -142,6 +142,38 @@ def test_bad_arguments_are_named(arguments, message):
         suggest(**{"posterior": posteriors(5), "table": TABLE, **arguments})
 
 
+@pytest.mark.parametrize("kind", ["relative", "outlier"])
+def test_a_fit_suggests_by_its_own_beliefs(kind):
+    X, y = load_iris(return_X_y=True)
+    triplets = random_triplets(len(y), 40, np.random.default_rng(0))
+    model = DCRC(3, n_init=2, n_moves=0, random_state=0)
+    model.fit(X, triplets=triplets, answers=true_answers(y, triplets, kind), kinds=kind)
+    asked, information = model.suggest(5, 2000, kind=kind, exclude=triplets, random_state=3)
+    expected = suggest(
+        model.posterior_, answer_table(kind, 0.05), 5, 2000, kind=kind, exclude=triplets, random_state=3
+    )
+    assert np.array_equal(asked, expected[0])
+    assert np.array_equal(information, expected[1])
+    many = np.concatenate([triplets, random_triplets(len(y), 400, np.random.default_rng(1))])
+    before = model.expected_information(kind=kind, random_state=0)
+    after = model.fit(X, triplets=many, answers=true_answers(y, many, kind), kinds=kind).expected_information(
+        kind=kind
+    )
+    assert after.mean < before.mean < before.best
+
+
+def test_who_tells_nothing_is_worth_no_question():
+    X, y = make_blobs(90, centers=3, cluster_std=2.0, random_state=0)
+    triplets = random_triplets(len(y), 300, np.random.default_rng(0))
+    answers = true_answers(y, triplets)
+    labelers = np.where(np.arange(300) % 2, "lazy", "keen")
+    answers[labelers == "lazy"] = 0
+    model = DCRC(3, n_init=3, n_moves=0, labeler_tables="learn", random_state=0)
+    model.fit(X, triplets=triplets, answers=answers, labelers=labelers.tolist())
+    lazy, keen = (model.suggest(5, 5000, labeler=name, power=np.inf)[1].mean() for name in ("lazy", "keen"))
+    assert lazy < 0.2 * keen
+
+
 def answers_help(X, y, suggested, seed, batch=10, rounds=4):
     """Mean ARI over the rounds of asking and refitting."""
     rng = np.random.default_rng(seed)
