@@ -43,7 +43,10 @@ def watch_memory(pid: int, stop: threading.Event, peaks: list[float]) -> None:
 def wait_for_first_run(url: str, project: LoadProject) -> None:
     """Wait until the workers are up and the features are clustered, as they are when labelers come."""
     headers = {"Authorization": f"Bearer {project.token}"}
+    deadline = time.monotonic() + 120
     while httpx.get(f"{url}/api/v1/projects/{project.key}/runs/latest", headers=headers).status_code != 200:
+        if time.monotonic() > deadline:
+            raise SystemExit("The first run did not end within two minutes: see the server's log.")
         time.sleep(0.2)
 
 
