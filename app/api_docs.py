@@ -26,6 +26,7 @@ MEANINGS = {
     "run": "number of the run, or 'latest' for the newest that is done",
     "cluster": "number of the cluster",
     "answer": "id of the answer",
+    "labeler": "number of the person, as in the list of labelers",
     "member": "id of the member",
     "key": "key of the item, percent-encoded",
 }

@@ -12,6 +12,8 @@ from starlette.types import ASGIApp
 from app import api_docs, health, migrate
 from app.accounts import pages as accounts_pages
 from app.accounts.usage import TokenUses
+from app.answers import api as answers_api
+from app.answers import pages as answers_pages
 from app.clustering import api as clustering_api
 from app.clustering.supervisor import Supervisor
 from app.dashboard import api as dashboard_api
@@ -99,6 +101,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(labeling_pages.router)
     app.include_router(clustering_api.catalogue)
     app.include_router(clustering_api.router)
+    app.include_router(answers_api.router)
+    app.include_router(answers_pages.router)
     app.include_router(dashboard_api.router)
     app.include_router(dashboard_pages.router)
     app.mount("/static", StaticFiles(directory=asset("static")), name="static")

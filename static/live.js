@@ -17,7 +17,7 @@ export function refresh() {
     again = true;
     return running;
   }
-  running = fetch(location.pathname, { headers: { Accept: "text/html" } })
+  running = fetch(location.pathname + location.search, { headers: { Accept: "text/html" } })
     .then((response) => (response.ok ? response.text().then(show) : undefined))
     .finally(() => {
       running = null;
@@ -29,7 +29,7 @@ export function refresh() {
   return running;
 }
 
-export function show(html) {
+export function show(html, said = "") {
   const page = new DOMParser().parseFromString(html, "text/html");
   const fresh = sections(page);
   for (const [id, text] of fresh) {
@@ -43,8 +43,8 @@ export function show(html) {
     swap(part, document.importNode(page.getElementById(id), true));
   }
   const board = document.getElementById("board");
-  board.hidden = page.getElementById("board").hidden;
-  document.dispatchEvent(new Event("tercet:shown"));
+  if (board) board.hidden = page.getElementById("board").hidden;
+  document.dispatchEvent(new CustomEvent("tercet:shown", { detail: { said } }));
 }
 
 function typingIn(part) {
@@ -93,12 +93,13 @@ export function sendFormsInPlace() {
     if (!form.matches("form[data-live]")) return;
     event.preventDefault();
     const problem = form.querySelector(".problem");
+    const part = form.closest("section[data-live]")?.id;
     problem.textContent = "";
     const response = await send(form).catch(() => null);
     if (response?.ok) {
       document.activeElement.blur(); // typing is over, so the section may be swapped
-      show(await response.text());
-      document.querySelector(form.dataset.then)?.focus();
+      show(await response.text(), form.dataset.said);
+      (document.querySelector(form.dataset.then) ?? document.querySelector(`#${part} h2[tabindex]`))?.focus();
     } else problem.textContent = response ? await explain(response) : "No connection: nothing was changed. Try again.";
   });
 }

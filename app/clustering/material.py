@@ -75,7 +75,8 @@ def _answer_rows(session: Session, run: Run) -> Array:
     statement = (
         select(*columns)
         .join(Triplet, Triplet.id == Answer.triplet_id)
-        .where(Answer.project_id == run.project_id, Answer.number <= run.answers_to, Answer.withdrawn_at.is_(None))
+        .where(Answer.project_id == run.project_id, Answer.number <= run.answers_to)
+        .where(Answer.withdrawn_at.is_(None), Answer.set_aside_id.is_(None))
         .order_by(Answer.number)
     )
     rows: list[Any] = [tuple(row) for row in session.execute(statement)]

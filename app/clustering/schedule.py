@@ -32,8 +32,18 @@ class Standing:
 def answers_arrived(session: Session, project: Project) -> None:
     """Apply the rerun rule; call in the transaction that raised the project's answer number."""
     standing = _standing(session, project.id)
-    if not standing.has_features or standing.answers == standing.served:
-        return
+    if standing.has_features and standing.answers != standing.served:
+        _queue(session, project, standing)
+
+
+def answers_changed(session: Session, project: Project) -> None:
+    """Queue a run as if an answer had just come: which of the stored answers runs use has changed."""
+    standing = _standing(session, project.id)
+    if standing.has_features:
+        _queue(session, project, standing)
+
+
+def _queue(session: Session, project: Project, standing: Standing) -> None:
     moment = now()
     due = due_at(standing, project, moment)
     # The upsert is never left out, even when it changes nothing: a claim in between pins fewer answers than

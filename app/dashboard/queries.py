@@ -72,14 +72,14 @@ def answers_by_labeler(session: Session, project_id: int, after: int, until: int
 
 def labelers(session: Session, project: Project, answers: dict[int, int]) -> list[Labeler]:
     """Give the figures of everyone who answered, the busiest first; `answers` as counted per labeler."""
-    withdrawn = _withdrawn(session, project.id)
+    taken_back = withdrawn(session, project.id)
     fresh = _since(session, project.id, now() - timedelta(hours=1))
     habits = _habits(session, project)
     found = [
         Labeler(
             name,
-            answers[person] - withdrawn.get(person, 0),
-            withdrawn.get(person, 0),
+            answers[person] - taken_back.get(person, 0),
+            taken_back.get(person, 0),
             fresh.get(person, 0),
             *habits.get(person, (None, None)),
         )
@@ -97,7 +97,8 @@ def _names(session: Session, people: list[int]) -> list[tuple[int, str]]:
     ]
 
 
-def _withdrawn(session: Session, project_id: int) -> dict[int, int]:
+def withdrawn(session: Session, project_id: int) -> dict[int, int]:
+    """Count the answers that were withdrawn, per labeler."""
     statement = select(Answer.labeler_id, func.count()).where(
         Answer.project_id == project_id, Answer.withdrawn_at.is_not(None)
     )

@@ -110,7 +110,12 @@ def summarize(session: Session, project: Project) -> Summary:
 
 
 def labelers(session: Session, project: Project) -> list[Labeler]:
-    """Give everyone's figures; of a million answers only those that came since the last look are counted.
+    """Give everyone's figures."""
+    return queries.labelers(session, project, given_by_labeler(session, project))
+
+
+def given_by_labeler(session: Session, project: Project) -> Counter[int]:
+    """Count everyone's answers, withdrawn or not; of a million only those that came since the last look are counted.
 
     That is exact: answers are never removed, only marked, and their numbers are in the order of commits.
     """
@@ -121,7 +126,7 @@ def labelers(session: Session, project: Project) -> list[Labeler]:
         new = queries.answers_by_labeler(session, project.id, before.until, project.answer_number)
         answers = before.answers + Counter(new)
         kept[project.id, project.created_at] = Tally(project.answer_number, answers)
-    return queries.labelers(session, project, answers)
+    return answers
 
 
 def next_run(project: Project, runs: list[Run]) -> NextRun:

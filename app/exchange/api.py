@@ -66,12 +66,13 @@ def get_constraints(
     db: Db,
     form: Annotated[Format | None, Query(alias="format", description="wins over the Accept header")] = None,
     after: Annotated[int, Query(ge=0, lt=2**31, description="number of the last answer you have")] = 0,
-    withdrawn: Annotated[bool, Query(description="also those that were withdrawn")] = True,
+    withdrawn: Annotated[bool, Query(description="also those that were withdrawn or set aside")] = True,
 ) -> Response:
     """Export all answers in the order in which they came, as NDJSON (the default), CSV or one JSON list.
 
-    What comes out without withdrawn answers can be sent in again. In CSV, an apostrophe keeps a cell that begins with
-    = + - @ from being computed by a spreadsheet.
+    Answers that their labelers withdrew and those that an analyst set aside are marked with the time. What comes out
+    without them (`withdrawn=false`) is what runs use, and can be sent in again. In CSV, an apostrophe keeps a cell
+    that begins with = + - @ from being computed by a spreadsheet.
     """
     with db.reading() as session:
         found = authorize(session, me, project, Action.READ).project

@@ -72,6 +72,8 @@ def _fault_of_fields(raw: dict[str, Any]) -> Fault | None:
         return Fault(unknown[:60], f"there is no such field; there are: {', '.join(sorted(FIELDS))}")
     if raw.get("withdrawn_at") is not None:
         return Fault("withdrawn_at", "this answer was withdrawn: leave it out (export with withdrawn=false)")
+    if raw.get("set_aside_at") is not None:
+        return Fault("set_aside_at", "this answer was set aside: leave it out (export with withdrawn=false)")
     return None
 
 

@@ -66,6 +66,7 @@ def _object(row: Exported) -> dict[str, Any]:
         "response_ms": row.response_ms,
         "created_at": _time(row.created_at),
         "withdrawn_at": _time(row.withdrawn_at),
+        "set_aside_at": _time(row.set_aside_at),
     }
 
 
@@ -90,7 +91,8 @@ def _csv(pages: Iterable[list[Exported]]) -> Iterator[str]:
 
 def _cells(row: Exported) -> list[Any]:
     texts = [guard(text) for text in (row.anchor, row.left, row.right, row.answer, row.labeler)]
-    return [row.id, row.number, *texts, row.response_ms, _time(row.created_at), _time(row.withdrawn_at)]
+    times = [_time(moment) for moment in (row.created_at, row.withdrawn_at, row.set_aside_at)]
+    return [row.id, row.number, *texts, row.response_ms, *times]
 
 
 def _time(moment: datetime | None) -> str | None:

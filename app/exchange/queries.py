@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
-from app.models import Answer, Item, Membership, Triplet, User
+from app.models import Answer, Decision, Item, Membership, Triplet, User
 
 CHUNK = 500
 
@@ -26,6 +26,7 @@ class Exported(NamedTuple):
     response_ms: int | None
     created_at: datetime
     withdrawn_at: datetime | None
+    set_aside_at: datetime | None
 
 
 class Known(NamedTuple):
@@ -73,7 +74,7 @@ def known_answers(session: Session, ids: Sequence[UUID]) -> dict[UUID, Known]:
 def page_of_answers(
     session: Session, project_id: int, after: int, limit: int, *, with_withdrawn: bool
 ) -> list[Exported]:
-    """Give up to `limit` answers behind a number, in the order in which they came."""
+    """Give up to `limit` answers behind a number, in the order in which they came; all, or those that runs use."""
     anchor, left, right = aliased(Item), aliased(Item), aliased(Item)
     statement = (
         select(
@@ -87,6 +88,7 @@ def page_of_answers(
             Answer.response_ms,
             Answer.created_at,
             Answer.withdrawn_at,
+            Decision.created_at,
         )
         .join(Triplet, Triplet.id == Answer.triplet_id)
         .join(anchor, anchor.id == Triplet.anchor_id)
@@ -96,10 +98,11 @@ def page_of_answers(
         .outerjoin(
             Membership, (Membership.user_id == Answer.labeler_id) & (Membership.project_id == Answer.project_id)
         )
+        .outerjoin(Decision, Decision.id == Answer.set_aside_id)
         .where(Answer.project_id == project_id, Answer.number > after)
         .order_by(Answer.number)
         .limit(limit)
     )
     if not with_withdrawn:
-        statement = statement.where(Answer.withdrawn_at.is_(None))
+        statement = statement.where(Answer.withdrawn_at.is_(None), Answer.set_aside_id.is_(None))
     return [Exported._make(row) for row in session.execute(statement)]

@@ -16,6 +16,7 @@ ROW_OUT_EXAMPLE: dict[str, Any] = {
     **ROW_EXAMPLE,
     "created_at": "2026-05-02T09:30:00.000+00:00",
     "withdrawn_at": None,
+    "set_aside_at": None,
 }
 
 

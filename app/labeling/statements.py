@@ -44,7 +44,10 @@ def _count(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
     return select(func.count()).where(*conditions).correlate(TRIPLETS).scalar_subquery()
 
 
-COUNTED_ANSWERS = _count(answer.triplet_id == triplet.id, answer.withdrawn_at.is_(None))
+# Those that runs use: neither withdrawn by their labelers nor set aside by an analyst.
+COUNTED_ANSWERS = _count(
+    answer.triplet_id == triplet.id, answer.withdrawn_at.is_(None), answer.set_aside_id.is_(None)
+)
 LIVE_LEASES = _count(lease.triplet_id == triplet.id, lease.expires_at > bindparam("at"))
 BY_ME: ColumnElement[int] = bindparam("user")
 

@@ -4,7 +4,7 @@ from app.models.accounts import ApiToken, Scope, SignInLink, User
 from app.models.base import Base, now
 from app.models.clustering import ClusterNote, Event, Run, RunStatus
 from app.models.items import Bag, FeatureSet, Item
-from app.models.labeling import Answer, Lease, Skip, Source, Triplet
+from app.models.labeling import Answer, Decision, Lease, Skip, Source, Triplet, Verdict
 from app.models.projects import Membership, Project, QuestionKind, Role, ShareLink
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Bag",
     "Base",
     "ClusterNote",
+    "Decision",
     "Event",
     "FeatureSet",
     "Item",
@@ -30,5 +31,6 @@ __all__ = [
     "Source",
     "Triplet",
     "User",
+    "Verdict",
     "now",
 ]

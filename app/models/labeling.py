@@ -1,10 +1,10 @@
-"""Triplets that may be asked, who holds one now, what was answered and what was skipped."""
+"""Triplets that may be asked, who holds one now, what was answered, skipped, and set aside by an analyst."""
 
 import enum
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, Uuid, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, Uuid, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import Base, now
@@ -57,7 +57,10 @@ class Lease(Base):
 
 
 class Answer(Base):
-    """What one labeler said about one triplet, turned to its canonical order; withdrawn answers stay, marked."""
+    """What one labeler said about one triplet, turned to its canonical order.
+
+    Answers that their labelers withdrew and those that an analyst set aside stay, marked; runs use neither.
+    """
 
     __tablename__ = "answer"
     __table_args__ = (
@@ -74,6 +77,13 @@ class Answer(Base):
             sqlite_where=text("withdrawn_at IS NOT NULL"),
             postgresql_where=text("withdrawn_at IS NOT NULL"),
         ),
+        # Storing an answer need not write to it.
+        Index(
+            "ix_answer_set_aside",
+            "set_aside_id",
+            sqlite_where=text("set_aside_id IS NOT NULL"),
+            postgresql_where=text("set_aside_id IS NOT NULL"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(Uuid(), primary_key=True)
@@ -85,6 +95,35 @@ class Answer(Base):
     response_ms: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
     withdrawn_at: Mapped[datetime | None]
+    # The decision by which it is set aside now.
+    set_aside_id: Mapped[int | None] = mapped_column(ForeignKey("decision.id"))
+
+
+class Verdict(enum.StrEnum):
+    """What an analyst decides about answers: runs shall not use them, or shall use them again."""
+
+    SET_ASIDE = "set aside"
+    PUT_BACK = "put back"
+
+
+class Decision(Base):
+    """An analyst set answers of one labeler aside or put them back: who, when and why. The log; never changed.
+
+    `answer_number` is the answer that it was about; null: all of the labeler's at once, `answers` of them.
+    """
+
+    __tablename__ = "decision"
+    __table_args__ = (CheckConstraint("verdict IN ('set aside', 'put back')", name="verdict"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"), index=True)
+    verdict: Mapped[str] = mapped_column(String(10))
+    labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    answer_number: Mapped[int | None]
+    answers: Mapped[int]
+    by_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    reason: Mapped[str] = mapped_column(Text, default="")
+    created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Skip(Base):

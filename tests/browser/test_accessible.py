@@ -55,6 +55,8 @@ VIEWS = {
     ),
     "dashboard": View("/projects/{project}", "/projects/{world.full.key}"),
     "a new dashboard": View("/projects/{project}", "/projects/{world.empty.key}"),
+    "answers": View("/projects/{project}/answers", "/projects/{world.full.key}/answers"),
+    "no answers": View("/projects/{project}/answers", "/projects/{world.empty.key}/answers"),
     "no such project": View("/projects/{project}", "/projects/unknown", 404),
     "label": View("/projects/{project}/label", "/projects/{world.full.key}/label", who="labeler"),
     "nothing to label": View("/projects/{project}/label", "/projects/{world.empty.key}/label"),

@@ -1,0 +1,1 @@
+"""The answers themselves, before an analyst's eyes: who gave which, which the last run doubts, what to set aside."""

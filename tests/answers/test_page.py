@@ -1,0 +1,155 @@
+"""The answers page over HTTP: what it says, its forms without JavaScript, and that no text becomes markup."""
+
+import re
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import event, select
+
+from app.database import Database
+from app.models import Item, Project, User
+from app.storage import Storage
+from tests.answers.conftest import PAGE, World, add_run, answer, stored
+from tests.dashboard.test_pages import HOSTILE
+from tests.factories import add_member, make_project, signed_in
+
+
+def read(client: TestClient, **asked: Any) -> str:
+    page = client.get(PAGE, params=asked, headers={"Accept": "text/html"})
+    assert page.status_code == 200, page.text
+    return page.text
+
+
+def words(html: str) -> str:
+    """The text of a page, blanks joined."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html)).replace("&nbsp;", " ").replace("\xa0", " ")
+
+
+def shown(html: str) -> list[int]:
+    return [int(number) for number in re.findall(r'id="answer-(\d+)"', html)]
+
+
+def test_each_answer_is_a_sentence_with_what_is_thought_of_it(analyst: TestClient) -> None:
+    page = read(analyst)
+    assert shown(page) == [6, 5, 4, 3, 2, 1]
+    text = words(page)
+    assert "item-0 is more like item-2 than item-1" in text
+    assert "item-0 is more like item-1 than item-2" in text
+    assert "Run 1 expected this answer with 2 %." in text
+    assert "2 others got this question, none said the same." in text
+    assert "Krippendorff's alpha is 0.25" in text
+    assert page.count('class="item picked') == 5, "don't know picks none"
+
+
+def test_a_suspect_comes_first_when_asked(analyst: TestClient) -> None:
+    page = read(analyst, order="suspect")
+    assert shown(page)[:2] == [4, 5]
+    assert "suspect 1" in page
+
+
+def test_set_aside_and_put_back_by_form_keep_the_list_as_it_was(
+    analyst: TestClient, world: World, database: Database
+) -> None:
+    page = read(analyst, labeler=world.ben.id, order="suspect")
+    form = re.search(rf'action="({PAGE}/{world.ids[3]}/set-aside)".*?name="back" value="([^"]*)"', page, re.S)
+    assert form
+    back = form[2].replace("&amp;", "&")
+    done = analyst.post(form[1], data={"reason": "a slip", "back": back}, follow_redirects=False)
+    assert done.status_code == 303
+    assert done.headers["location"] == f"{PAGE}?labeler={world.ben.id}&order=suspect#answer-4"
+    assert stored(database, 4).set_aside_id is not None
+    text = words(read(analyst))
+    assert "set aside by Ann" in text
+    assert "“a slip”" in text
+    assert "Ann set answer 4 of Ben aside" in text
+    assert "1 answer set aside since run 1 began: its clusters do not know. The next run starts" in text
+    done = analyst.post(f"{PAGE}/{world.ids[3]}/put-back", follow_redirects=False)
+    assert done.headers["location"] == f"{PAGE}#answer-4"
+    assert stored(database, 4).set_aside_id is None
+    text = words(read(analyst))
+    assert "Ann put answer 4 of Ben back" in text
+    assert "since run 1 began" not in text, "all is as that run had it"
+
+
+def test_all_of_a_labeler_by_form(analyst: TestClient, world: World, database: Database) -> None:
+    assert "Set 3 answers aside" in words(read(analyst))
+    place = f"/projects/songs/labelers/{world.ada.id}"
+    done = analyst.post(f"{place}/set-aside", data={"reason": "a robot"}, follow_redirects=False)
+    assert (done.status_code, done.headers["location"]) == (303, f"{PAGE}#labelers")
+    text = words(read(analyst))
+    assert "Put 3 back: answers of Ada" in text
+    assert "Ann set 3 answers of Ada aside" in text
+    assert analyst.post(f"{place}/put-back", follow_redirects=False).status_code == 303
+    assert [stored(database, number).set_aside_id for number in range(1, 7)] == [None] * 6
+
+
+def test_a_forged_place_to_go_back_to_stays_on_the_page(analyst: TestClient, world: World) -> None:
+    done = analyst.post(
+        f"{PAGE}/{world.ids[0]}/set-aside",
+        data={"back": "//evil.example/?state=used&next=https://evil.example\r\nX: 1"},
+        follow_redirects=False,
+    )
+    assert done.headers["location"] == f"{PAGE}#answer-1"
+
+
+@pytest.mark.parametrize(("given", "kind"), [("2", "outlier"), ("dnk", "outlier")])
+def test_outlier_questions(app: FastAPI, database: Database, given: str, kind: str) -> None:
+    with database.transaction() as session:
+        project = make_project(session, n_items=3, question_kind=kind)
+        analyst = add_member(session, project, "analyst", "Ann")
+        items = list(session.scalars(select(Item.id).order_by(Item.position)))
+        answer(session, project, analyst, (items[0], items[1], items[2]), given)
+    with signed_in(app, analyst) as client:
+        page = read(client)
+    assert ("item-1 is least like the other two" if given == "2" else "Don't know") in words(page)
+    assert page.count('class="item picked') == (given == "2")
+
+
+def test_an_empty_project_says_so(app: FastAPI, database: Database) -> None:
+    with database.transaction() as session:
+        analyst = add_member(session, make_project(session), "analyst")
+    with signed_in(app, analyst) as client:
+        assert "Nobody has answered yet." in words(read(client))
+        assert "There are no such answers." in words(read(client, state="withdrawn"))
+
+
+def test_hostile_names_and_reasons_stay_text(
+    app: FastAPI, analyst: TestClient, world: World, database: Database, storage: Storage
+) -> None:
+    with database.transaction() as session:
+        session.get_one(Project, world.project.id).name = HOSTILE
+        for user in session.scalars(select(User)):
+            user.name = HOSTILE
+        for item in session.scalars(select(Item)):
+            item.key = f"{HOSTILE} {item.position}"
+            item.text = HOSTILE
+    for number in (0, 1):
+        done = analyst.post(f"{PAGE}/{world.ids[number]}/set-aside", data={"reason": HOSTILE})
+        assert done.status_code == 200
+    page = read(analyst)
+    assert "&lt;script&gt;" in page
+    for markup in ("<script>", "<img src=x", "\"'><img"):
+        assert markup not in page
+
+
+def test_few_statements_however_many_answers(app: FastAPI, analyst: TestClient, world: World) -> None:
+    statements: list[str] = []
+    event.listen(app.state.database.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    read(analyst, order="suspect")
+    assert len([one for one in statements if one.startswith("SELECT")]) <= 20
+
+
+def test_the_hint_counts_what_the_last_run_did_not_know(
+    analyst: TestClient, world: World, database: Database, storage: Storage
+) -> None:
+    for number in (1, 4):
+        analyst.post(f"{PAGE}/{world.ids[number - 1]}/set-aside")
+    with database.transaction() as session:
+        add_run(session, storage, session.get_one(Project, world.project.id), 9, [])
+    assert "since run 9 began" not in words(read(analyst))
+    analyst.post(f"{PAGE}/{world.ids[0]}/put-back")
+    assert "1 answer put back since run 9 began" in words(read(analyst))
+    analyst.post(f"{PAGE}/{world.ids[1]}/set-aside")
+    assert "1 answer set aside and 1 answer put back since run 9 began" in words(read(analyst))
