@@ -1,0 +1,66 @@
+"""Clusters in a learned space: kernel k-means, how sure it is of every item, and how many clusters there are."""
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.cluster import KMeans
+from sklearn.metrics.pairwise import euclidean_distances
+
+from algorithms.patterns import Array
+
+
+def kernel_kmeans(
+    Y: Array, n_clusters: int, n_init: int, rng: np.random.RandomState, previous: Array | None = None
+) -> tuple[Array, Array]:
+    """Labels (N,) and centroids (K, r) of the best of `n_init` starts; one of them is from the previous labels."""
+    fits = []
+    if previous is not None and len(np.unique(previous)) == n_clusters == previous.max() + 1:
+        centers = np.stack([Y[previous == cluster].mean(axis=0) for cluster in range(n_clusters)])
+        fits.append(KMeans(n_clusters, init=centers, n_init=1).fit(Y))
+    if n_init > len(fits):
+        fits.append(KMeans(n_clusters, n_init=n_init - len(fits), random_state=rng).fit(Y))
+    # A new start must be truly better: the numbers of clusters should not change for a rounding error.
+    best = min(fits, key=lambda fit: float(fit.inertia_) * (1 if fit is fits[0] else 1 + 1e-9))
+    return best.labels_, best.cluster_centers_
+
+
+def soft_assignments(Y: Array, centers: Array, variance: float) -> Array:
+    """Posterior (N, K) of equally likely round clusters of the given variance along any direction."""
+    squared = euclidean_distances(Y, centers, squared=True)
+    if variance <= 0:
+        squared, variance = np.where(squared > squared.min(axis=1, keepdims=True), np.inf, 0.0), 1.0
+    posterior: Array = softmax(-squared / (2 * variance), axis=1)
+    return posterior
+
+
+def within_variance(Y: Array, centers: Array, n_iter: int = 20) -> float:
+    """The items' variance about the centroids along one direction between centroids, in which alone they differ.
+
+    Maximum likelihood by EM with the centroids held: hard assignments alone would make overlapping clusters look
+    narrower than they are, since each is cut off where the next begins.
+    """
+    if len(centers) == 1:
+        return float(np.square(Y - centers).mean())
+    middle = centers.mean(axis=0)
+    directions, sizes, _ = np.linalg.svd((centers - middle).T, full_matrices=False)
+    span = directions[:, sizes > 1e-9 * sizes[0]] if sizes[0] > 0 else directions[:, :0]
+    if not span.shape[1]:
+        return 0.0
+    squared = euclidean_distances((Y - middle) @ span, (centers - middle) @ span, squared=True)
+    variance = float(squared.min(axis=1).mean()) / span.shape[1]
+    for _ in range(n_iter):
+        if variance <= 1e-12 * float(squared.max()):
+            return 0.0
+        weights = softmax(-squared / (2 * variance), axis=1)
+        variance = float(np.sum(weights * squared)) / squared.shape[0] / span.shape[1]
+    return float(variance)
+
+
+def eigengap(Y: Array, most: int) -> int:
+    """Number of clusters: one more than the eigenvalues of the centred kernel before the largest relative gap."""
+    centred = Y - Y.mean(axis=0)
+    gram = centred.T @ centred if Y.shape[1] <= len(Y) else centred @ centred.T
+    values = np.linalg.eigvalsh(gram)[::-1]
+    values = values[values > 1e-10 * max(values[0], 1e-300)][:most]
+    if len(values) < 2:
+        return len(values) + 1
+    return int(np.argmax(values[:-1] / values[1:])) + 2

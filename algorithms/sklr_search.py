@@ -1,0 +1,156 @@
+"""SKLR's learning, step by step: what happens between two callbacks, and the state that carries a fit elsewhere.
+
+Hard answers may contradict each other. The dual then grows without end along a direction that proves it; the
+answers in that direction are kept as those to blame, and learning begins again with every answer's say capped.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+import numpy as np
+
+from algorithms.fitting import StopFit
+from algorithms.patterns import Array
+from algorithms.sklr_dual import Point, Problem, newton_step
+from algorithms.sklr_projection import sweep
+
+Solver = Literal["newton", "projection", "paper"]
+
+# Corrected sweeps before the first Newton step: they find most of the constraints that will matter.
+_SWEEPS = 2
+# A share of the largest multiplier below which an answer has no part in a contradiction.
+_BLAMED = 1e-3
+
+
+@dataclass(frozen=True)
+class LearningState:
+    """Everything needed to continue learning from the same items, answers and parameters."""
+
+    lam: Array  # (m,) multipliers of the constraints
+    bounds: Array  # dual objective after every iteration; with "paper" it is no bound
+    seed: int  # of the sweeps' random orders
+    blame: Array  # (m,) shares in a contradiction; all 0 unless hard answers were found to contradict each other
+    residual: float  # how far from optimal; with "paper" the largest violation
+    converged: bool
+    finished: bool
+
+    @property
+    def iteration(self) -> int:
+        return len(self.bounds)
+
+    @property
+    def lower_bound(self) -> float:
+        """A lower bound of the divergence that the optimal kernel will have from the first one."""
+        return float(self.bounds[-1]) if len(self.bounds) else 0.0
+
+    @property
+    def done(self) -> bool:
+        return self.finished
+
+    @property
+    def fraction(self) -> float:
+        """Progress in [0, 1]: a guess, since nobody knows how many iterations it will take."""
+        return 1.0 if self.finished else self.iteration / (self.iteration + 4)
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Plain arrays for `numpy.savez`; no pickle."""
+        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array]) -> "LearningState":
+        lam, bounds, seed, blame, residual, converged, finished = (arrays[field.name] for field in fields(cls))
+        return cls(lam, bounds, int(seed), blame, float(residual), bool(converged), bool(finished))
+
+
+Callback = Callable[[LearningState], object]
+
+
+@dataclass(frozen=True)
+class Learning:
+    """The fixed part of a fit: the problem, what to solve when it has no solution, and how."""
+
+    problem: Problem
+    softened: Problem
+    solver: Solver
+    max_iter: int
+    tol: float
+
+    def first_state(self, lam: Array, seed: int) -> LearningState:
+        """The state before anything was done, from multipliers that may be an earlier fit's."""
+        lam = np.clip(lam, self.problem.low, self.problem.high)
+        return LearningState(lam, np.empty(0), seed, np.zeros(len(lam)), np.inf, converged=False, finished=False)
+
+    def check_resumable(self, state: LearningState) -> None:
+        """Raise ValueError where a state cannot belong to this fit."""
+        if len(state.lam) != len(self.problem):
+            found, expected = len(state.lam), len(self.problem)
+            raise ValueError(f"resume is the state of another fit: {found} constraints, expected {expected}")
+
+    def run(self, state: LearningState, callback: Callback | None) -> tuple[LearningState, bool]:
+        """The last state, and whether the callback stopped the fit there."""
+        problem = self._problem(state)
+        point = problem.point(state.lam) or self._origin(problem)
+        while not state.done:
+            state, point = self.advance(state, point)
+            if callback is not None:
+                try:
+                    callback(state)
+                except StopFit:
+                    return state, True
+        return state, False
+
+    def advance(self, state: LearningState, point: Point) -> tuple[LearningState, Point]:
+        """One Newton step or one sweep further."""
+        problem, solver = self._problem(state), self._solver(state)
+        found = self._step(problem, solver, state, point)
+        if not state.blame.any() and (found is None or problem.is_unbounded(found)):
+            lam = point.lam if found is None else found.lam
+            return self._soften(state, lam)
+        stuck = found is None or found is point
+        found = found or point
+        residual = _residual(problem, solver, found)
+        bounds = np.append(state.bounds, found.value)
+        converged = residual <= self.tol
+        finished = converged or stuck or len(bounds) >= self.max_iter
+        moved = replace(
+            state, lam=found.lam, bounds=bounds, residual=residual, converged=converged, finished=finished
+        )
+        return moved, found
+
+    def _step(self, problem: Problem, solver: Solver, state: LearningState, point: Point) -> Point | None:
+        if _residual(problem, solver, point) <= self.tol:
+            return point
+        # Each sweep has its own order, the same one when a fit is resumed there.
+        rng = np.random.RandomState((state.seed + state.iteration) % 2**32)
+        if solver != "newton":
+            return problem.point(sweep(problem, point, rng, corrected=solver != "paper", tol=self.tol / 2))
+        if not point.lam.any():
+            for _ in range(_SWEEPS):
+                point = problem.point(sweep(problem, point, rng, corrected=True, tol=0.0)) or point
+        return newton_step(problem, point)
+
+    def _solver(self, state: LearningState) -> Solver:
+        return "newton" if state.blame.any() else self.solver
+
+    def _problem(self, state: LearningState) -> Problem:
+        return self.softened if state.blame.any() else self.problem
+
+    def _soften(self, state: LearningState, lam: Array) -> tuple[LearningState, Point]:
+        share = np.abs(lam) / np.abs(lam).max()
+        blame = np.where(share >= _BLAMED, share, 0.0)
+        origin = self._origin(self.softened)
+        again = replace(state, lam=origin.lam, blame=blame, bounds=np.append(state.bounds, origin.value))
+        return again, origin
+
+    def _origin(self, problem: Problem) -> Point:
+        point = problem.point(np.zeros(len(problem)))
+        assert point is not None, "the identity is positive definite"
+        return point
+
+
+def _residual(problem: Problem, solver: Solver, point: Point) -> float:
+    if solver != "paper":
+        return problem.residual(point)
+    relative = problem.relative(point)
+    return float(np.max(np.where(problem.low < 0, np.abs(relative), relative), initial=0.0))

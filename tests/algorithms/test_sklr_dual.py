@@ -1,0 +1,281 @@
+"""SKLR's mathematics: its optimum against a generic convex solver, and the identities that hold on the way."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad, minimize
+
+from algorithms.sklr_constraints import CANNOT_LINK, MUST_LINK, Rows, carry_over, read_rows
+from algorithms.sklr_dual import box_maximum, newton_step, pose, root_of
+from algorithms.sklr_projection import sweep
+from algorithms.sklr_search import Learning
+
+GAMMA = 2.0
+
+
+def coordinates(n=14, r=14, seed=0):
+    """Rows of Z for points in the plane under a Gaussian kernel, of rank r."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    K = np.exp(-np.square(X[:, None] - X).sum(axis=2))
+    values, vectors = np.linalg.eigh(K)
+    return vectors[:, -r:] * np.sqrt(values[-r:])
+
+
+def answered(n=14, n_answers=8, seed=0, kinds="outlier", answers=("3",), **more):
+    """Answers that agree with a clustering into halves or, with "dnk", say nothing about it."""
+    rng = np.random.default_rng(seed)
+    half = np.arange(n) % 2
+    triplets = []
+    while len(triplets) < n_answers:
+        a, b, c = rng.choice(n, 3, replace=False)
+        if half[a] == half[b] != half[c]:
+            triplets.append((a, b, c))
+    given = [answers[i % len(answers)] for i in range(n_answers)]
+    return read_rows(triplets, given, kinds, n_items=n, **more)
+
+
+PROBLEMS = {
+    "hard": (coordinates(), answered(), np.inf),
+    "hard, low rank": (coordinates(r=9), answered(n_answers=5), np.inf),
+    "mixed with equalities": (coordinates(seed=1), answered(seed=1, answers=("3", "dnk")), np.inf),
+    "relative": (coordinates(seed=2), answered(seed=2, kinds="relative", answers=("yes", "dnk")), np.inf),
+    "soft": (coordinates(seed=3), answered(seed=3, n_answers=12, answers=("3", "1", "dnk")), 0.3),
+    "links": (coordinates(seed=4), answered(seed=4, must_link=[(0, 1)], cannot_link=[(2, 3), (4, 6)]), 20.0),
+}
+
+
+def problem(name):
+    Z, rows, C = PROBLEMS[name]
+    return pose(Z, rows, GAMMA, C, near=0.2, far=1.6)
+
+
+def optimum(posed, solver="newton", tol=1e-8, max_iter=3000):
+    learning = Learning(posed, posed, solver, max_iter, tol)
+    state, _ = learning.run(learning.first_state(np.zeros(len(posed)), seed=0), None)
+    assert state.converged
+    return posed.point(state.lam)
+
+
+def inside(posed, point):
+    """M in the space of the constrained items."""
+    return np.linalg.inv(posed.inverse(point.lam))
+
+
+def divergence(M):
+    return np.trace(M) - np.linalg.slogdet(M)[1] - len(M)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_optimum_agrees_with_a_generic_convex_solver(name):
+    cvxpy = pytest.importorskip("cvxpy")
+    posed = problem(name)
+    s = posed.coordinates.shape[1]
+    M = cvxpy.Variable((s, s), PSD=True)
+    cost, limits = cvxpy.trace(M) - cvxpy.log_det(M) - s, []
+    x, y = (difference @ posed.coordinates for difference in posed.differences)
+    for c in range(len(posed)):
+        C = posed.g[c] * np.outer(x[c], x[c]) - posed.h[c] * np.outer(y[c], y[c])
+        excess = cvxpy.trace(M @ C) - posed.t[c]
+        if np.isfinite(posed.high[c]):
+            cost += posed.high[c] * (cvxpy.abs(excess) if posed.low[c] < 0 else cvxpy.pos(excess))
+        else:
+            limits.append(excess == 0 if posed.low[c] < 0 else excess <= 0)
+    cvxpy.Problem(cvxpy.Minimize(cost), limits).solve(solver="CLARABEL")
+    ours = inside(posed, optimum(posed))
+    assert np.linalg.norm(ours - M.value) <= 2e-4 * np.linalg.norm(M.value)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_corrected_projections_reach_the_optimum_of_newton(name):
+    posed = problem(name)
+    newton, projected = inside(posed, optimum(posed)), inside(posed, optimum(posed, "projection", 1e-7))
+    assert np.linalg.norm(newton - projected) <= 1e-4 * np.linalg.norm(newton)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_gradient_and_hessian_are_those_of_the_dual(name):
+    posed = problem(name)
+    rng = np.random.default_rng(0)
+    lam = np.abs(rng.normal(size=len(posed))) * 0.1
+    gradient = posed.gradient(posed.point(lam))
+    assert check_grad(lambda at: posed.value(at)[0], lambda at: posed.gradient(posed.point(at)), lam) < 1e-5
+    H = posed.curvature(posed.point(lam), np.arange(len(posed)))
+    for direction in rng.normal(size=(3, len(posed))):
+        moved = posed.gradient(posed.point(lam + 1e-6 * direction))
+        np.testing.assert_allclose((gradient - moved) / 1e-6, H @ direction, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["hard", "hard, low rank", "mixed with equalities", "relative"])
+def test_the_trace_of_the_optimum_is_its_rank_and_there_is_no_duality_gap(name):
+    posed = problem(name)
+    point = optimum(posed)
+    M = inside(posed, point)
+    assert np.trace(M) == pytest.approx(len(M), abs=1e-6)
+    assert divergence(M) == pytest.approx(point.value, abs=1e-6)
+    assert np.linalg.eigvalsh(M).min() > 0
+
+
+def test_every_single_projection_keeps_the_trace_and_meets_its_constraint():
+    posed = problem("mixed with equalities")
+    for c in np.flatnonzero(posed.relative(posed.point(np.zeros(len(posed)))) > 0):
+        alone = posed.without(np.arange(len(posed)) != c)
+        lam = sweep(alone, alone.point(np.zeros(len(posed))), np.random.RandomState(0), corrected=True, tol=0.0)
+        after = alone.point(lam)
+        assert np.trace(inside(alone, after)) == pytest.approx(posed.coordinates.shape[1], abs=1e-9)
+        assert posed.relative(after)[c] == pytest.approx(0, abs=1e-9)
+
+
+def test_newton_and_corrected_sweeps_never_go_down():
+    posed = problem("mixed with equalities")
+    point = posed.point(np.zeros(len(posed)))
+    for _ in range(4):
+        further = newton_step(posed, point)
+        assert further.value >= point.value
+        point = posed.point(sweep(posed, further, np.random.RandomState(0), corrected=True, tol=0.0))
+        assert point.value >= further.value - 1e-12
+
+
+def test_the_paper_s_algorithm_is_feasible_but_farther_than_the_optimum():
+    ratios = []
+    for seed in range(4):
+        posed = pose(coordinates(24, 24, seed), answered(24, 14, seed), GAMMA, np.inf)
+        plain = optimum(posed, "paper", tol=1e-6)
+        assert posed.relative(plain).max() <= 1e-6
+        ratios.append(divergence(inside(posed, plain)) / optimum(posed).value)
+    assert min(ratios) > 1 - 1e-6
+    assert np.mean(ratios) > 1.1
+
+
+def test_scaling_the_kernel_scales_the_multipliers_only():
+    Z, rows, C = PROBLEMS["mixed with equalities"]
+    one, three = pose(Z, rows, GAMMA, C), pose(np.sqrt(3) * Z, rows, GAMMA, C)
+    a, b = optimum(one), optimum(three)
+    np.testing.assert_allclose(3 * b.lam, a.lam, atol=1e-5)
+    assert b.value == pytest.approx(a.value, abs=1e-7)
+
+
+def test_soft_answers_become_hard_ones_as_their_cap_grows():
+    Z, rows, _ = PROBLEMS["hard"]
+    hard = inside(problem("hard"), optimum(problem("hard")))
+    gaps = []
+    for C in (0.1, 1.0, 10.0, 1e4):
+        posed = pose(Z, rows, GAMMA, C)
+        gaps.append(np.linalg.norm(inside(posed, optimum(posed)) - hard))
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < 1e-6 < gaps[0]
+
+
+def test_contradictory_hard_answers_come_with_a_certificate():
+    Z = coordinates()
+    rows = read_rows([(0, 1, 2), (0, 1, 2), (3, 4, 5)], ["3", "1", "3"], "outlier", n_items=14)
+    posed, soft = (pose(Z, rows, GAMMA, C) for C in (np.inf, 1.0))
+    learning = Learning(posed, soft, "newton", 200, 1e-6)
+    state, _ = learning.run(learning.first_state(np.zeros(len(posed)), 0), None)
+    assert state.converged
+    # lam >= 0 with Z'A(lam)Z >= 0: no kernel can meet these constraints together.
+    proof = posed.inverse(state.blame) - np.eye(posed.coordinates.shape[1])
+    assert np.linalg.eigvalsh(proof).min() > -1e-6
+    assert (rows.spread(state.blame) > 0).tolist() == [True, True, False]
+
+
+def test_box_maximum_agrees_with_a_generic_solver():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        root = rng.normal(size=(12, 12))
+        H, gradient = root @ root.T + 0.1 * np.eye(12), 5 * rng.normal(size=12)
+        low, high = -rng.uniform(size=12), rng.uniform(size=12)
+        found = box_maximum(H, gradient, low, high)
+        there = minimize(
+            lambda d, H=H, g=gradient: d @ H @ d / 2 - g @ d,
+            np.zeros(12),
+            jac=lambda d, H=H, g=gradient: H @ d - g,
+            bounds=np.column_stack([low, high]),
+            method="L-BFGS-B",
+            options={"ftol": 1e-15, "gtol": 1e-10},
+        )
+        np.testing.assert_allclose(found, there.x, atol=1e-5)
+
+
+def test_the_root_in_the_whole_space_is_that_of_all_constraints_written_out():
+    Z = coordinates(n=20, r=12)
+    rows = answered(n_answers=4)
+    posed = pose(Z, rows, GAMMA)
+    lam = np.linspace(0.01, 0.1, len(posed))
+    inverse = np.eye(12)
+    for (a, b, e, _), weight in zip(rows.keys, lam, strict=True):
+        inverse += weight * (GAMMA * np.outer(Z[a] - Z[b], Z[a] - Z[b]) - np.outer(Z[a] - Z[e], Z[a] - Z[e]))
+    root = root_of(posed, lam)
+    np.testing.assert_allclose(root @ root.T, inverse, atol=1e-10)
+
+
+def keys(triplet, answer, kind, mapping="class"):
+    return {tuple(key) for key in read_rows([triplet], [answer], kind, mapping=mapping, n_items=9).keys.tolist()}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "mapping", "expected"),
+    [
+        ("yes", "relative", "class", {(0, 1, 2, 0), (1, 0, 2, 0)}),
+        ("no", "relative", "class", {(0, 2, 1, 0), (2, 0, 1, 0)}),
+        ("yes", "relative", "strict", {(0, 1, 2, 0)}),
+        ("no", "relative", "strict", {(0, 2, 1, 0)}),
+        ("dnk", "relative", "class", {(0, 1, 2, 1)}),
+        ("1", "outlier", "strict", {(1, 2, 0, 0), (2, 1, 0, 0)}),
+        ("2", "outlier", "class", {(0, 2, 1, 0), (2, 0, 1, 0)}),
+        ("3", "outlier", "class", {(0, 1, 2, 0), (1, 0, 2, 0)}),
+        ("dnk", "outlier", "class", {(0, 1, 2, 1), (1, 0, 2, 1)}),
+    ],
+)
+def test_what_an_answer_says_about_distances(answer, kind, mapping, expected):
+    assert keys((0, 1, 2), answer, kind, mapping) == expected
+
+
+def test_the_same_information_is_one_constraint_with_more_weight():
+    rows = read_rows(
+        [(0, 1, 2), (0, 2, 1), (1, 0, 2), (0, 1, 2)],
+        ["yes", "no", "yes", "yes"],
+        labelers=["ann", "ann", "ann", "bob"],
+        weights=[1, 1, 2, 5],
+        n_items=9,
+    )
+    assert len(rows) == 2
+    np.testing.assert_array_equal(rows.weights, [8, 8])  # ann's second row repeats her first
+    assert (np.sort(rows.of_answer, axis=1) == [0, 1]).all()
+
+
+def test_links_become_bounds_on_one_distance():
+    rows = read_rows(None, None, must_link=[(3, 1)], cannot_link=[(2, 4)], n_items=9)
+    assert rows.keys.tolist() == [[1, 3, 1, MUST_LINK], [2, 4, 2, CANNOT_LINK]]
+    posed = pose(coordinates(), rows, GAMMA, np.inf, near=0.1, far=1.9)
+    point = optimum(posed)
+    assert point.p[0] <= 0.1 + 1e-6
+    assert point.p[1] >= 1.9 - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"weights": [1, -1]}, "weights row 1 is -1.0"),
+        ({"weights": [1]}, "each of the 2 answers"),
+        ({"labelers": ["ann"]}, "labelers has 1 rows"),
+        ({"must_link": [(0, 9)]}, r"must_link row 0 is \[0, 9\]"),
+        ({"cannot_link": [(0, 1), (2, 2)]}, r"cannot_link row 1 is \[2, 2\]"),
+        ({"cannot_link": [(0.5, 1)]}, "integer"),
+    ],
+)
+def test_bad_rows_are_named(more, words):
+    with pytest.raises(ValueError, match=words):
+        read_rows([(0, 1, 2), (3, 4, 5)], ["yes", "no"], n_items=9, **more)
+
+
+def test_multipliers_are_carried_over_by_what_a_constraint_says():
+    old = answered(n_answers=4)
+    new = answered(n_answers=6)
+    carried = carry_over(new.keys, old.keys, np.arange(1.0, len(old) + 1))
+    assert sorted(carried[carried > 0]) == list(np.arange(1.0, len(old) + 1))
+    assert np.sum(carried == 0) == len(new) - len(old)
+
+
+def test_no_rows_at_all():
+    rows = read_rows(None, None, n_items=5)
+    assert isinstance(rows, Rows)
+    assert optimum(pose(coordinates(5, 3), rows, GAMMA)).value == 0
