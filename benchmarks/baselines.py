@@ -19,14 +19,15 @@ from sklearn.neighbors import NearestNeighbors
 
 N_STARTS = 50
 IN_PROCESS = ("sparseLP", "SVaD-like")
-METRIC_LEARN = ("itml-0.1", "itml-1", "lsml", "lsml-scaled", "mmc")
+METRIC_LEARN = ("itml-0.1", "itml-1", "itml-1-short", "lsml", "lsml-scaled", "mmc")
 
 
 def comparisons(triplets: np.ndarray, answers: np.ndarray) -> np.ndarray:
     """(T, 3) anchor, nearer, farther of every yes and no."""
     no = answers == -1
     turned = np.where(no[:, None], triplets[:, [0, 2, 1]], triplets)
-    return turned[answers != 0]
+    definite: np.ndarray = turned[answers != 0]
+    return definite
 
 
 def cluster(
@@ -42,7 +43,8 @@ def cluster(
 
 
 def kmeans(X: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
-    return KMeans(n_clusters, n_init=N_STARTS, random_state=seed).fit(X).labels_
+    labels: np.ndarray = KMeans(n_clusters, n_init=N_STARTS, random_state=seed).fit(X).labels_
+    return labels
 
 
 def kernel_kmeans(X: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
@@ -124,7 +126,7 @@ def local_weights(X: np.ndarray, n_clusters: int, given: np.ndarray, seed: int, 
     the cost is ours: compactness, a squared hinge on the comparisons whose anchor is in the cluster, and nearness
     to equal weights.
     """
-    labels = KMeans(n_clusters, n_init=10, random_state=seed).fit(X).labels_
+    labels: np.ndarray = KMeans(n_clusters, n_init=10, random_state=seed).fit(X).labels_
     anchor, near, far = (X[place] for place in given.T)
     gaps = (anchor - far) ** 2 - (anchor - near) ** 2
     centres, weights = np.zeros((n_clusters, X.shape[1])), np.ones((n_clusters, X.shape[1]))

@@ -11,28 +11,33 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from metric_learn import ITML, LSML, MMC
+from metric_learn import ITML, LSML, MMC  # type: ignore[import-not-found]  # only in that environment
 
 # LSML's regulariser outweighs the comparisons on standardised features; on larger numbers it does not.
 LSML_SCALE = 1000.0
 
 
-def itml(gamma: float) -> Callable[[Any], np.ndarray]:
+def itml(gamma: float, max_iter: int = 1000) -> Callable[[Any], np.ndarray]:
     def fit(given: Any) -> np.ndarray:
-        return ITML(gamma=gamma, random_state=0).fit(given["X"][given["pairs"]], given["signs"]).components_
+        model = ITML(gamma=gamma, max_iter=max_iter, random_state=0)
+        learned: np.ndarray = model.fit(given["X"][given["pairs"]], given["signs"]).components_
+        return learned
 
     return fit
 
 
 def mmc(given: Any) -> np.ndarray:
     model = MMC(diagonal=True, init="identity", random_state=0)
-    return model.fit(given["X"][given["pairs"]], given["signs"]).components_
+    learned: np.ndarray = model.fit(given["X"][given["pairs"]], given["signs"]).components_
+    return learned
 
 
 def lsml(scale: float) -> Callable[[Any], np.ndarray]:
     def fit(given: Any) -> np.ndarray:
         anchor, near, far = given["comparisons"].T
-        return LSML(random_state=0).fit(scale * given["X"][np.column_stack([anchor, near, anchor, far])]).components_
+        quadruplets = scale * given["X"][np.column_stack([anchor, near, anchor, far])]
+        learned: np.ndarray = LSML(random_state=0).fit(quadruplets).components_
+        return learned
 
     return fit
 
@@ -40,6 +45,7 @@ def lsml(scale: float) -> Callable[[Any], np.ndarray]:
 METHODS = {
     "itml-0.1": itml(0.1),
     "itml-1": itml(1.0),
+    "itml-1-short": itml(1.0, max_iter=100),  # with thousands of pairs a full one takes minutes
     "lsml": lsml(1.0),
     "lsml-scaled": lsml(LSML_SCALE),
     "mmc": mmc,

@@ -20,7 +20,16 @@ BUNDLED: dict[str, Callable[..., tuple[np.ndarray, np.ndarray]]] = {
     "digits389": bundled.load_digits,
 }
 # Small ones first, so that a round shows something early.
-NAMES = ("iris", "wine", "balance_scale", "ionosphere", "digits389", "breast_cancer", "vehicle", "letter_carroll")
+NAMES: tuple[str, ...] = (
+    "iris",
+    "wine",
+    "balance_scale",
+    "ionosphere",
+    "digits389",
+    "breast_cancer",
+    "vehicle",
+    "letter_carroll",
+)
 NAMES += ("digits", "letters_ijlt", "birdsong_hja")
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from zlib import crc32
 
 import numpy as np
-from algorithms.sklr import SKLR
 from numpy.random import Generator
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from algorithms import DCRC
 from algorithms.patterns import Kind
 from algorithms.simulate import random_triplets, true_answers
+from algorithms.sklr import SKLR
 from benchmarks import baselines, datasets, plots, tables
 from benchmarks.rounds import Cache, Row, Task
 
@@ -40,7 +40,7 @@ OURS: dict[str, Row] = {
     "first inequality only": {"mapping": "strict"},
     "ICD, Frobenius .99": {**PAPER, "low_rank": "cholesky", "criterion": "frobenius"},
 }
-THEIRS = {"ITML 1": "itml-1", "LSML": "lsml", "LSML x 1000": "lsml-scaled"}
+THEIRS = {"ITML, 100 iterations": "itml-1-short", "LSML": "lsml", "LSML x 1000": "lsml-scaled"}
 WITHOUT = "kernel k-means"
 METHODS = (*OURS, "DCRC", *THEIRS, WITHOUT)
 
@@ -116,7 +116,7 @@ def of_section(setting: str) -> tuple[str, ...]:
 
 def work(task: Task, folder: Path | None, python: str | None) -> Row:
     """One fit and how good its clusterings are."""
-    X, y = _items(task.dataset, folder, task.seed)
+    X, y = items(task.dataset, folder, task.seed)
     section, _, number = task.setting.partition(" ")
     rng = np.random.default_rng([task.seed, crc32(task.setting.encode())])
     start = time.process_time()
@@ -235,7 +235,7 @@ def drawn(y: np.ndarray, n: int, rng: Generator) -> np.ndarray:
 
 
 @lru_cache(maxsize=4)
-def _items(name: str, folder: Path | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def items(name: str, folder: Path | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The items of one run; those of large sets are drawn, so many of each class."""
     data = datasets.load(name, folder)
     if len(data.y) <= LARGEST:

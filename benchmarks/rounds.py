@@ -43,11 +43,15 @@ class Cache:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{experiment}.jsonl"
         self.rows: dict[tuple[object, ...], Row] = {}
-        if self.path.exists():
-            for line in self.path.read_text().splitlines():
-                if line.endswith("}"):
-                    row = json.loads(line)
-                    self.rows[Task(*(row[name] for name in Task.__annotations__)).key()] = row
+        text = self.path.read_text() if self.path.exists() else ""
+        for line in text.splitlines():
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            self.rows[Task(*(row[name] for name in Task.__annotations__)).key()] = row
+        if text and not text.endswith("\n"):
+            self.path.write_text(text + "\n")
 
     def add(self, task: Task, found: Row) -> None:
         row = asdict(task) | found

@@ -52,8 +52,9 @@ def cell(values: list[float]) -> str:
 def runs_line(found: Cells, name: str) -> str:
     counts = [len(values) for key, values in found.items() if key[0] == name and values]
     if not counts:
-        return "no runs"
-    return f"{min(counts)} runs" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)} runs"
+        return "no run"
+    span = f"{max(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    return f"{span} run{'s' if max(counts) > 1 else ''} a cell"
 
 
 def advantage(
