@@ -4,12 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import make_blobs
 
-from algorithms import DCRC
-from algorithms.simulate import random_triplets, true_answers
+from algorithms import DCRC, SKLR
+from algorithms.simulate import distance_answers, random_triplets, true_answers
 
-N_ITEMS, N_FEATURES, N_CLUSTERS = 60, 4, 3
+N_ITEMS, N_FEATURES, N_CLUSTERS = 60, 7, 3
 
 
 @dataclass(frozen=True)
@@ -23,27 +22,69 @@ class Variant:
     def make(self, n_clusters=N_CLUSTERS, **parameters):
         return self.estimator(n_clusters, **{"random_state": 0, **self.parameters, **parameters})
 
+    @property
+    def keeps_single(self):
+        """Whether posteriors of single precision features are of single precision too, as the docstring says."""
+        return issubclass(self.estimator, DCRC)
+
     def __str__(self):
         return self.name
 
 
+class Answered:
+    """Fits with answers that follow from X alone, so that checks which know only X meet them too."""
+
+    def fit(self, X, y=None):
+        points = np.asarray(X) if isinstance(X, np.ndarray | list) else np.empty(0)
+        triplets, answers = np.empty((0, 3), np.int64), []
+        if points.ndim == 2 and points.dtype.kind in "iuf" and len(points) > 4 and np.isfinite(points).all():
+            rng = np.random.default_rng(0)
+            triplets = random_triplets(len(points), 20, rng)
+            answers = distance_answers(points, triplets, rng, sharpness=1e6)
+        return super().fit(X, triplets=triplets, answers=answers, labelers=np.arange(len(answers)) % 2)
+
+
+class AnsweredDCRC(Answered, DCRC):
+    """DCRC with answers."""
+
+
+class AnsweredSKLR(Answered, SKLR):
+    """SKLR with answers."""
+
+
 SMALL = {"n_init": 2, "n_moves": 1}
+SKLR_SMALL = {"n_init": 2, "n_neighbors": 15}
 VARIANTS = [
     Variant("DCRC", DCRC, SMALL),
     Variant("DCRC em", DCRC, {**SMALL, "solver": "em"}),
     Variant("DCRC hard", DCRC, {**SMALL, "epsilon": 0}),
     Variant("DCRC without balance and dnk", DCRC, {**SMALL, "balance": False, "use_dnk": False}),
+    Variant("DCRC exact kernel", DCRC, {**SMALL, "kernel": "rbf"}),
+    Variant("DCRC nystroem", DCRC, {**SMALL, "kernel": "nystroem", "n_components": 30}),
+    Variant("DCRC random features", DCRC, {**SMALL, "kernel": "rff", "n_components": 50}),
+    Variant("DCRC learned tables", DCRC, {**SMALL, "labeler_tables": "learn"}),
+    Variant("DCRC learned tables em", DCRC, {**SMALL, "labeler_tables": "learn", "solver": "em"}),
+    Variant("SKLR", SKLR, SKLR_SMALL),
+    Variant("SKLR hard", SKLR, {**SKLR_SMALL, "C": np.inf}),
+    Variant("SKLR by projections", SKLR, {**SKLR_SMALL, "solver": "projection"}),
+    Variant("SKLR as in the paper", SKLR, {**SKLR_SMALL, "solver": "paper", "C": np.inf}),
+    Variant("SKLR nystroem", SKLR, {**SKLR_SMALL, "low_rank": "nystroem", "max_rank": 30, "mapping": "strict"}),
 ]
 
 
-def separated(n_items=N_ITEMS, n_clusters=N_CLUSTERS, seed=0):
-    """Features and classes of blobs that cannot be missed."""
-    return make_blobs(
-        n_items, N_FEATURES, centers=5 * np.eye(n_clusters, N_FEATURES), cluster_std=0.7, random_state=seed
-    )
+def hidden(n_items=N_ITEMS, seed=1):
+    """Features and classes of items that fall into two groups at first sight, and into three classes across these.
+
+    Without answers nobody finds the classes, with enough of them everybody does.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(n_items) % N_CLUSTERS
+    groups = np.repeat(rng.integers(2, size=(n_items, 1)), N_FEATURES - N_CLUSTERS, axis=1)
+    X = 5.0 * np.column_stack([np.eye(N_CLUSTERS)[y], groups])
+    return X + rng.normal(scale=0.7, size=X.shape), y
 
 
-def questions(y, n, seed=0, kind="relative"):
+def questions(y, n, seed=1, kind="relative"):
     """What `fit` takes: n random questions of a kind with their right answers."""
     triplets = random_triplets(len(y), n, np.random.default_rng(seed))
     return {"triplets": triplets, "answers": true_answers(y, triplets, kind), "kinds": kind}
@@ -59,3 +100,12 @@ def through_npz(arrays, folder):
     np.savez(folder / "arrays.npz", **arrays)
     with np.load(folder / "arrays.npz", allow_pickle=False) as saved:
         return {name: saved[name] for name in saved.files}
+
+
+# What scikit-learn checks: everything without answers, and each estimator with some.
+CHECKED = [
+    *(variant.make() for variant in VARIANTS),
+    AnsweredDCRC(N_CLUSTERS, **SMALL),
+    AnsweredDCRC(N_CLUSTERS, **SMALL, labeler_tables="learn"),
+    AnsweredSKLR(N_CLUSTERS, **SKLR_SMALL),
+]

@@ -11,8 +11,8 @@ from estimators import (
     N_ITEMS,
     VARIANTS,
     first,
+    hidden,
     questions,
-    separated,
     through_npz,
 )
 from sklearn.base import clone
@@ -24,8 +24,9 @@ from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 every = pytest.mark.parametrize("variant", VARIANTS, ids=str)
-X, Y = separated()
-GIVEN = questions(Y, 50)
+X, Y = hidden()
+N_ANSWERS = 100
+GIVEN = questions(Y, N_ANSWERS)
 
 
 def assert_usable(model, n_items=N_ITEMS, n_clusters=N_CLUSTERS):
@@ -49,12 +50,15 @@ def same(one, two):
 
 
 @every
-def test_separated_clusters_are_found_with_every_kind_of_question(variant):
+def test_answers_of_either_kind_show_what_features_do_not(variant):
+    without = variant.make().fit(X)
+    assert_usable(without)
+    assert adjusted_rand_score(Y, without.labels_) < 0.5
     for kind in ("relative", "outlier"):
-        model = variant.make().fit(X, **questions(Y, 50, kind=kind))
+        model = variant.make().fit(X, **questions(Y, N_ANSWERS, kind=kind))
         assert_usable(model)
         assert adjusted_rand_score(Y, model.labels_) == 1
-        assert adjusted_rand_score(Y, model.predict(X)) == 1
+        assert adjusted_rand_score(Y, model.predict(X)) > 0.9
 
 
 @every
@@ -90,19 +94,20 @@ def test_order_and_sides_of_the_answers_change_no_cluster(variant):
 @every
 @pytest.mark.parametrize("kind", ["relative", "outlier"])
 def test_words_and_numbers_say_the_same(variant, kind):
-    given = questions(Y, 50, kind=kind)
+    given = questions(Y, N_ANSWERS, kind=kind)
     words = {1: "yes", -1: "no", 0: "dnk"} if kind == "relative" else {1: "1", 2: "2", 3: "3", 0: "dnk"}
     said = [words[answer] for answer in given["answers"].tolist()]
-    listed = {"triplets": given["triplets"].tolist(), "answers": said, "kinds": [kind] * 50}
+    listed = {"triplets": given["triplets"].tolist(), "answers": said, "kinds": [kind] * N_ANSWERS}
     assert same(variant.make().fit(X, **given), variant.make().fit(X.tolist(), **listed))
 
 
 @every
 def test_both_kinds_of_question_in_one_fit(variant):
-    relative, outlier = questions(Y, 25, seed=1), questions(Y, 25, seed=2, kind="outlier")
+    half = N_ANSWERS // 2
+    relative, outlier = questions(Y, half, seed=1), questions(Y, half, seed=2, kind="outlier")
     both = {name: np.concatenate([relative[name], outlier[name]]) for name in ("triplets", "answers")}
-    kinds = ["relative"] * 25 + ["outlier"] * 25
-    model = variant.make().fit(X, **both, kinds=kinds, labelers=["a", ("b", 2), None, 4.5, 7] * 10)
+    kinds = ["relative"] * half + ["outlier"] * half
+    model = variant.make().fit(X, **both, kinds=kinds, labelers=["a", ("b", 2), None, 4.5, 7] * (N_ANSWERS // 5))
     assert_usable(model)
     assert adjusted_rand_score(Y, model.labels_) == 1
 
@@ -151,6 +156,9 @@ def test_single_precision_finds_the_same(variant):
     assert_usable(model)
     assert adjusted_rand_score(Y, model.labels_) == 1
     assert np.array_equal(model.predict(X.astype(np.float32)), model.predict(X))
+    if variant.keeps_single:
+        assert model.posterior_.dtype == model.predict_proba(X.astype(np.float32)).dtype == np.float32
+        assert model.predict_proba(X).dtype == np.float64
 
 
 @every
@@ -161,7 +169,7 @@ def test_what_is_refused_changes_nothing(variant):
     broken[3, 2] = np.nan
     for features, given in (
         (broken, GIVEN),
-        (X[:, :2], {**GIVEN, "answers": ["maybe"] * 50}),
+        (X[:, :2], {**GIVEN, "answers": ["maybe"] * N_ANSWERS}),
         (X[:20], GIVEN),
     ):
         with pytest.raises(ValueError, match="row"):
@@ -200,7 +208,7 @@ def test_a_callback_stops_the_fit_and_leaves_a_usable_model(variant):
     assert_usable(model)
     assert model.predict(X).shape == (N_ITEMS,)
     assert np.isfinite(model.score_answers(X, **GIVEN))
-    assert adjusted_rand_score(Y, variant.make(warm_start=True).fit(X, **GIVEN).labels_) == 1
+    assert adjusted_rand_score(Y, model.set_params(warm_start=True).fit(X, **GIVEN).labels_) == 1
 
 
 @every
@@ -243,7 +251,7 @@ def test_a_saved_model_is_the_same_model_elsewhere(variant, tmp_path):
 
 @every
 def test_a_warm_refit_ends_where_a_cold_one_does(variant, tmp_path):
-    before, after = first(GIVEN, 40), GIVEN
+    before, after = first(GIVEN, N_ANSWERS - 10), GIVEN
     earlier = variant.make().fit(X, **before)
     arrays = through_npz(earlier.state_arrays(), tmp_path)
     warm = variant.make(warm_start=True).set_state_arrays(arrays).fit(X, **after)
@@ -289,15 +297,15 @@ def test_fit_predict_gives_the_labels(variant):
 @every
 @pytest.mark.parametrize(("kind", "n_answers"), [("relative", 3), ("outlier", 4)])
 def test_predicted_answers_are_probabilities(variant, kind, n_answers):
-    given = questions(Y, 50, kind=kind)
+    given = questions(Y, N_ANSWERS, kind=kind)
     model = variant.make().fit(X, **given)
     chances = model.predict_answers(X, given["triplets"], kind)
-    assert chances.shape == (50, n_answers)
+    assert chances.shape == (N_ANSWERS, n_answers)
     assert np.allclose(chances.sum(axis=1), 1, atol=1e-5)
     assert chances.min() >= 0
     column = np.array([2, 0, 1] if kind == "relative" else [3, 0, 1, 2])[given["answers"]]
     assert np.mean(chances.argmax(axis=1) == column) > 0.9
-    picked = np.maximum(chances[np.arange(50), column], 1e-300)
+    picked = np.maximum(chances[np.arange(N_ANSWERS), column], 1e-300)
     assert model.score_answers(X, **given) == pytest.approx(np.log(picked).mean(), abs=1e-4)
     assert model.predict_answers(X, []).shape == (0, 3)
 
@@ -313,8 +321,8 @@ def test_a_question_turned_round_is_answered_the_other_way(variant):
 @every
 def test_new_items_join_the_clusters_they_lie_in(variant):
     model = variant.make().fit(X, **GIVEN)
-    fresh, truth = separated(seed=5)
-    assert adjusted_rand_score(truth, model.predict(fresh)) == 1
+    fresh, truth = hidden(seed=5)
+    assert adjusted_rand_score(truth, model.predict(fresh)) > 0.8
     assert np.array_equal(model.predict(fresh[:1]), model.predict(fresh)[:1])
 
 
@@ -365,7 +373,7 @@ def test_as_many_clusters_as_items_but_not_more(variant):
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 def test_constant_features_say_nothing(variant):
     padded = X.copy()
-    padded[:, 3] = 7.1
+    padded[:, -1] = 7.1  # one of several columns that say the same
     assert adjusted_rand_score(Y, variant.make().fit(padded, **GIVEN).labels_) == 1
     assert_usable(variant.make().fit(np.ones_like(X)))
 
@@ -377,12 +385,12 @@ def test_constant_features_say_nothing(variant):
         ({"X": np.where(np.arange(N_FEATURES) == 2, np.nan, X)}, "X row 0, column 2 is nan"),
         ({"X": np.where(np.arange(N_FEATURES) == 1, np.inf, X)}, "X row 0, column 1 is inf"),
         ({"X": X[:, 0]}, "2D array"),
-        ({"triplets": [[0, 1, N_ITEMS]] * 50}, f"triplets row 0 .* from 0 to {N_ITEMS - 1}"),
-        ({"triplets": [[0, 1, 2]] * 49 + [[0, 1, 1]]}, "triplets row 49 .* three different items"),
-        ({"answers": [1] * 49 + [2]}, "answers row 49 is 2"),
-        ({"answers": [1] * 49}, "answers has 49 rows, triplets has 50"),
-        ({"kinds": ["relative"] * 49 + ["odd"]}, "kinds row 49 is 'odd'"),
-        ({"labelers": ["a"]}, "labelers has 1 rows, triplets has 50"),
+        ({"triplets": [[0, 1, N_ITEMS]] * N_ANSWERS}, f"triplets row 0 .* from 0 to {N_ITEMS - 1}"),
+        ({"triplets": [[0, 1, 2]] * (N_ANSWERS - 1) + [[0, 1, 1]]}, "triplets row 99 .* three different items"),
+        ({"answers": [1] * (N_ANSWERS - 1) + [2]}, "answers row 99 is 2"),
+        ({"answers": [1] * 99}, "answers has 99 rows, triplets has 100"),
+        ({"kinds": ["relative"] * (N_ANSWERS - 1) + ["odd"]}, "kinds row 99 is 'odd'"),
+        ({"labelers": ["a"]}, "labelers has 1 rows, triplets has 100"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
