@@ -109,9 +109,14 @@ def nominal_alpha(*tables: Array) -> float:
 def labeler_agreement(
     triplets: Any, answers: Any, labelers: Iterable[Hashable], kinds: Any = None
 ) -> dict[Hashable, LabelerAgreement]:
-    """How far each labeler agrees with the others, in the order of their first answers.
+    """How far each labeler agrees with the others on the questions that they share.
 
-    Parameters, errors and what counts as one question are those of `krippendorff_alpha`.
+    Parameters, errors and what counts as one question are those of `krippendorff_alpha`. Agreement is not corrected
+    for chance: who says "don't know" where most do agrees often.
+
+    Returns
+    -------
+    dict of labeler to LabelerAgreement, in the order of their first answers
     """
     questions, values, people, _ = _answered(triplets, answers, labelers, kinds)
     counts = _count(questions, values)

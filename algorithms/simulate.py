@@ -5,7 +5,7 @@ matrix, as those of the DCRC paper did or in a habit of their own; others compar
 these are close.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -106,16 +106,35 @@ def distance_answers(
     dnk_width: float = 0.1,
     kind: Kind = "relative",
 ) -> Array:
-    """Answers, as `true_answers` writes them, of people who compare Euclidean distances and know no classes.
+    """Answers of people who compare distances and know no classes.
 
-    The nearness of each possible answer (to a relative question the two pairs with the anchor, to an outlier
-    question the pair that stays) is minus its distance divided by the sum of the question's distances, plus Gumbel
-    noise of scale 1 / `sharpness`. The nearest wins unless it leads by less than `dnk_width`: then "don't know".
-    So P(yes) = 1 / (1 + exp(-sharpness * (lead - dnk_width))) for a relative question: a logistic psychometric
-    curve in the lead, which is relative and therefore the same for X and 10 X.
+    Parameters
+    ----------
+    X : array, shape (N, D)
+        Where the items lie in the eyes of the people; the feature space or any embedding. Its unit does not matter.
+    triplets : array of int, shape (M, 3)
+    rng : Generator
+    sharpness : float > 0
+        How well people see a lead; the higher, the less noise. A lead is the difference of two distances divided by
+        the sum of the question's distances.
+    dnk_width : float
+        The lead below which they say "don't know".
+    kind : "relative" or "outlier"
+
+    Returns
+    -------
+    array of int, shape (M,)
+        As `true_answers` gives them: 1, -1, 0 or, for outlier questions, 1, 2, 3, 0.
+
+    Notes
+    -----
+    An answer keeps a pair together: the anchor and one of the others, or any pair of an outlier question. Gumbel
+    noise of scale 1 / `sharpness` is added to minus the distance of each pair over their sum, the highest wins, and
+    has to lead by `dnk_width`. For a relative question that is a logistic psychometric curve,
+    P(yes) = 1 / (1 + exp(-sharpness (lead - dnk_width))).
     """
     anchor, left, right = np.asarray(X, dtype=np.float64)[np.asarray(triplets).T]
-    pairs: Sequence[tuple[Array, Array]] = [(anchor, left), (anchor, right)]
+    pairs = [(anchor, left), (anchor, right)]
     if kind == "outlier":
         pairs = [(left, right), (anchor, right), (anchor, left)]
     distances = np.column_stack([np.linalg.norm(one - other, axis=1) for one, other in pairs])
