@@ -1,0 +1,298 @@
+"""Parameters chosen by answers held out: fair folds, the search against all combinations, and what it leaves."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine, make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from algorithms import DCRC, DCRCCV, StopFit
+from algorithms.held_out import answer_folds
+from algorithms.metrics import answers_satisfied
+from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets, true_answers
+from algorithms.validation import read_constraints
+
+SMALL = {"n_init": 2, "n_moves": 0, "random_state": 0}
+
+
+def overlapping(seed=0, n_items=150, n_clusters=3):
+    return make_blobs(
+        n_items, n_features=4, centers=n_clusters, cluster_std=1.5, center_box=(-4, 4), random_state=seed
+    )
+
+
+def questions(y, n, seed=0, kind="relative"):
+    triplets = random_triplets(len(y), n, np.random.default_rng(seed))
+    return {"triplets": triplets, "answers": true_answers(y, triplets, kind), "kinds": kind}
+
+
+def fitted(n=90, n_clusters=3, **parameters):
+    X, y = overlapping()
+    return DCRCCV(n_clusters, **{**SMALL, **parameters}).fit(X, **questions(y, n))
+
+
+def test_folds_are_a_partition_that_keeps_triplets_together_and_answers_even():
+    rng = np.random.default_rng(0)
+    triplets = random_triplets(30, 100, rng)
+    turned = triplets[:20][:, [0, 2, 1]]
+    places = np.concatenate([triplets, turned, triplets[:10]])
+    answers = rng.choice(["yes", "no", "dnk"], len(places), p=[0.2, 0.2, 0.6])
+    constraints = read_constraints(places, answers, labelers=range(len(places)), n_items=30)
+    folds = answer_folds(constraints, 5, np.random.RandomState(0))
+    assert sorted(np.concatenate(folds).tolist()) == list(range(len(places)))
+    in_fold = [set(map(tuple, constraints.triplets[rows].tolist())) for rows in folds]
+    assert sum(map(len, in_fold)) == len(set.union(*in_fold)) == 100
+    shares = [np.mean(constraints.answers[rows] == 2) for rows in folds]
+    assert max(shares) - min(shares) < 0.2
+
+
+def test_an_outlier_question_has_no_anchor_and_a_relative_one_has():
+    same = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
+    for kind, n_folds in (("outlier", 0), ("relative", 3)):
+        answers = ["1", "2", "3"] if kind == "outlier" else ["yes", "no", "dnk"]
+        constraints = read_constraints(same, answers, kind, n_items=3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert len(answer_folds(constraints, 3, np.random.RandomState(0))) == n_folds
+
+
+def test_the_score_is_that_of_answers_held_out():
+    """One candidate, so every fit of a fold is a plain DCRC."""
+    X, y = overlapping()
+    given = questions(y, 60)
+    one = {"tau": 1.0, "lam": 2**-8, "epsilon": 0.1}
+    for scoring in ("log_score", "accuracy"):
+        model = DCRCCV(3, **SMALL, **one, cv=3, scoring=scoring).fit(X, **given)
+        rows = read_constraints(**given, n_items=len(X))
+        # The seed of the fits comes before that of the folds, from one generator.
+        rng = np.random.RandomState(0)
+        seed = rng.randint(np.iinfo(np.int32).max)
+        expected = []
+        for held_out in answer_folds(rows, 3, rng):
+            train = np.ones(len(rows), dtype=bool)
+            train[held_out] = False
+            words = np.array(["yes", "no", "dnk"])[rows.answers]
+            plain = DCRC(3, **{**SMALL, "random_state": seed}, **one)
+            plain.fit(X, triplets=rows.triplets[train], answers=words[train])
+            asked = rows.triplets[held_out], words[held_out]
+            found = plain.score_answers(X, *asked) if scoring == "log_score" else None
+            expected.append(answers_satisfied(plain.predict(X), *asked) if found is None else found)
+        splits = [model.cv_results_[f"split{k}_test_score"][0] for k in range(3)]
+        assert np.allclose(splits, expected)
+        assert model.best_score_ == pytest.approx(np.mean(expected))
+
+
+def test_the_best_estimator_is_what_a_fresh_one_finds():
+    X, y = overlapping()
+    model = fitted()
+    fresh = clone(model.best_estimator_).fit(X, **questions(y, 90))
+    assert model.best_params_.items() <= fresh.get_params().items()
+    for name in ("labels_", "posterior_"):
+        assert np.array_equal(getattr(model, name), getattr(fresh, name))
+    assert np.array_equal(model.predict(X), fresh.predict(X))
+    assert np.array_equal(model.predict_proba(X), fresh.predict_proba(X))
+    asked = random_triplets(len(X), 20, np.random.default_rng(5))
+    assert np.allclose(model.predict_answers(X, asked).sum(axis=1), 1)
+    assert model.score_answers(X, asked, true_answers(y, asked)) == fresh.score_answers(
+        X, asked, true_answers(y, asked)
+    )
+    assert np.array_equal(model.suggest(3, 500, random_state=0)[0], fresh.suggest(3, 500, random_state=0)[0])
+
+
+def test_results_are_a_table_of_candidates():
+    results = fitted(balance=(True, False)).cv_results_
+    n = len(results["params"])
+    assert n == 1 + 3 + 3 + 2 + 1  # the centre, and what each of the four changes
+    splits = np.array([results[f"split{k}_test_score"] for k in range(5)])
+    assert np.allclose(splits.mean(axis=0), results["mean_test_score"])
+    assert np.allclose(splits.std(axis=0), results["std_test_score"])
+    assert results["mean_test_score"][results["rank_test_score"] == 1][0] == results["mean_test_score"].max()
+    assert [p["lam"] for p in results["params"]] == results["param_lam"].tolist()
+
+
+def test_one_after_the_other_scores_nearly_as_well_as_all_combinations():
+    short = []
+    for seed in range(2):
+        X, y = overlapping(seed)
+        values = {"tau": (0.5, 1.0), "lam": (2**-8, 2**-4), "epsilon": (0.05, 0.15)}
+        found = DCRCCV(3, **values, **SMALL, refit=False).fit(X, **questions(y, 90, seed))
+        every = [
+            DCRCCV(3, tau=tau, lam=lam, epsilon=epsilon, **SMALL, refit=False).fit(X, **questions(y, 90, seed))
+            for tau in values["tau"]
+            for lam in values["lam"]
+            for epsilon in values["epsilon"]
+        ]
+        short.append(max(model.best_score_ for model in every) - found.best_score_)
+    assert np.mean(short) < 0.03
+
+
+def test_the_epsilon_of_the_answers_is_recognised():
+    """The log score is proper: answers with mistakes make a larger epsilon win than answers without."""
+    X, y = make_blobs(200, centers=3, random_state=0)
+    triplets = random_triplets(200, 300, np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    chosen = []
+    for right in (1.0, 0.7):
+        confusion = np.full((3, 3), (1 - right) / 2) + np.eye(3) * (1.5 * right - 0.5)
+        model = DCRCCV(3, epsilon=(0.01, 0.05, 0.3), tau=1.0, lam=2**-8, **SMALL)
+        model.fit(X, triplets=triplets, answers=noisy_answers(y, triplets, confusion, rng))
+        chosen.append(model.best_params_["epsilon"])
+    assert chosen == [0.01, 0.3]
+
+
+@pytest.mark.parametrize("balance", [True, False])
+def test_the_number_of_clusters_is_found(balance):
+    for load in (load_iris, load_wine):
+        X, y = load(return_X_y=True)
+        model = DCRCCV(range(2, 6), tau=1.0, lam=2**-8, balance=balance, cv=4, **SMALL)
+        model.fit(X, **questions(y, 100))
+        assert model.best_params_["n_clusters"] == 3
+        assert adjusted_rand_score(y, model.labels_) > 0.8
+        curve = model.n_clusters_curve_
+        assert curve.n_clusters.tolist() == [2, 3, 4, 5]
+        assert curve.mean[0] < curve.mean[1] - curve.standard_error[1]
+        assert (curve.standard_error > 0).all()
+
+
+def test_chosen_parameters_predict_new_answers_better():
+    """Over seeds, on answers that neither the fits nor the folds have seen."""
+    gains = []
+    for seed in range(4):
+        X, y = overlapping(seed)
+        triplets = random_triplets(len(y), 500, np.random.default_rng(seed))
+        answers = noisy_answers(y, triplets, TABLE_IV, np.random.default_rng(seed))
+        given = {"triplets": triplets[:150], "answers": answers[:150]}
+        chosen, fixed = DCRCCV(3, **SMALL).fit(X, **given), DCRC(3, **SMALL).fit(X, **given)
+        scores = [model.score_answers(X, triplets[150:], answers[150:]) for model in (chosen, fixed)]
+        gains.append(scores[0] - scores[1])
+    assert np.mean(gains) > 0
+
+
+def test_the_same_seed_finds_the_same():
+    first, second = fitted(), fitted()
+    assert first.best_params_ == second.best_params_
+    assert np.array_equal(first.cv_results_["mean_test_score"], second.cv_results_["mean_test_score"])
+    assert np.array_equal(first.labels_, second.labels_)
+
+
+def test_other_parameters_come_from_the_estimator():
+    X, y = overlapping()
+    given = questions(y, 60)
+    base = DCRC(kernel="rbf", use_dnk=False, lam=2**-10, solver="em")
+    model = DCRCCV(3, estimator=base, lam=(2**-10, 2**-4), tau=1.0, epsilon=0.05, **SMALL).fit(X, **given)
+    used = model.best_estimator_.get_params()
+    assert (used["kernel"], used["use_dnk"], used["solver"]) == ("rbf", False, "em")
+    assert model.cv_results_["param_lam"].tolist() == [2**-10, 2**-4]
+    assert not hasattr(base, "coef_")
+
+
+def test_labelers_keep_their_tables_in_the_folds():
+    """Half of the answers are turned round; held-out answers are predicted well only by labeler."""
+    X, y = make_blobs(150, centers=3, random_state=0)
+    triplets = random_triplets(len(y), 300, np.random.default_rng(0))
+    answers = true_answers(y, triplets)
+    labelers = ["turned" if row % 2 else "right" for row in range(300)]
+    answers[1::2] *= -1
+    one = {"tau": 1.0, "lam": 2**-8, "epsilon": 0.1, **SMALL}
+    scores = [
+        DCRCCV(3, estimator=DCRC(labeler_tables=tables), **one)
+        .fit(X, triplets=triplets, answers=answers, labelers=labelers)
+        .best_score_
+        for tables in ("learn", "fixed")
+    ]
+    assert scores[0] > scores[1] + 0.1
+
+
+def test_both_kinds_of_questions_at_once():
+    X, y = overlapping()
+    one, other = questions(y, 40), questions(y, 40, seed=1, kind="outlier")
+    answers = [*map(str, one["answers"].tolist()), *map(str, other["answers"].tolist())]
+    triplets = np.concatenate([one["triplets"], other["triplets"]])
+    kinds = ["relative"] * 40 + ["outlier"] * 40
+    model = DCRCCV(3, **SMALL, cv=3).fit(X, triplets=triplets, answers=answers, kinds=kinds)
+    assert adjusted_rand_score(y, model.labels_) > 0.5
+
+
+def test_progress_is_told_and_the_search_can_be_stopped():
+    told = []
+    X, y = overlapping()
+    given = questions(y, 60)
+    model = DCRCCV(3, **SMALL, cv=3).fit(X, **given, callback=told.append)
+    fractions = [state.fraction for state in told]
+    assert fractions == sorted(fractions)
+    assert 0 < fractions[0] < fractions[-1] <= 1
+    assert told[-1].best_score == max(model.cv_results_["mean_test_score"])
+
+    for after in (1, 5):
+        seen = []
+
+        def stop(state, after=after, seen=seen):
+            seen.append(state)
+            if len(seen) == after:
+                raise StopFit
+
+        stopped = DCRCCV(3, **SMALL, cv=3).fit(X, **given, callback=stop)
+        assert len(stopped.cv_results_["params"]) == after // 3
+        assert len(stopped.labels_) == len(X)
+        assert stopped.best_estimator_.n_init == 1
+
+
+def test_without_answers_it_is_dcrc():
+    X, _ = overlapping()
+    model = DCRCCV(3, **SMALL).fit(X)
+    assert model.best_params_ == {"n_clusters": 3, "lam": 2**-8, "tau": 1.0, "epsilon": 0.05, "balance": True}
+    assert (model.n_splits_, len(model.cv_results_["params"])) == (0, 0)
+    assert np.isnan(model.best_score_)
+    assert len(model.labels_) == len(X)
+    with pytest.raises(ValueError, match="several n_clusters need answers"):
+        DCRCCV((2, 3), **SMALL).fit(X)
+
+
+def test_few_answers_make_few_folds():
+    X, _ = overlapping()
+    few = {"triplets": [[0, 1, 2], [3, 4, 5], [6, 7, 8]], "answers": ["yes", "no", "dnk"]}
+    with pytest.warns(UserWarning, match="only 3 triplets: 3 folds, not 5"):
+        model = DCRCCV(3, **SMALL).fit(X, **few)
+    assert model.n_splits_ == 3
+    one = {"triplets": [[0, 1, 2], [0, 2, 1]], "answers": ["yes", "no"]}
+    with pytest.warns(UserWarning, match="no folds"):
+        assert DCRCCV(3, **SMALL).fit(X, **one).n_splits_ == 0
+
+
+def test_answers_that_are_not_used_are_not_scored():
+    X, y = overlapping()
+    given = questions(y, 90)
+    base = DCRC(use_dnk=False)
+    model = DCRCCV(3, estimator=base, **SMALL).fit(X, **given)
+    known = given["answers"] != 0
+    kept = {"triplets": given["triplets"][known], "answers": given["answers"][known]}
+    assert model.best_score_ == DCRCCV(3, estimator=base, **SMALL).fit(X, **kept).best_score_
+    nothing = {"triplets": given["triplets"][~known], "answers": given["answers"][~known]}
+    assert DCRCCV(3, estimator=base, **SMALL).fit(X, **nothing).n_splits_ == 0
+
+
+def test_without_refit_only_the_choice_is_made():
+    model = fitted(refit=False)
+    assert np.isfinite(model.best_score_)
+    assert not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"cv": 1}, "cv must be at least 2"),
+        ({"scoring": "r2"}, "scoring must be"),
+        ({"tau": ()}, "tau must be a value or several"),
+        ({"epsilon": (0.05, 0.9)}, "epsilon must be in"),
+        ({"lam": -1.0}, "lam must be at least 0"),
+        ({"n_clusters": (2, 0)}, "n_clusters must be at least 1"),
+        ({"n_clusters": (2, 400)}, "n_clusters=400 is more than"),
+        ({"n_init": 0}, "n_init must be at least 1"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(**parameters)
