@@ -22,9 +22,7 @@ def main() -> None:
     arguments = parse()
     chosen = TABLES[arguments.table]
     names = chosen.names(datasets.available(arguments.datasets, arguments.data))
-    methods = arguments.methods or [
-        m for m in chosen.METHODS if arguments.metric_python or not chosen.needs_metric(m)
-    ]
+    methods = arguments.methods or [m for m in chosen.ALL if arguments.metric_python or not chosen.needs_metric(m)]
     cache = rounds.Cache(arguments.cache, arguments.table)
     work = partial(chosen.work, folder=arguments.data, python=arguments.metric_python)
     rounds.run(chosen.tasks(names, methods, arguments.runs), work, cache, arguments.jobs)

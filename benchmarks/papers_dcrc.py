@@ -43,7 +43,7 @@ THEIRS = {
     "sparseLP": "sparseLP",
     "SVaD-like": "SVaD-like",
 }
-METHODS = (*OURS, CHOSEN, *WITHOUT, *THEIRS)
+METHODS = ALL = (*OURS, CHOSEN, *WITHOUT, *THEIRS)
 HEADINGS = ["none", *(f"{share}N" for share in SHARES), *(f"people {share}N" for share in PEOPLE_SHARES)]
 DRAWN = ("DCRC", CHOSEN, "DCRC-YN", "DCRC em, 1 start", "DCRC hard", "ITML 1", "LSML x 1000", "sparseLP", "K-means")
 
@@ -70,8 +70,11 @@ def settings(method: str) -> list[str]:
     """The columns of the table in which a method has a value."""
     if method in WITHOUT:
         return [NONE]
-    with_answers = RIGHT + PEOPLE
-    return [NONE, *with_answers] if method in ("DCRC", "DCRC, balance off") else with_answers
+    if method == "DCRC hard":
+        return RIGHT
+    if method == CHOSEN:  # fifty fits each
+        return [RIGHT[0], RIGHT[1], RIGHT[3], PEOPLE[1]]
+    return [NONE, *RIGHT, *PEOPLE] if method in ("DCRC", "DCRC, balance off") else RIGHT + PEOPLE
 
 
 def work(task: Task, folder: Path | None, python: str | None) -> Row:

@@ -31,10 +31,12 @@ def add_overall(found: Cells, names: Sequence[str]) -> Cells:
     return found | means
 
 
-def table(found: Cells, name: str, methods: Sequence[str], settings: Sequence[str], headings: Sequence[str]) -> str:
-    """Mean and half of the 95 % interval, in thousandths after the sign; a dash where there is nothing."""
+def table(
+    found: Cells, name: str, methods: Sequence[str], settings: Sequence[str], headings: Sequence[str], title: str = ""
+) -> str:
+    """Mean and half of the 95 % interval; a dash where there is nothing."""
     width = max(map(len, methods)) + 2
-    lines = [name, " " * width + "".join(f"{heading:>14}" for heading in headings)]
+    lines = [title or name, " " * width + "".join(f"{heading:>14}" for heading in headings)]
     for method in methods:
         values = [found.get((name, setting, method), {}) for setting in settings]
         if any(values):
