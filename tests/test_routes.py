@@ -128,6 +128,7 @@ TABLE = [
     Row("PUT", ONE + "/runs/{run}/clusters/{cluster}", Who.WRITE, {409}, {"json": {"name": "thrush", "note": ""}}),
     Row("GET", ONE + "/runs/{run}/items", Who.READ, {409}),
     Row("GET", ONE + "/runs/{run}/map", Who.READ, {409}),
+    Row("GET", ONE + "/runs/{run}/resolutions", Who.READ, {409}),
     Row("GET", ONE + "/events", Who.READ, endless=True),
     Row("GET", ONE + "/summary", Who.READ),
     Row("GET", ONE + "/positions", Who.READ, {200}, {"params": {"at": "0,3"}}),

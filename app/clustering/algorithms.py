@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.clustering.parameters import DcrcParameters, Parameters
+from app.clustering.parameters import DcrcParameters, Parameters, SklrParameters
 from app.errors import FieldError, Invalid
 from app.models import Project
 
@@ -32,6 +32,13 @@ ALGORITHMS = {
             "DCRC",
             "Clusters from features and answers, robust to wrong ones. Right for most projects.",
             DcrcParameters,
+        ),
+        Algorithm(
+            "sklr",
+            "SKLR",
+            "Learns from the answers how similar items are, and then cuts clusters of any number from that: one run "
+            "for every resolution.",
+            SklrParameters,
         ),
     )
 }

@@ -182,10 +182,37 @@ def get_map(request: Request, project: str, run: str, me: Me, db: Db, blobs: Blo
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         _, key = service.find_result(session, access.project, run)
-    headers = {"ETag": f'"{key}"', "Cache-Control": "private, no-cache" if run == "latest" else FOREVER}
+    return _once(request, run, key, results.load_map(blobs, key))
+
+
+@router.get(
+    "/{project}/runs/{run}/resolutions",
+    response_class=Response,
+    responses={
+        **problems(409),
+        200: {"description": "(K - 1) x N bytes", "content": {"application/octet-stream": {"example": "29 N bytes"}}},
+        304: {"description": "Not changed since the ETag that was sent."},
+    },
+)
+def get_resolutions(request: Request, project: str, run: str, me: Me, db: Db, blobs: Blobs) -> Response:
+    """Read a run's clusters at other resolutions.
+
+    One byte an item in item order, first for 2 clusters, then for 3, up to `most_clusters` of the run's metrics.
+    Numbers stay as far as they can from one resolution to the next. 409: the run is not done, or its algorithm
+    finds one number of clusters only.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        key, found = service.find_resolutions(session, blobs, access.project, run)
+    return _once(request, run, f"{key}-resolutions", found)
+
+
+def _once(request: Request, run: str, tag: str, content: bytes) -> Response:
+    """Send bytes that never change, or that they have not."""
+    headers = {"ETag": f'"{tag}"', "Cache-Control": "private, no-cache" if run == "latest" else FOREVER}
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
-    return Response(results.load_map(blobs, key), media_type="application/octet-stream", headers=headers)
+    return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 def _place_in_events(

@@ -3,22 +3,42 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from algorithms import DCRC, FitState
+from algorithms.patterns import Kind
+from algorithms.sklr import SKLR
+from algorithms.sklr_search import LearningState
 from app.clustering.material import Material
 from app.clustering.results import Array
 from app.models import Run
 
 # Starts of a search that answers bring about: people wait for its clusters. Asked-for runs make all of theirs.
 SEARCH_STARTS = 4
-Callback = Callable[[FitState], None]
 # One split-and-merge move takes about as long as a refit. Labelers' answers wait for so many moved items at most:
 # twenty moves with 600 items, two with 5,000.
 MOVED_ITEMS = 12_000
+
+
+class State(Protocol):
+    """What an estimator hands to its callback: how far it is, and all that is needed to go on from there."""
+
+    @property
+    def iteration(self) -> int:
+        """Iterations so far."""
+
+    @property
+    def fraction(self) -> float:
+        """Progress in [0, 1]."""
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Plain arrays."""
+
+
+Callback = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
@@ -45,46 +65,98 @@ class Fit:
     searched_answers: int
     labelers: dict[int, LabelerFit] = field(default_factory=dict)  # by user id
     suspects: Array | None = None  # rows of the answers, most suspect first; None: they are ranked by probability
+    embedding: Array | None = None  # (N, r), where clusters of any number can be cut
+    figures: dict[str, Any] = field(default_factory=dict)  # metrics that only this algorithm has
 
 
-def fit(run: Run, material: Material, resume: FitState | None, callback: Callback) -> Fit:
-    """Fit the run's algorithm."""
-    return FITTERS[run.algorithm](run, material, resume, callback)
-
-
-def fit_dcrc(run: Run, material: Material, resume: FitState | None, callback: Callback) -> Fit:
-    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts.
-
-    A fit that only goes on from the previous one stays near what little was known then, so whenever the answers
-    have doubled since the last search, fresh starts compete with it.
-    """
-    state = _warm_state(run, material)
-    searched = _searched_answers(material)
-    search = state is None or run.reason == "request" or len(material.answers) >= 2 * searched
-    starts = run.parameters["n_init"] if search else 1
-    if state is not None and run.reason == "answers":
-        starts = min(starts, SEARCH_STARTS)
-    seed = run.parameters["random_state"] + run.number  # other moves each time
-    values = {
-        **run.parameters,
-        "n_init": starts,
-        "n_moves": _moves(run, len(material.features)),
-        "random_state": seed,
-    }
-    model = DCRC(**values, warm_start=state is not None)
-    if state is not None:
-        model.set_state_arrays(state)
+def fit(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
+    """Fit the run's algorithm; `resume` is a state of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the run's metrics say whether it converged
-        model.fit(
-            np.asarray(material.features),
-            triplets=material.triplets,
-            answers=material.answers,
-            kinds=material.kind,
-            labelers=material.labelers.tolist(),
-            callback=callback,
-            resume=resume,
-        )
+        return FITTERS[run.algorithm].fit(run, material, resume, callback)
+
+
+def read_state(algorithm: str, arrays: dict[str, Array]) -> State:
+    """Give back the state that `to_arrays` made."""
+    return FITTERS[algorithm].read_state(arrays)
+
+
+def fit_dcrc(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
+    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts."""
+    state = _warm_state(run, material, ("n_clusters", "kernel", "gamma", "n_components"))
+    plan = _plan(run, material, state is not None)
+    values = {
+        **run.parameters,
+        "n_init": plan.starts,
+        "n_moves": _moves(run, len(material.features)),
+        "random_state": run.parameters["random_state"] + run.number,  # other moves each time
+    }
+    model = DCRC(**values, warm_start=state is not None)
+    _fit(model, material, state, resume, callback)
+    return _found(model, plan, labelers=_labelers(model, material))
+
+
+def fit_sklr(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
+    """Fit SKLR: multipliers of the answers go on from the previous run; the clusters compete with fresh starts."""
+    state = _warm_state(run, material, ())
+    plan = _plan(run, material, state is not None)
+    model = SKLR(**{**run.parameters, "n_init": plan.starts}, warm_start=state is not None)
+    _fit(model, material, state, resume, callback)
+    figures = {
+        "rank": int(model.rank_),
+        "divergence": float(model.divergence_),
+        "feasible": bool(model.feasible_),
+        "suggested_clusters": int(model.suggest_n_clusters()),
+    }
+    return _found(model, plan, suspects=model.suspect_answers_, embedding=model.embedding_, figures=figures)
+
+
+class Fitter(NamedTuple):
+    """How to fit one algorithm and how to read its states."""
+
+    fit: Callable[[Run, Material, Any, Callback], Fit]
+    read_state: Callable[[dict[str, Array]], State]
+
+
+FITTERS = {
+    "dcrc": Fitter(fit_dcrc, FitState.from_arrays),
+    "sklr": Fitter(fit_sklr, LearningState.from_arrays),
+}
+
+
+class Plan(NamedTuple):
+    """How much a fit searches, and how many answers there were at the last search, perhaps this one."""
+
+    warm: bool
+    starts: int
+    searched: int
+
+
+def _plan(run: Run, material: Material, warm: bool) -> Plan:
+    """Search when a run was asked for, or the answers have doubled: a refit alone stays near what was known then."""
+    searched = _searched_answers(material)
+    search = not warm or run.reason == "request" or len(material.answers) >= 2 * searched
+    starts = run.parameters["n_init"] if search else 1
+    if warm and run.reason == "answers":
+        starts = min(starts, SEARCH_STARTS)
+    return Plan(warm, starts, len(material.answers) if search else searched)
+
+
+def _fit(model: Any, material: Material, state: dict[str, Array] | None, resume: Any, callback: Callback) -> None:
+    if state is not None:
+        model.set_state_arrays(state)
+    model.fit(
+        np.asarray(material.features),
+        triplets=material.triplets,
+        answers=material.answers,
+        kinds=material.kind,
+        labelers=material.labelers.tolist(),
+        callback=callback,
+        resume=resume,
+    )
+
+
+def _found(model: Any, plan: Plan, **rest: Any) -> Fit:
     return Fit(
         labels=model.labels_,
         posterior=model.posterior_,
@@ -92,22 +164,28 @@ def fit_dcrc(run: Run, material: Material, resume: FitState | None, callback: Ca
         lower_bound=float(model.lower_bound_),
         n_iter=int(model.n_iter_),
         converged=bool(model.converged_),
-        warm_start=state is not None,
-        searched_answers=len(material.answers) if search else searched,
+        warm_start=plan.warm,
+        searched_answers=plan.searched,
+        **rest,
     )
 
 
-FITTERS: dict[str, Callable[[Run, Material, FitState | None, Callback], Fit]] = {"dcrc": fit_dcrc}
+def _labelers(model: DCRC, material: Material) -> dict[int, LabelerFit]:
+    kind: Kind = "outlier" if material.kind == "outlier" else "relative"
+    return {
+        person: LabelerFit(tables[kind], model.labeler_quality_[person], model.labeler_accuracy_[person])
+        for person, tables in getattr(model, "labeler_tables_", {}).items()
+    }
 
 
-def _warm_state(run: Run, material: Material) -> dict[str, Array] | None:
-    """The previous run's state, if it fitted the same algorithm to the same features and number of clusters."""
+def _warm_state(run: Run, material: Material, same: tuple[str, ...]) -> dict[str, Array] | None:
+    """The previous run's state, if it fitted the same algorithm to the same features with the `same` parameters."""
     previous = material.previous
-    if previous is None or previous.run.algorithm != run.algorithm:
+    if previous is None or previous.run.algorithm != run.algorithm or not previous.state:
         return None
-    same = previous.run.feature_set_id == run.feature_set_id
-    same = same and previous.result.n_clusters == run.parameters["n_clusters"]
-    return previous.result.state if same else None
+    alike = previous.run.feature_set_id == run.feature_set_id
+    alike = alike and all(previous.run.parameters.get(name) == run.parameters[name] for name in same)
+    return previous.state if alike else None
 
 
 def _moves(run: Run, n_items: int) -> int:

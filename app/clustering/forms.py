@@ -11,6 +11,7 @@ from app.clustering import algorithms
 from app.clustering.algorithms import ALGORITHMS, Algorithm
 
 YES_NO = [("true", "yes"), ("false", "no")]
+NONE = "none"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ def chosen(fields: dict[str, str]) -> dict[str, Any]:
     name = fields["algorithm"]
     start = f"{name}."
     given = {field.removeprefix(start): text for field, text in fields.items() if field.startswith(start) and text}
-    return {"algorithm": name, "parameters": algorithms.read(name, given)}
+    values = {field: None if text == NONE else text for field, text in given.items()}
+    return {"algorithm": name, "parameters": algorithms.read(name, values)}
 
 
 def of_run(algorithm: str, fields: dict[str, str]) -> dict[str, Any]:
@@ -74,26 +76,29 @@ def others(fields: dict[str, str]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return NONE
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _words(value: Any) -> str:
-    if value is None:
-        return "none"
-    return {"true": "yes", "false": "no"}.get(_text(value), _text(value))
+    return dict(YES_NO).get(_text(value), _text(value))
 
 
 def _field(algorithm: str, name: str, schema: dict[str, Any]) -> FormField:
-    options = [(option, option) for option in schema.get("enum", [])]
+    kind, *or_none = schema.get("anyOf", [schema])
+    options = [(option, option) for option in kind.get("enum", [])]
+    if options and or_none:
+        options.append((NONE, NONE))
     return FormField(
         algorithm=algorithm,
         name=name,
         label=schema["title"],
         help=schema["description"],
         default=_words(schema["default"]),
-        choices=YES_NO if schema.get("type") == "boolean" else options,
+        choices=YES_NO if kind.get("type") == "boolean" else options,
         advanced=schema.get("advanced", False),
     )
 

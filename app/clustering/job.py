@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from sqlalchemy.exc import OperationalError
 
-from algorithms import FitState
 from algorithms.layout import cluster_map
 from algorithms.matching import match_clusters
 from app import events
-from app.clustering import claims, fitting, material, measures, questions, reporting, results
+from app.clustering import claims, fitting, material, measures, questions, reporting, resolutions, results
 from app.clustering.claims import Superseded
-from app.clustering.fitting import Fit
+from app.clustering.fitting import Fit, State
 from app.clustering.material import Material
 from app.clustering.results import Array, Result
 from app.clustering.task import Place
@@ -105,13 +104,27 @@ def _compute(database: Database, storage: Storage, run: Run, lost: threading.Eve
     coordinates = cluster_map(loaded.features, result.posterior, previous)
     metrics = measures.measure(run, loaded, fitted, result)
     if state is not None:
-        metrics |= {"resumed_start": state.start, "resumed_iteration": state.iteration}
+        metrics |= {"resumed_start": getattr(state, "start", 0), "resumed_iteration": state.iteration}
     key = results.save(storage, run, result, coordinates)
-    report = reporting.report(loaded, fitted, result.posterior, run.parameters.get("epsilon", reporting.EPSILON))
-    results.save_report(storage, key, report)
+    metrics |= _save_rest(storage, run, key, loaded, fitted, result)
     _finish(database, run, key, metrics)
+    if loaded.previous is not None and loaded.previous.run.result is not None:
+        results.delete_state(storage, loaded.previous.run.result)
     _refill(database, run, loaded, result)
     return "done"
+
+
+def _save_rest(storage: Storage, run: Run, key: str, loaded: Material, fitted: Fit, result: Result) -> dict[str, int]:
+    """Store what later runs and other pages need beside the result, and give the metrics that tell of it."""
+    results.save_state(storage, key, fitted.state)
+    report = reporting.report(loaded, fitted, result.posterior, run.parameters.get("epsilon", reporting.EPSILON))
+    results.save_report(storage, key, report)
+    if fitted.embedding is None or result.n_clusters > resolutions.MOST:
+        return {}
+    before = None if loaded.previous is None else loaded.previous.resolutions
+    rows = resolutions.cut(fitted.embedding, result.labels, result.n_clusters, before)
+    results.save_resolutions(storage, key, rows)
+    return {"most_clusters": len(rows) + 1}
 
 
 class Checkpoints:
@@ -125,7 +138,7 @@ class Checkpoints:
         self.digest, self.lease = digest, lease
         self.next_at = time.monotonic() + CHECKPOINT_SECONDS
 
-    def __call__(self, state: FitState) -> None:
+    def __call__(self, state: State) -> None:
         """Be called by the fit after every outer iteration."""
         if self.lost.is_set():
             raise Superseded(self.run.id)
@@ -135,7 +148,7 @@ class Checkpoints:
             cost = time.monotonic() - started
             self.next_at = started + max(CHECKPOINT_SECONDS, cost / COST_SHARE)
 
-    def write(self, state: FitState) -> None:
+    def write(self, state: State) -> None:
         """Store the state, then point the row at it; zero rows changed means that the run is not ours any more."""
         key = results.checkpoint_key(self.run, self.run.token)
         self.storage.put_arrays(key, {**state.to_arrays(), "digest": np.array(self.digest)})
@@ -144,15 +157,15 @@ class Checkpoints:
             claims.write(session, self.run, checkpoint=key, progress=float(state.fraction), lease_expires_at=lease)
             claims.announce(session, self.run)
 
-    def resume(self) -> FitState | None:
+    def resume(self) -> State | None:
         """Read the state of the copy that was stopped, if its answers are still the very same."""
         if self.run.checkpoint is None or not self.storage.exists(self.run.checkpoint):
             return None
         arrays = self.storage.get_arrays(self.run.checkpoint)
         if str(arrays.pop("digest")) != self.digest:
             return None
-        state = FitState.from_arrays(arrays)
-        log.info("Run %s goes on from iteration %s of start %s", self.run.number, state.iteration, state.start)
+        state = fitting.read_state(self.run.algorithm, arrays)
+        log.info("Run %s goes on from iteration %s", self.run.number, state.iteration)
         return state
 
 
@@ -165,7 +178,7 @@ def number_clusters(fitted: Fit, loaded: Material) -> Result:
     posterior = np.empty(fitted.posterior.shape, dtype=np.float32)
     posterior[:, numbers] = fitted.posterior
     labels = (numbers[fitted.labels] + 1).astype(np.int16)
-    return Result(labels, posterior.max(axis=1), posterior, fitted.state)
+    return Result(labels, posterior.max(axis=1), posterior)
 
 
 def _padded(coordinates: Array, n_items: int) -> Array:

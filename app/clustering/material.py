@@ -23,6 +23,8 @@ class Previous:
     run: Run
     result: Result
     coordinates: Array
+    state: dict[str, Array]  # what a warm start continues from
+    resolutions: Array | None  # (K_max - 1, N), where the algorithm has them
 
 
 @dataclass(frozen=True)
@@ -93,5 +95,9 @@ def _positions(ids: Array, item_ids: Array) -> tuple[Array, Array]:
 
 
 def _previous(storage: Storage, run: Run) -> Previous:
-    assert run.result is not None, "a run that is done has a result"
-    return Previous(run, results.load(storage, run.result), results.coordinates(storage, run.result))
+    key = run.result
+    assert key is not None, "a run that is done has a result"
+    found = results.load(storage, key)
+    raw = results.load_resolutions(storage, key)
+    rows = None if raw is None else np.frombuffer(raw, np.uint8).reshape(-1, len(found.labels))
+    return Previous(run, found, results.coordinates(storage, key), results.load_state(storage, key), rows)

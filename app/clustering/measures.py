@@ -4,12 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.metrics import answers_satisfied
+from algorithms.metrics import answers_satisfied, krippendorff_alpha
 from algorithms.patterns import ANSWERS, Kind, answer_probabilities, answer_table
 from app.clustering.fitting import Fit
 from app.clustering.material import Material
 from app.clustering.results import Array, Result
 from app.models import Run
+
+# How far people agree is told over the newest answers: over a million it would take seconds, and change no digit.
+AGREED_ON = 20_000
 
 
 def measure(run: Run, material: Material, fitted: Fit, result: Result) -> dict[str, Any]:
@@ -24,14 +27,24 @@ def measure(run: Run, material: Material, fitted: Fit, result: Result) -> dict[s
         "converged": fitted.converged,
         "warm_start": fitted.warm_start,
         "searched_answers": fitted.searched_answers,
+        **fitted.figures,
     }
     if len(material.answers):
         given = (material.triplets, material.answers, material.kind)
         metrics["answers_satisfied"] = answers_satisfied(result.labels, *given)
+        metrics |= _agreement(material)
     if material.previous is not None:
         metrics["items_moved"] = items_moved(material.previous.result.labels, result.labels)
         metrics |= _prequential(run, material, material.previous.result.posterior)
     return metrics
+
+
+def _agreement(material: Material) -> dict[str, float]:
+    """How far people agree on the questions that several of them answered; nothing if there are none."""
+    newest = slice(-AGREED_ON, None)
+    given = material.triplets[newest], material.answers[newest], material.labelers[newest].tolist()
+    alpha = krippendorff_alpha(*given, material.kind)
+    return {} if np.isnan(alpha) else {"krippendorff_alpha": alpha}
 
 
 def items_moved(before: Array, after: Array) -> int:

@@ -1,6 +1,6 @@
 """A run's result as arrays in storage: written once by its task, read by the next run and by the web process."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -12,10 +12,11 @@ from app.storage import Storage
 Array = np.ndarray[Any, Any]
 # The columns of a stored report about people; what is not known is stored as NaN.
 _PEOPLE = {"labeler": np.int64, "answers": np.int64, "predicted": float, "quality": float, "accuracy": float}
-STATE = "state_"
 MAP = "/map.bin"
 ARRAYS = "/result.npz"
 REPORT = "/report.npz"
+RESOLUTIONS = "/resolutions.bin"
+STATE = "/state.npz"
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,6 @@ class Result:
     labels: Array  # (N,) int16
     confidence: Array  # (N,) float32
     posterior: Array  # (N, K) float32; column j is cluster j + 1
-    state: dict[str, Array]  # what a warm start continues from
 
     @property
     def n_clusters(self) -> int:
@@ -72,8 +72,7 @@ def save(storage: Storage, run: Run, result: Result, coordinates: Array) -> str:
     The token is part of the key: a copy of the task that lost its run cannot overwrite the result of the winner.
     """
     key = f"runs/{run.id}/{run.token}"
-    arrays = {"labels": result.labels, "confidence": result.confidence, "posterior": result.posterior}
-    storage.put_arrays(key + ARRAYS, {**arrays, **{STATE + name: value for name, value in result.state.items()}})
+    storage.put_arrays(key + ARRAYS, vars(result))
     rows = np.column_stack([coordinates, result.labels, result.confidence]).astype("<f4")
     storage.put(key + MAP, rows.tobytes())
     return key
@@ -109,16 +108,39 @@ def _load_report(storage: Storage, key: str) -> Report | None:
 
 
 def load(storage: Storage, key: str) -> Result:
-    """Read everything."""
-    arrays = storage.get_arrays(key + ARRAYS)
-    state = {name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
-    return Result(arrays["labels"], arrays["confidence"], arrays["posterior"], state)
+    """Read what was found."""
+    return Result(**storage.get_arrays(key + ARRAYS))
 
 
 @lru_cache(maxsize=4)
 def load_cached(storage: Storage, key: str) -> Result:
-    """Read what pages show, or remember it: a result never changes, and they ask for the newest again and again."""
-    return replace(load(storage, key), state={})
+    """Read it, or remember it: a result never changes, and pages ask for the newest again and again."""
+    return load(storage, key)
+
+
+def save_state(storage: Storage, key: str, state: dict[str, Array]) -> None:
+    """Store what a warm start continues from; the key is the result's."""
+    storage.put_arrays(key + STATE, state)
+
+
+def load_state(storage: Storage, key: str) -> dict[str, Array]:
+    """Read what a warm start continues from; empty if it is not kept any more."""
+    return storage.get_arrays(key + STATE) if storage.exists(key + STATE) else {}
+
+
+def delete_state(storage: Storage, key: str) -> None:
+    """Remove what no run will continue from, now that a newer one is done: with a kernel it is large."""
+    storage.delete(key + STATE)
+
+
+def save_resolutions(storage: Storage, key: str, labels: Array) -> None:
+    """Store clusters of other numbers, (K_max - 1, N): a row for each number from 2."""
+    storage.put(key + RESOLUTIONS, labels.astype(np.uint8).tobytes())
+
+
+def load_resolutions(storage: Storage, key: str) -> bytes | None:
+    """Read clusters of other numbers as they were stored, a byte an item; None where there are none."""
+    return storage.get(key + RESOLUTIONS) if storage.exists(key + RESOLUTIONS) else None
 
 
 def load_map(storage: Storage, key: str) -> bytes:

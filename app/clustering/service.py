@@ -1,5 +1,6 @@
 """What can be done with runs and their clusters: find, cancel, look at, name."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,21 @@ from sqlalchemy.orm import Session
 from app import events
 from app.clustering import bell, claims, queries, results
 from app.clustering.results import Array, Result
-from app.clustering.schemas import ClusterItem, ClusterName, ClusterOut
+from app.clustering.schemas import ClusterItem, ClusterName, ClusterOut, RunOut
 from app.errors import Conflict, NotFound
 from app.items.queries import items_by_position
 from app.models import ClusterNote, Project, Run, RunStatus
 from app.storage import Storage
 
 SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """Another number of clusters in the same run, and how many items each has."""
+
+    n_clusters: int
+    sizes: list[int]
 
 
 def find_run(session: Session, project: Project, name: str) -> Run:
@@ -34,6 +43,25 @@ def find_result(session: Session, project: Project, name: str) -> tuple[Run, str
     if run.result is None:
         raise Conflict(f"Run {run.number} has no clusters: it is {run.status}.")
     return run, run.result
+
+
+def find_resolutions(session: Session, storage: Storage, project: Project, name: str) -> tuple[str, bytes]:
+    """Give the key of a run's result and its clusters of other numbers, or say why there are none."""
+    run, key = find_result(session, project, name)
+    found = results.load_resolutions(storage, key)
+    if found is None:
+        raise Conflict(f"Run {run.number} has clusters of one number only: SKLR finds them at every resolution.")
+    return key, found
+
+
+def resolutions(storage: Storage, run: RunOut, key: str) -> list[Resolution]:
+    """Give the sizes of a run's clusters for every other number of them; empty if its algorithm has one number."""
+    found = results.load_resolutions(storage, key) if "most_clusters" in run.metrics else None
+    if found is None:
+        return []
+    rows = np.frombuffer(found, np.uint8).reshape(run.metrics["most_clusters"] - 1, -1)
+    counted = (np.bincount(row, minlength=k + 1)[1:].tolist() for k, row in enumerate(rows, start=2))
+    return [Resolution(k, sizes) for k, sizes in enumerate(counted, start=2)]
 
 
 def cancel_run(session: Session, project: Project, name: str) -> Run:

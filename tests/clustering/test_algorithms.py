@@ -7,6 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 import algorithms as estimators
+from algorithms.sklr import SKLR
 from app.clustering import forms
 from app.clustering.algorithms import ALGORITHMS, resolve
 from app.clustering.forms import CHOICES
@@ -15,7 +16,7 @@ from app.errors import Invalid
 from app.models import Project
 from tests.factories import make_user, signed_in
 
-ESTIMATORS = {"dcrc": estimators.DCRC}
+ESTIMATORS = {"dcrc": estimators.DCRC, "sklr": SKLR}
 # Where the app's default is another than the estimator's, and why.
 OTHER_DEFAULTS = {
     "n_clusters": "is the project's",
@@ -57,7 +58,7 @@ def test_they_are_listed_for_programs(app: FastAPI, database: Database) -> None:
 
 def test_a_form_holds_what_it_was_given_and_gives_it_back() -> None:
     for choice in CHOICES:
-        defaults = choice.algorithm.parameters(n_clusters=2).model_dump(exclude_none=True, exclude={"n_clusters"})
+        defaults = choice.algorithm.parameters(n_clusters=2).model_dump(exclude={"n_clusters"})
         fields = forms.texts(choice.algorithm.name, defaults)
         sent = {"algorithm": choice.algorithm.name, **fields, "n_clusters": "5", "name": "Songs"}
         assert forms.chosen(sent) == {"algorithm": choice.algorithm.name, "parameters": pytest.approx(defaults)}
@@ -68,6 +69,13 @@ def test_empty_fields_and_those_of_other_algorithms_are_not_read() -> None:
     sent = {"algorithm": "dcrc", "dcrc.epsilon": "0.2", "dcrc.tau": "", "dcrc.balance": "false", "other.gamma": "9"}
     assert forms.chosen(sent) == {"algorithm": "dcrc", "parameters": {"epsilon": 0.2, "balance": False}}
     assert forms.chosen({"name": "Songs"}) == {}
+
+
+def test_a_field_that_may_be_none_can_say_so() -> None:
+    sent = {"algorithm": "dcrc", "dcrc.kernel": "none", "dcrc.gamma": "none"}
+    assert forms.chosen(sent)["parameters"] == {"kernel": None, "gamma": None}
+    with pytest.raises(Invalid):
+        forms.chosen({"algorithm": "dcrc", "dcrc.epsilon": "none"})
 
 
 def test_one_run_asks_only_for_what_differs() -> None:
@@ -87,6 +95,8 @@ def test_one_run_asks_only_for_what_differs() -> None:
         ({"n_init": 2.5}, "parameters.n_init"),
         ({"solver": "sgd"}, "parameters.solver"),
         ({"gama": 1}, "parameters.gama"),
+        ({"epsilon": 0, "labeler_tables": "learn"}, "parameters"),
+        ({"kernel": "sigmoid"}, "parameters.kernel"),
         ({"n_clusters": 6}, "n_clusters"),
     ],
 )

@@ -10,13 +10,13 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from app.clustering import claims
+from app.clustering import claims, results
 from app.clustering.job import run_job
 from app.database import Database
 from app.models import ClusterNote, Event, Item, Membership, Project, Role, Run
 from app.settings import Settings
 from app.storage import Storage
-from tests.clustering.support import answer_truly, make_songs, place, request
+from tests.clustering.support import answer_truly, get_run, make_songs, place, request
 from tests.factories import add_member, make_project, make_token
 
 API = "/api/v1/projects/songs"
@@ -169,6 +169,20 @@ def test_the_map_is_sent_once(client: TestClient, done: int) -> None:
     assert (again.status_code, again.content) == (304, b"")
 
 
+def test_other_resolutions_are_sent_where_there_are_any(
+    client: TestClient, done: int, database: Database, storage: Storage
+) -> None:
+    none = client.get(f"{API}/runs/1/resolutions")
+    assert (none.status_code, "SKLR finds them" in none.json()["detail"]) == (409, True)
+    rows = np.stack([np.arange(60) % k + 1 for k in (2, 3, 4)]).astype(np.uint8)
+    results.save_resolutions(storage, get_run(database, done).result, rows)
+    sent = client.get(f"{API}/runs/latest/resolutions")
+    np.testing.assert_array_equal(np.frombuffer(sent.content, np.uint8).reshape(-1, 60), rows)
+    again = client.get(f"{API}/runs/latest/resolutions", headers={"If-None-Match": sent.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert sent.headers["etag"] != client.get(f"{API}/runs/1/map").headers["etag"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "words"),
     [
@@ -181,6 +195,7 @@ def test_the_map_is_sent_once(client: TestClient, done: int) -> None:
         ("GET", "/runs/latest", None, 404, "No run is done yet."),
         ("GET", "/runs/latest/clusters", None, 404, "No run is done yet."),
         ("GET", "/runs/7/map", None, 404, "There is no run '7'"),
+        ("GET", "/runs/7/resolutions", None, 404, "There is no run '7'"),
         ("GET", "/runs/7/items", None, 404, "There is no run '7'"),
         ("GET", "/runs/7/items?format=xls", None, 422, "not of the expected form"),
         ("POST", "/runs/7/cancel", None, 404, "There is no run '7'"),

@@ -1,7 +1,7 @@
 """What a run says about answers and people: against probabilities worked out by hand, and through a whole run."""
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from algorithms.simulate import random_triplets, true_answers
 from app.clustering import results
@@ -9,10 +9,11 @@ from app.clustering.fitting import Fit, LabelerFit
 from app.clustering.material import Material
 from app.clustering.reporting import report
 from app.database import Database
-from app.models import Answer, Run, now
+from app.models import Answer, Project, Role, Run, now
 from app.settings import Settings
 from app.storage import Storage
 from tests.clustering.support import NAMES, add_answers, blobs, compute, get_run, make_songs, project_labeler, request
+from tests.factories import add_member
 
 # Items 0 and 1 are surely of cluster 1, 2 and 3 of cluster 2, 4 may be of either.
 POSTERIOR = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0.5]])
@@ -74,6 +75,27 @@ def test_no_answers(storage: Storage) -> None:
     assert len(results.answer_report(storage, run).numbers) == 0
     assert results.answer_report(storage, Run(result=None)) is None
     assert results.answer_report(storage, Run(result="runs/2/1")) is None
+
+
+def test_who_guesses_is_known_where_tables_are_learned(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    project = make_songs(
+        database, storage, parameters={"labeler_tables": "learn", "epsilon": 0.2, "n_init": 4, "n_moves": 2}
+    )
+    triplets = random_triplets(60, 240, np.random.default_rng(3))
+    values = NAMES[true_answers(blobs(60)[1], triplets)]
+    values[160:] = np.random.default_rng(4).choice(NAMES, 80)
+    with database.transaction() as session:
+        add_answers(session, project, triplets, values.tolist())
+        guesser = add_member(session, session.get_one(Project, project), Role.LABELER)
+        session.execute(update(Answer).where(Answer.number > 160).values(labeler_id=guesser.id))
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    good, bad = results.labeler_report(storage, get_run(database, run_id))
+    assert (bad.labeler, bad.answers) == (guesser.id, 80)
+    assert good.quality > 0.6 > 0.3 > bad.quality
+    assert good.accuracy > 0.8 > 0.6 > bad.accuracy
 
 
 def test_wrong_answers_are_the_suspects_of_a_run(database: Database, storage: Storage, settings: Settings) -> None:
