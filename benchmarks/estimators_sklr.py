@@ -23,6 +23,16 @@ OCTAVE_SWEEP = 40.7  # seconds of the authors' code for 40 comparisons at n = 84
 PLAIN, PAPER, CORRECTED = "plain NumPy Algorithm 1, to 1e-3", "Algorithm 1, to 1e-3", "corrected sweeps, to 1e-3"
 ROUGH, OPTIMUM = "optimum by Newton, to 1e-3", "optimum by Newton, to 1e-6"
 SOFT, COLD, WARM = "soft optimum (C = 1), to 1e-6", "optimum with 10 more answers, cold", "the same, warm"
+PARTS = {
+    "kernel and its factor": "sklr_kernel.py:factorise",
+    "bandwidths": "sklr_kernel.py:neighbor_distances",
+    "posing the problem": "sklr_dual.py:pose",
+    "sweeps": "sklr_projection.py:sweep",
+    "values of the dual (Cholesky)": "sklr_dual.py:value",
+    "Hessians": "sklr_dual.py:curvature",
+    "quadratic programs": "sklr_dual.py:box_maximum",
+    "K-means": "sklr_clusters.py:kernel_kmeans",
+}
 PROBLEMS = (("vehicle", 120), ("vehicle", 360), ("vehicle", 1368), ("digits", 900))
 
 
@@ -42,7 +52,7 @@ def report(folder: Path, runs: int, largest: int) -> str:
     answers = np.full(len(triplets), 3)
     parts += ["Where a whole fit with 360 answers about vehicles spends its time"]
     model = SKLR(4, random_state=0)
-    parts.append(profile(lambda: model.fit(X, triplets=triplets, answers=answers, kinds="outlier")))
+    parts.append(profile(lambda: model.fit(X, triplets=triplets, answers=answers, kinds="outlier"), PARTS))
     return "\n".join(parts)
 
 

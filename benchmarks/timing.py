@@ -4,6 +4,7 @@ import cProfile
 import pstats
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -38,19 +39,41 @@ def target(words: str, value: float, limit: float, *, least: bool = False) -> st
     return f"{'met   ' if met else 'NOT MET'} {words}: {value:.2f} ({'at least' if least else 'at most'} {limit:g})"
 
 
-def profile(action: Callable[[], object]) -> str:
-    """The functions in which most time is spent, without what they call."""
+def profile(action: Callable[[], object], parts: Mapping[str, str]) -> str:
+    """Where the time goes: shares of functions with what they call, then of single functions without.
+
+    `parts` maps words to "file.py:function"; none of them may call another. The last column answers where the next
+    factor of two is: how much faster everything would be if that part cost nothing.
+    """
     profiler = cProfile.Profile()
     profiler.runcall(action)
-    found = pstats.Stats(profiler)
-    rows = sorted(((own, calls, where) for where, (_, calls, own, _, _) in stats_of(found)), reverse=True)[:LINES]
-    total = sum(own for _, (_, _, own, _, _) in stats_of(found))
-    lines = [f"{'share':>6}{'calls':>9}  where"]
-    for own, calls, (file, line, name) in rows:
-        place = f"{Path(file).name}:{line} {name}" if line else name
-        lines.append(f"{own / total:6.1%}{calls:9}  {place}")
+    entries = _entries(pstats.Stats(profiler))
+    total = sum(entry.own for entry in entries)
+    lines = [f"{'share':>6}{'without it':>12}  what"]
+    left = 1.0
+    for words, place in parts.items():
+        share = sum(entry.whole for entry in entries if entry.place == place) / total
+        left -= share
+        lines.append(f"{share:6.1%}{1 / max(1 - share, 1e-9):10.2f} x  {words}")
+    lines += [f"{left:6.1%}{1 / max(1 - left, 1e-9):10.2f} x  all else", "", f"{'share':>6}{'calls':>12}  function"]
+    for entry in sorted(entries, key=lambda entry: -entry.own)[:LINES]:
+        lines.append(f"{entry.own / total:6.1%}{entry.calls:12}  {entry.place}")
     return "\n".join([*lines, ""])
 
 
-def stats_of(found: pstats.Stats) -> list[tuple[tuple[str, int, str], tuple[int, int, float, float, object]]]:
-    return list(found.stats.items())  # type: ignore[attr-defined]  # typeshed does not name it
+@dataclass(frozen=True)
+class Entry:
+    """What a profiler saw of one function."""
+
+    place: str
+    calls: int
+    own: float  # seconds
+    whole: float  # with what it calls
+
+
+def _entries(found: pstats.Stats) -> list[Entry]:
+    rows = found.stats.items()  # type: ignore[attr-defined]  # typeshed does not name it
+    return [
+        Entry(f"{Path(file).name}:{name}" if line else name, calls, own, whole)
+        for (file, line, name), (_, calls, own, whole, _) in rows
+    ]
