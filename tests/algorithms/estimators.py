@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import DCRC, SKLR
+from algorithms import DCRC, DCRCCV, SKLR
 from algorithms.simulate import distance_answers, random_triplets, true_answers
 
 N_ITEMS, N_FEATURES, N_CLUSTERS = 60, 7, 3
@@ -22,10 +22,19 @@ class Variant:
     def make(self, n_clusters=N_CLUSTERS, **parameters):
         return self.estimator(n_clusters, **{"random_state": 0, **self.parameters, **parameters})
 
+    def make_warm(self):
+        """One whose refits continue, where that is offered."""
+        return self.make(warm_start=True) if self.saves else self.make()
+
+    @property
+    def saves(self):
+        """Whether its state can be saved, to predict or to go on from there."""
+        return hasattr(self.estimator, "set_state_arrays")
+
     @property
     def keeps_single(self):
         """Whether posteriors of single precision features are of single precision too, as the docstring says."""
-        return issubclass(self.estimator, DCRC)
+        return issubclass(self.estimator, DCRC | DCRCCV)
 
     def __str__(self):
         return self.name
@@ -52,6 +61,10 @@ class AnsweredSKLR(Answered, SKLR):
     """SKLR with answers."""
 
 
+class AnsweredDCRCCV(Answered, DCRCCV):
+    """DCRCCV with answers."""
+
+
 SMALL = {"n_init": 2, "n_moves": 1}
 SKLR_SMALL = {"n_init": 2, "n_neighbors": 15}
 VARIANTS = [
@@ -69,7 +82,9 @@ VARIANTS = [
     Variant("SKLR by projections", SKLR, {**SKLR_SMALL, "solver": "projection"}),
     Variant("SKLR as in the paper", SKLR, {**SKLR_SMALL, "solver": "paper", "C": np.inf}),
     Variant("SKLR nystroem", SKLR, {**SKLR_SMALL, "low_rank": "nystroem", "max_rank": 30, "mapping": "strict"}),
+    Variant("DCRCCV", DCRCCV, {**SMALL, "tau": (0.5, 1.0), "lam": 2**-8, "epsilon": (0.05, 0.15), "cv": 3}),
 ]
+SAVING = [variant for variant in VARIANTS if variant.saves]
 
 
 def hidden(n_items=N_ITEMS, seed=1):
@@ -108,4 +123,5 @@ CHECKED = [
     AnsweredDCRC(N_CLUSTERS, **SMALL),
     AnsweredDCRC(N_CLUSTERS, **SMALL, labeler_tables="learn"),
     AnsweredSKLR(N_CLUSTERS, **SKLR_SMALL),
+    AnsweredDCRCCV(N_CLUSTERS, **SMALL, tau=(0.5, 1.0), lam=2**-8, epsilon=0.05, cv=2),
 ]

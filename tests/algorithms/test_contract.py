@@ -9,6 +9,7 @@ from estimators import (
     N_CLUSTERS,
     N_FEATURES,
     N_ITEMS,
+    SAVING,
     VARIANTS,
     first,
     hidden,
@@ -22,8 +23,12 @@ from sklearn.metrics import adjusted_rand_score
 from algorithms import StopFit
 from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:answers about only"),  # too few for the folds
+]
 every = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+every_saving = pytest.mark.parametrize("variant", SAVING, ids=str)
 X, Y = hidden()
 N_ANSWERS = 100
 GIVEN = questions(Y, N_ANSWERS)
@@ -189,8 +194,9 @@ def test_progress_is_told_and_grows(variant):
     fractions = [state.fraction for state in states]
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] <= fractions[-1] == 1
-    assert states[-1].done
-    assert not any(state.done for state in states[:-1])
+    if variant.saves:
+        assert states[-1].done
+        assert not any(state.done for state in states[:-1])
 
 
 @every
@@ -208,7 +214,9 @@ def test_a_callback_stops_the_fit_and_leaves_a_usable_model(variant):
     assert_usable(model)
     assert model.predict(X).shape == (N_ITEMS,)
     assert np.isfinite(model.score_answers(X, **GIVEN))
-    assert adjusted_rand_score(Y, model.set_params(warm_start=True).fit(X, **GIVEN).labels_) == 1
+    assert np.allclose(model.predict_answers(X, GIVEN["triplets"]).sum(axis=1), 1, atol=1e-5)
+    if variant.saves:
+        assert adjusted_rand_score(Y, model.set_params(warm_start=True).fit(X, **GIVEN).labels_) == 1
 
 
 @every
@@ -220,7 +228,7 @@ def test_other_errors_of_a_callback_are_not_swallowed(variant):
         variant.make().fit(X, **GIVEN, callback=broken)
 
 
-@every
+@every_saving
 def test_a_fit_that_was_stopped_goes_on_elsewhere(variant, tmp_path):
     states = []
     straight = variant.make().fit(X, **GIVEN, callback=states.append)
@@ -231,7 +239,7 @@ def test_a_fit_that_was_stopped_goes_on_elsewhere(variant, tmp_path):
     assert np.allclose(resumed.posterior_, straight.posterior_, atol=1e-5)
 
 
-@every
+@every_saving
 def test_a_saved_model_is_the_same_model_elsewhere(variant, tmp_path):
     model = variant.make().fit(X, **GIVEN)
     arrays = through_npz(model.state_arrays(), tmp_path)
@@ -249,7 +257,7 @@ def test_a_saved_model_is_the_same_model_elsewhere(variant, tmp_path):
         np.testing.assert_array_equal(again[name], arrays[name])
 
 
-@every
+@every_saving
 def test_a_warm_refit_ends_where_a_cold_one_does(variant, tmp_path):
     before, after = first(GIVEN, N_ANSWERS - 10), GIVEN
     earlier = variant.make().fit(X, **before)
@@ -271,7 +279,7 @@ def test_more_answers_never_crash(variant):
     triplets = random_triplets(N_ITEMS, 240, rng)
     kinds = np.array(["relative", "outlier"])[rng.integers(2, size=240)]
     answers = np.where(kinds == "relative", noisy_answers(Y, triplets, TABLE_IV, rng), rng.integers(4, size=240))
-    model = variant.make(warm_start=True)
+    model = variant.make_warm()
     for n in (0, 1, 2, 3, 10, 30, 100, 240):
         model.fit(X, triplets=triplets[:n], answers=answers[:n], kinds=kinds[:n], labelers=np.arange(n) % 3)
         assert_usable(model)
@@ -283,7 +291,10 @@ def test_more_answers_never_crash(variant):
 
 @every
 def test_an_unfitted_model_says_so(variant):
-    for ask in (lambda m: m.predict(X), lambda m: m.predict_answers(X, [[0, 1, 2]]), lambda m: m.state_arrays()):
+    asks = [lambda m: m.predict(X), lambda m: m.predict_answers(X, [[0, 1, 2]])]
+    if variant.saves:
+        asks.append(lambda m: m.state_arrays())
+    for ask in asks:
         with pytest.raises(NotFittedError):
             ask(variant.make())
 
@@ -402,7 +413,7 @@ def test_bad_input_is_named(variant, change, message):
 @every
 def test_features_of_another_number_are_refused_by_name(variant):
     model = variant.make().fit(X, **GIVEN)
-    message = f"X has 2 features, but {variant.estimator.__name__} is expecting {N_FEATURES}"
+    message = rf"X has 2 features, but \w+ is expecting {N_FEATURES}"
     for ask in (model.predict, lambda X: model.predict_answers(X, [[0, 1, 2]])):
         with pytest.raises(ValueError, match=message):
             ask(X[:, :2])
