@@ -70,6 +70,7 @@ class Scale:
         return round(LEFT + (value - self.x0) / (self.x1 - self.x0) * (WIDTH - LEFT - RIGHT), 1)
 
     def y(self, value: float) -> float:
+        value = min(max(value, self.y0), self.y1)  # of a band that goes beyond
         return round(HEIGHT - BOTTOM - (value - self.y0) / (self.y1 - self.y0) * (HEIGHT - TOP - BOTTOM), 1)
 
 
@@ -79,7 +80,12 @@ def _finite(line: Line) -> Line:
 
 
 def _all_y(lines: Sequence[Line]) -> list[float]:
-    halves = [(y, h if np.isfinite(h) else 0.0) for line in lines for y, h in zip(line.y, line.half, strict=True)]
+    """Curves with their bands, which may not make the curves flat: few runs have bands beyond reason."""
+    means = [y for line in lines for y in line.y]
+    most = (max(means) - min(means)) / 2
+    halves = [
+        (y, min(h, most) if np.isfinite(h) else 0.0) for line in lines for y, h in zip(line.y, line.half, strict=True)
+    ]
     return [y - h for y, h in halves] + [y + h for y, h in halves]
 
 

@@ -11,6 +11,7 @@ from benchmarks import plots, rounds, tables
 from benchmarks.baselines import comparisons, local_weights, sparse_lp
 from benchmarks.rounds import Cache, Row, Task
 
+SVG = "{http://www.w3.org/2000/svg}"
 COLUMNS = ["right 0.1", "right 0.2"]
 
 
@@ -80,11 +81,18 @@ def test_plot_is_well_formed_and_leaves_out_what_is_missing() -> None:
         plots.Line("nothing", [0.1], [np.nan], [np.nan]),
     ]
     root = ET.fromstring(plots.svg("F & more", "x", "y", lines))
-    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    texts = [element.text for element in root.iter(f"{SVG}text")]
     assert {"a < b", "level", "F & more"} <= set(texts)
     assert "nothing" not in texts
     with pytest.raises(ValueError, match="nothing to plot"):
         plots.svg("empty", "x", "y", lines[2:])
+
+
+def test_wide_bands_do_not_flatten_the_curves() -> None:
+    wide = plots.Line("two runs", [0, 1], [0.4, 0.6], [9.0, 0.01])
+    root = ET.fromstring(plots.svg("F", "x", "y", [wide]))
+    numbers = [float(element.text) for element in root.iter(f"{SVG}text") if element.get("text-anchor") == "end"]
+    assert (min(numbers), max(numbers)) == (0.3, 0.7)
 
 
 def test_comparisons_turn_no_round_and_drop_dont_know() -> None:
