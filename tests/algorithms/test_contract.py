@@ -5,7 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-from estimators import (
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from algorithms import StopFit
+from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
+from tests.algorithms.estimators import (
     N_CLUSTERS,
     N_FEATURES,
     N_ITEMS,
@@ -16,12 +22,6 @@ from estimators import (
     questions,
     through_npz,
 )
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import adjusted_rand_score
-
-from algorithms import StopFit
-from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),

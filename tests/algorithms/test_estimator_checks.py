@@ -2,8 +2,9 @@
 and a subclass that answers for itself lets them see fits with answers."""
 
 import pytest
-from estimators import CHECKED
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.algorithms.estimators import CHECKED
 
 
 def expected_to_fail(estimator):
