@@ -3,9 +3,10 @@
 import { follow } from "./events.js";
 import { catchUpAfterTyping, refresh, sendFormsInPlace } from "./live.js";
 import { ClusterMap } from "./map.js";
-import { ofCluster } from "./map_points.js";
+import { ofCluster, sizes } from "./map_points.js";
 import { describe, Items, Picks, picture } from "./picks.js";
 import { playOnClick } from "./player.js";
+import { Resolution } from "./resolution.js";
 import { keepTimes } from "./times.js";
 
 const HOVER_MS = 60; // the pointer rests this long before an item's picture is fetched
@@ -18,6 +19,7 @@ const tip = document.getElementById("tip");
 const items = new Items(api);
 const map = new ClusterMap(canvas, { onPoint: hover, onPick: pin, onLasso: lasso });
 const picks = new Picks(document.getElementById("picks"), items, map);
+const resolution = new Resolution(api, recolor);
 let shownRun = "";
 let hovering = 0;
 let pinned = -1;
@@ -25,6 +27,7 @@ let pinned = -1;
 document.documentElement.classList.add("js");
 
 function nameOf(cluster) {
+  if (resolution.number) return ""; // names belong to the run's own clusters
   return document.getElementById(`name-${cluster}`)?.value ?? "";
 }
 
@@ -90,7 +93,7 @@ function markChosen() {
   for (const card of document.querySelectorAll(".cluster")) {
     const chosen = Number(card.dataset.cluster) === map.chosen;
     card.classList.toggle("chosen", chosen);
-    card.querySelector("[data-choose]").setAttribute("aria-pressed", String(chosen));
+    card.querySelector("[data-choose]")?.setAttribute("aria-pressed", String(chosen));
   }
 }
 
@@ -129,12 +132,24 @@ async function loadMap() {
   shownRun = run;
   const response = await fetch(`${api}/runs/${run}/map`);
   if (!response.ok) throw new Error(`the map of run ${run} could not be read: ${response.status}`);
-  map.show(new Float32Array(await response.arrayBuffer()));
+  const points = new Float32Array(await response.arrayBuffer());
+  if (run !== shownRun) return;
+  map.show(points);
   canvas.dataset.run = run;
+  resolution.enter(run, points);
+}
+
+function recolor(points) {
+  if (points === map.target) return;
+  map.choose(0);
+  map.recolor(points);
+  canvas.dataset.clusters = new Set(sizes(points).map(([cluster]) => cluster)).size;
+  markChosen();
 }
 
 function onShown() {
   dressCards();
+  resolution.dress();
   loadMap();
 }
 

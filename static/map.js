@@ -46,6 +46,15 @@ export class ClusterMap {
     else this.settle();
   }
 
+  // The same points in other clusters: nothing moves.
+  recolor(points) {
+    this.points = this.target = points;
+    this.grid.points = points;
+    this.moved = [];
+    this.centers = centers(points);
+    this.draw();
+  }
+
   travel(before) {
     const share = Math.min(1, (performance.now() - this.started) / TRAVEL_MS);
     if (share >= 1 || this.grid.points !== this.target) return this.settle();

@@ -48,6 +48,31 @@ function median(values) {
   return values[values.length >> 1];
 }
 
+// The clusters of one resolution among those of all, which begin with two.
+export function ofResolution(rows, points, number) {
+  const n = points.length / STRIDE;
+  return rows.subarray((number - 2) * n, (number - 1) * n);
+}
+
+// The same points with other clusters, one byte an item. How sure these are nobody has asked: all are shown as sure.
+export function withClusters(points, clusters) {
+  const changed = new Float32Array(points);
+  clusters.forEach((cluster, k) => {
+    changed[k * STRIDE + CLUSTER] = cluster;
+    changed[k * STRIDE + CONFIDENCE] = 1;
+  });
+  return changed;
+}
+
+export function sizes(points) {
+  const counted = new Map();
+  for (let i = 0; i < points.length; i += STRIDE) {
+    const cluster = points[i + CLUSTER];
+    counted.set(cluster, (counted.get(cluster) ?? 0) + 1);
+  }
+  return [...counted].sort((a, b) => a[0] - b[0]);
+}
+
 // The place of each cluster's number: the medians of x and y, which stragglers do not pull away.
 export function centers(points) {
   const members = new Map();

@@ -21,7 +21,7 @@ export class Items {
   }
 }
 
-function element(name, properties = {}, ...children) {
+export function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children);
   return made;

@@ -138,6 +138,7 @@ TABLE = [
     Row("POST", PAGE + "/label/skip", Who.LABEL, {303}, {"data": {"triplet": TRIPLET}}),
     Row("POST", PAGE + "/label/undo", Who.LABEL, {404}, {"data": {"id": str(uuid.uuid4())}}),
     Row("POST", PAGE + "/runs", Who.WRITE, {303}),
+    Row("POST", PAGE + "/resolution", Who.WRITE, {303}, {"data": {"n_clusters": "2"}}),
     Row("POST", PAGE + "/runs/{run}/cancel", Who.WRITE, {303, 409}),
     Row("POST", PAGE + "/clusters/{cluster}/name", Who.WRITE, {409}, {"data": {"run": "1", "name": "thrush"}}),
     Row("GET", PAGE + "/answers", Who.READ),

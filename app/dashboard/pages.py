@@ -11,8 +11,10 @@ from app.clustering import service as clustering
 from app.clustering.schedule import request_run
 from app.clustering.schemas import ClusterName
 from app.dashboard import queries, service
+from app.dashboard.schemas import ClustersWanted
 from app.dependencies import Blobs, Db
 from app.projects.forms import Fields
+from app.projects.service import change_project
 from app.texts import Text
 from app.web import render, site_address
 
@@ -74,6 +76,16 @@ def name_cluster(
         body = ClusterName(name=name.strip(), note=note)
         clustering.name_cluster(session, blobs, access.project, run, cluster, body)
     return _back(project, f"cluster-{cluster}")
+
+
+@router.post("/projects/{project}/resolution")
+def use_resolution(project: str, body: Annotated[ClustersWanted, Form()], me: Me, db: Db) -> RedirectResponse:
+    """Make another number of clusters the project's, and start a run that has it."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        change_project(session, access.project, {"n_clusters": body.n_clusters})
+        request_run(session, access.project, reason="request")
+    return _back(project, "resolution")
 
 
 def _back(project: str, part: str) -> RedirectResponse:

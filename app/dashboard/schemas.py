@@ -1,9 +1,9 @@
 """The dashboard's figures as JSON: what the page shows in numbers, for programs that watch a project."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.clustering.schemas import RUN_EXAMPLE, RunOut
 from app.items.schemas import shown
@@ -107,6 +107,12 @@ PLACE: dict[str, Any] = {
     "picture_url": "/api/v1/projects/songs/media/picture/song-17",
     "thumbnail_url": "/api/v1/projects/songs/media/thumbnail/song-17",
 }
+
+
+class ClustersWanted(BaseModel):
+    """The number of clusters that a person chose on the slider."""
+
+    n_clusters: Annotated[int, Field(ge=2, le=1000)]
 
 
 class Places(BaseModel):

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from app.clustering import forms
 from app.clustering import service as clustering
 from app.clustering.schemas import ClusterOut, RunOut
+from app.clustering.service import Resolution
 from app.dashboard import queries
 from app.dashboard.queries import Labeler
 from app.dashboard.schemas import (
@@ -56,6 +57,7 @@ class Board:
     prediction: Prediction | None
     clusters: list[ClusterOut]
     parameters: dict[str, str]
+    resolutions: list[Resolution]
 
 
 # Per database and project (its id and when it was made: SQLite gives ids again): answers per labeler, up to a number.
@@ -66,11 +68,13 @@ def board(session: Session, storage: Storage, project: Project) -> Board:
     """Gather what the dashboard page shows."""
     summary = summarize(session, project)
     clusters: list[ClusterOut] = []
+    resolutions: list[Resolution] = []
     if summary.latest:
         run, key = clustering.find_result(session, project, str(summary.latest.number))
         clusters = clustering.clusters(session, storage, project, run, key)
+        resolutions = clustering.resolutions(storage, summary.latest, key)
     parameters = forms.texts(project.algorithm, project.parameters)
-    return Board(project, summary, prediction(summary.runs), clusters, parameters)
+    return Board(project, summary, prediction(summary.runs), clusters, parameters, resolutions)
 
 
 def places(session: Session, project: Project, positions: list[int]) -> Places:

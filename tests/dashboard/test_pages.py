@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 
+from app.clustering import results
 from app.database import Database
 from app.models import ClusterNote, Item, Project, Role, Run, User
 from app.storage import Storage
@@ -139,6 +140,29 @@ def test_a_run_with_wrong_parameters_is_refused_in_words(app: FastAPI, owner: Us
         )
     assert response.status_code == 422
     assert "only 9 items" in response.json()["errors"][0]["detail"]
+
+
+def test_another_number_of_clusters_is_used_from_now_on(app: FastAPI, database: Database, owner: User) -> None:
+    with signed_in(app, owner) as client:
+        response = client.post("/projects/songs/resolution", data={"n_clusters": "5"}, follow_redirects=False)
+        assert (response.status_code, response.headers["location"]) == (303, "/projects/songs#resolution")
+        refused = client.post("/projects/songs/resolution", data={"n_clusters": "10"})
+        assert (refused.status_code, "only 9 items" in refused.text) == (422, True)
+    with database.reading() as session:
+        run = session.scalars(select(Run).where(Run.status == "queued")).one()
+        assert (session.scalars(select(Project.n_clusters)).one(), run.reason) == (5, "request")
+
+
+def test_sizes_at_every_resolution(app: FastAPI, database: Database, storage: Storage, owner: User) -> None:
+    assert 'id="resolution-slider"' not in read(app, owner, "/projects/songs")
+    with database.transaction() as session:
+        run = session.scalars(select(Run)).one()
+        rows = np.array([[1, 1, 1, 1, 1, 2, 2, 2, 2], [1, 1, 3, 3, 3, 2, 2, 2, 2]])
+        results.save_resolutions(storage, run.result, rows)
+        run.metrics = {**run.metrics, "most_clusters": 3, "suggested_clusters": 2}
+    page = read(app, owner, "/projects/songs")
+    assert re.findall(r'class="number">(\d)</th><td>([\d, ]+)</td>', page) == [("2", "5, 4"), ("3", "2, 4, 3")]
+    assert re.findall(r"<option[^>]*>(\d [^<]+)</option>", page)[:2] == ["2 (suggested)", "3 (this run’s)"]
 
 
 def test_cancel_a_run_that_waits(app: FastAPI, database: Database, owner: User) -> None:
