@@ -175,16 +175,17 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         rng = check_random_state(self.random_state)
         known = self.warm_start and hasattr(self, "map_")
         digest = self._digest(features)
-        if not (known and np.array_equal(digest, self.digest_)):
-            self.map_ = make_map(features, self._recipe(), rng)
-        self.digest_: Array = digest
-        self.n_features_in_ = features.shape[1]
-        learning = self._learning(rows, rng)
+        same = known and np.array_equal(digest, self.digest_)
+        kernel_map = self.map_ if same else make_map(features, self._recipe(), rng)
+        learning = self._learning(rows, kernel_map.Z, rng)
         lam = carry_over(rows.keys, self.keys_, self.lam_) if known else np.zeros(len(rows))
         fresh = learning.first_state(lam, rng.randint(2**31))  # drawn when resumed too: what follows is then the same
         state = fresh if resume is None else resume
         learning.check_resumable(state)
         state, stopped = learning.run(state, callback)
+        self.map_: KernelMap = kernel_map
+        self.digest_: Array = digest
+        self.n_features_in_ = features.shape[1]
         self._keep(rows, learning, state, stopped)
         self._cluster(rng, self.labels_ if known and len(self.labels_) == len(features) else None)
         return self
@@ -299,11 +300,11 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         code.update(np.ascontiguousarray(features).data)
         return np.frombuffer(code.digest(), dtype=np.uint8)
 
-    def _learning(self, rows: Rows, rng: np.random.RandomState) -> Learning:
+    def _learning(self, rows: Rows, Z: Array, rng: np.random.RandomState) -> Learning:
         hard = self.solver == "paper" or np.isinf(self.C)
-        near, far = link_bounds(self.map_.Z, rng) if rows.has_links else (1.0, 1.0)
+        near, far = link_bounds(Z, rng) if rows.has_links else (1.0, 1.0)
         cap = np.inf if hard else self.C
-        problem, softened = (pose(self.map_.Z, rows, self.gamma, c, near, far) for c in (cap, _FALLBACK_C))
+        problem, softened = (pose(Z, rows, self.gamma, c, near, far) for c in (cap, _FALLBACK_C))
         impossible = problem.impossible()
         if hard and impossible.any():
             raise ValueError(_impossible_message(rows, impossible))

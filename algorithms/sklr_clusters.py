@@ -56,11 +56,12 @@ def within_variance(Y: Array, centers: Array, n_iter: int = 20) -> float:
 
 
 def eigengap(Y: Array, most: int) -> int:
-    """Number of clusters: one more than the eigenvalues of the centred kernel before the largest relative gap."""
+    """Number of clusters: one more than the eigenvalues of the centred kernel before the largest relative gap.
+
+    Only the upper half is looked at: at its end a kernel of low rank falls off, which says nothing about clusters.
+    """
     centred = Y - Y.mean(axis=0)
     gram = centred.T @ centred if Y.shape[1] <= len(Y) else centred @ centred.T
-    values = np.linalg.eigvalsh(gram)[::-1]
-    values = values[values > 1e-10 * max(values[0], 1e-300)][:most]
-    if len(values) < 2:
-        return len(values) + 1
-    return int(np.argmax(values[:-1] / values[1:])) + 2
+    values = np.maximum(np.linalg.eigvalsh(gram)[::-1], np.finfo(float).tiny)
+    values = values[: max(min(most, len(values) // 2 + 1), 2)]
+    return int(np.argmax(values[:-1] / values[1:])) + 2 if len(values) > 1 else len(values) + 1

@@ -131,12 +131,15 @@ class Problem:
 
     def impossible(self) -> Array:
         """Constraints that no kernel of full rank can meet, since some of their items have the same features."""
-        origin = self.point(np.zeros(len(self)))
-        assert origin is not None, "the identity is positive definite"
-        near, far = origin.p <= _SAME, origin.q <= _SAME
-        apart = np.where(self.low < 0, near != far, far & ~near)
-        # A comparison with both distances 0 holds by itself, a cannot-link between equal items never.
-        impossible: Array = np.where(self.h == 0, (self.g < 0) & near, apart)
+        same_ab, same_ae, same_be = (
+            np.square(self.coordinates[i] - self.coordinates[j]).sum(axis=1) <= _SAME
+            for i, j in (self.places[:, [0, 1]].T, self.places[:, [0, 2]].T, self.places[:, [1, 2]].T)
+        )
+        # With all three alike both distances are 0, and everything holds by itself.
+        comparison = (same_ae | same_be) & ~same_ab
+        impossible: Array = np.select(
+            [self.h == 0, self.low < 0], [(self.g < 0) & same_ab, same_ab != same_ae], comparison
+        )
         return impossible
 
     def without(self, dropped: Array) -> "Problem":

@@ -125,7 +125,7 @@ class Learning:
         rng = np.random.RandomState((state.seed + state.iteration) % 2**32)
         if solver != "newton":
             return problem.point(sweep(problem, point, rng, corrected=solver != "paper", tol=self.tol / 2))
-        if not point.lam.any():
+        if state.iteration == 0 or not point.lam.any():
             for _ in range(_SWEEPS):
                 point = problem.point(sweep(problem, point, rng, corrected=True, tol=0.0)) or point
         return newton_step(problem, point)

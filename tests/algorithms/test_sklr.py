@@ -1,0 +1,399 @@
+"""SKLR as its users meet it: one learned kernel, clusters of any number, and the answers that it doubts."""
+
+import numpy as np
+import pytest
+from estimators import hidden, questions, through_npz
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score, pairwise_kernels, roc_auc_score
+
+from algorithms import SKLR, LearningState, StopFit
+from algorithms.sklr_clusters import eigengap, soft_assignments, within_variance
+from algorithms.sklr_kernel import AdaptiveKernel, Factor, adaptive_kernel, factorise, neighbor_distances
+
+X, Y = hidden(90, seed=0)
+
+
+def fitted(n=90, kind="relative", **parameters):
+    return SKLR(3, **{"n_init": 3, "random_state": 0, **parameters}).fit(X, **questions(Y, n, 0, kind))
+
+
+def cross_answers(n, flipped, seed):
+    """Outlier answers about 30 of the items, a share of them wrong; and which are."""
+    rng = np.random.default_rng(seed)
+    pool, triplets = rng.choice(len(X), 30, replace=False), []
+    while len(triplets) < n:
+        a, b, c = rng.choice(pool, 3, replace=False)
+        if Y[a] == Y[b] != Y[c]:
+            triplets.append((a, b, c))
+    wrong = rng.random(n) < flipped
+    return np.array(triplets), np.where(wrong, rng.integers(1, 3, n), 3), wrong
+
+
+# --- what is learned ---
+
+
+@pytest.mark.parametrize("kind", ["relative", "outlier"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"C": np.inf},
+        {"mapping": "strict"},
+        {"solver": "projection"},
+        {"solver": "paper"},
+        {"low_rank": "cholesky"},
+        {"low_rank": "nystroem", "max_rank": 60},
+        {"kernel": "rbf"},
+    ],
+    ids=str,
+)
+def test_answers_find_classes_that_features_do_not_show(parameters, kind):
+    without, with_them = SKLR(3, random_state=0, **parameters).fit(X), fitted(kind=kind, **parameters)
+    assert adjusted_rand_score(Y, without.labels_) < 0.5
+    assert adjusted_rand_score(Y, with_them.labels_) > 0.95
+
+
+@pytest.mark.parametrize(("solver", "tol"), [("newton", 1e-6), ("projection", 2e-3)])
+def test_hard_answers_hold_and_the_trace_is_the_rank(solver, tol):
+    model = fitted(n=40, kind="outlier", C=np.inf, solver=solver, tol=tol)
+    inverse = np.linalg.inv(model.root_)
+    assert model.converged_
+    assert model.violations_.max() <= tol
+    assert np.square(inverse).sum() == pytest.approx(model.rank_, rel=10 * tol)
+    assert model.divergence_ == pytest.approx(model.lower_bound_, rel=10 * tol)
+    assert model.rank_ == model.embedding_.shape[1] == np.linalg.matrix_rank(model.embedding_)
+
+
+def test_distances_in_the_learned_space_are_as_the_answers_say():
+    model = fitted(n=40, kind="outlier", C=np.inf, tol=1e-6)
+    for a, b, e, equal in model.constraints_.keys:
+        near, far = (np.square(model.embedding_[a] - model.embedding_[i]).sum() for i in (b, e))
+        if equal:
+            assert near == pytest.approx(far, rel=1e-4)
+        else:
+            assert 2 * near <= far * (1 + 1e-4)
+
+
+def test_the_order_of_the_answers_and_of_projections_is_no_matter():
+    given = questions(Y, 60)
+    order = np.random.default_rng(0).permutation(60)
+    turned = {name: value if isinstance(value, str) else value[order] for name, value in given.items()}
+    one = SKLR(3, solver="projection", tol=1e-6, random_state=0).fit(X, **given)
+    two = SKLR(3, solver="projection", tol=1e-6, random_state=1).fit(X, **turned)
+    K = [model.embedding_ @ model.embedding_.T for model in (one, two)]
+    assert np.linalg.norm(K[0] - K[1]) < 1e-3 * np.linalg.norm(K[0])
+    np.testing.assert_allclose(one.dual_coef_[order], two.dual_coef_, atol=1e-3)
+
+
+def test_links_pull_together_and_apart():
+    rng = np.random.default_rng(0)
+    pairs = rng.choice(90, size=(120, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    alike = Y[pairs[:, 0]] == Y[pairs[:, 1]]
+    model = SKLR(3, random_state=0).fit(X, must_link=pairs[alike], cannot_link=pairs[~alike])
+    assert adjusted_rand_score(Y, model.labels_) > 0.9
+    assert model.dual_coef_.shape == (0,)
+
+
+def test_weights_say_whom_to_believe():
+    triplets, answers = [(0, 1, 2)] * 2, [2, 3]
+    for weights, believed in (([5, 1], 0), ([1, 5], 1)):
+        model = SKLR(2, C=0.5, random_state=0).fit(
+            X, triplets=triplets, answers=answers, kinds="outlier", weights=weights
+        )
+        assert model.suspect_answers_[0] == 1 - believed
+        assert model.violations_[believed] < model.violations_[1 - believed]
+
+
+# --- answers that are wrong ---
+
+
+def test_wrong_answers_stand_out():
+    aucs = []
+    for seed in range(4):
+        triplets, answers, wrong = cross_answers(150, 0.15, seed)
+        model = SKLR(3, n_init=2, random_state=0).fit(X, triplets=triplets, answers=answers, kinds="outlier")
+        assert model.feasible_
+        aucs.append(roc_auc_score(wrong, model.suspicion_))
+        found = model.suspect_answers_[: wrong.sum()]
+        assert wrong[found].mean() > 3 * wrong.mean()
+        assert (np.diff(model.suspicion_[model.suspect_answers_]) <= 0).all()
+    assert np.mean(aucs) > 0.9
+
+
+def test_soft_answers_survive_mistakes_that_leave_no_hard_kernel():
+    scores = []
+    for seed in range(3):
+        triplets, answers, _ = cross_answers(150, 0.2, seed)
+        model = SKLR(3, n_init=3, random_state=0).fit(X, triplets=triplets, answers=answers, kinds="outlier")
+        scores.append(adjusted_rand_score(Y, model.labels_))
+    assert np.mean(scores) > 0.8
+
+
+@pytest.mark.parametrize("solver", ["newton", "projection", "paper"])
+def test_contradictory_hard_answers_are_said_and_named(solver):
+    triplets, answers = [(0, 1, 2), (3, 4, 5), (0, 1, 2), (6, 7, 8)], [1, 3, 2, 3]
+    with pytest.warns(ConvergenceWarning, match=r"rows (0, 2|2, 0) \(see"):
+        model = SKLR(3, C=np.inf, solver=solver, random_state=0).fit(
+            X, triplets=triplets, answers=answers, kinds="outlier"
+        )
+    assert not model.feasible_
+    assert sorted(model.suspect_answers_) == [0, 2]
+    assert np.isfinite(model.embedding_).all()
+    distances = np.linalg.norm(model.embedding_[[0, 0, 1]] - model.embedding_[[1, 2, 2]], axis=1)
+    assert distances.min() > 0.1  # the kernel has not collapsed on the pair
+
+
+def test_answers_about_items_with_the_same_features():
+    twins = np.concatenate([X, X[:1]])
+    given = {"triplets": [(1, 2, 3), (0, 1, 90)], "answers": [3, 3], "kinds": "outlier"}
+    with pytest.raises(ValueError, match=r"rows \[1\].*same features"):
+        SKLR(3, C=np.inf).fit(twins, **given)
+    soft = SKLR(3, random_state=0).fit(twins, **given)
+    assert soft.dual_coef_[1] == 0
+    assert soft.suspect_answers_.tolist() == [1]
+    assert soft.converged_
+
+
+# --- one fit, many clusterings ---
+
+
+def test_one_fit_gives_clusters_at_every_resolution():
+    points, fine = make_blobs(120, n_features=4, centers=6, cluster_std=1.0, random_state=3)
+    coarse = fine % 2
+    rows = [questions(labels, 250, seed, "outlier") for seed, labels in enumerate((fine, coarse))]
+    triplets = np.concatenate([given["triplets"] for given in rows])
+    answers = np.concatenate([given["answers"] for given in rows])
+    told = answers != 0  # "all alike or all different" of one clustering is wrong in the other
+    model = SKLR(6, random_state=0).fit(points, triplets=triplets[told], answers=answers[told], kinds="outlier")
+    before = model.labels_.copy()
+    assert adjusted_rand_score(fine, model.cluster(6)) > 0.9
+    assert adjusted_rand_score(coarse, model.cluster(2)) > 0.9
+    assert (model.cluster(1) == 0).all()
+    np.testing.assert_array_equal(model.labels_, before)
+    with pytest.raises(ValueError, match="from 1 to 120"):
+        model.cluster(121)
+
+
+def test_the_eigengap_is_at_the_number_of_clusters():
+    assert fitted(kind="outlier").suggest_n_clusters() == 3
+    rng = np.random.default_rng(0)
+    for n_clusters in (2, 3, 5, 8):
+        centers = np.eye(20)[np.arange(240) % n_clusters]
+        assert eigengap(10 * centers + rng.normal(size=centers.shape), 30) == n_clusters
+
+
+def test_posteriors_are_those_of_round_clusters_and_agree_with_the_labels():
+    model = fitted(n=15)
+    np.testing.assert_array_equal(model.labels_, model.posterior_.argmax(axis=1))
+    centers = np.array([[0.0, 0.0], [2.0, 0.0]])
+    p = soft_assignments(np.array([[0.5, 7.0], [1.0, 0.0]]), centers, 0.5)
+    np.testing.assert_allclose(p[:, 0], [1 / (1 + np.exp(-2)), 0.5])
+    assert soft_assignments(np.array([[0.5, 7.0]]), centers, 0.0).tolist() == [[1, 0]]
+
+
+def test_the_variance_between_centroids_is_estimated_without_the_other_directions():
+    rng = np.random.default_rng(0)
+    centers = np.array([[0, 0, 0], [4.0, 0, 0]])
+    points = centers[rng.integers(2, size=4000)] + rng.normal(size=(4000, 3)) * [1.5, 9.0, 0.1]
+    assert within_variance(points, centers) == pytest.approx(1.5**2, rel=0.1)
+
+
+def test_confidence_is_honest_where_clusters_overlap():
+    points, y = make_blobs(600, n_features=3, centers=[[0, 0, 0], [3, 0, 0]], cluster_std=1.0, random_state=0)
+    model = SKLR(2, kernel="linear", standardize=False, random_state=0).fit(points)
+    right = max(np.mean(model.labels_ == y), np.mean(model.labels_ != y))
+    assert model.posterior_.max(axis=1).mean() == pytest.approx(right, abs=0.03)
+
+
+# --- new items, other processes, later answers ---
+
+
+@pytest.mark.parametrize("low_rank", ["eigen", "cholesky", "nystroem"])
+def test_fitted_items_have_the_same_place_when_met_again(low_rank):
+    model = fitted(low_rank=low_rank, max_rank=60)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-4)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_new_items_join_their_class():
+    points, y = hidden(200, seed=0)
+    model = SKLR(3, random_state=0).fit(points[:120], **questions(y[:120], 120))
+    assert adjusted_rand_score(y[120:], model.predict(points[120:])) > 0.9
+    held_out = questions(y[120:], 200, seed=1)
+    chances = model.predict_answers(points[120:], held_out["triplets"])
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    assert model.score_answers(points[120:], **held_out) > np.log(0.8)
+
+
+def test_a_given_kernel_is_the_same_as_computing_it_inside():
+    K = pairwise_kernels(X, metric="rbf", gamma=1 / X.shape[1])
+    given = questions(Y, 60)
+    inside = SKLR(3, kernel="rbf", standardize=False, random_state=0).fit(X, **given)
+    for factor in (1.0, 7.0):  # the scale of a kernel does not matter
+        outside = SKLR(3, kernel="precomputed", random_state=0).fit(factor * K, **given)
+        np.testing.assert_allclose(outside.dual_coef_, inside.dual_coef_, atol=1e-3)
+        np.testing.assert_array_equal(outside.predict(factor * K[:9]), outside.labels_[:9])
+        assert adjusted_rand_score(inside.labels_, outside.labels_) == 1
+
+
+@pytest.mark.parametrize("solver", ["newton", "projection", "paper"])
+def test_a_resumed_fit_ends_like_one_that_ran_through(solver, tmp_path):
+    given = questions(Y, 60, kind="outlier")
+    states = []
+    model = SKLR(3, solver=solver, tol=1e-6, random_state=0)
+    straight = model.fit(X, **given, callback=states.append)
+    bounds = [state.lower_bound for state in states]
+    assert straight.n_iter_ == len(states) == states[-1].iteration
+    assert states[-1].done
+    assert states[-1].fraction == 1
+    if solver != "paper":
+        assert (np.diff(bounds) >= -1e-9).all()
+    state = LearningState.from_arrays(through_npz(states[0].to_arrays(), tmp_path))
+    lam = straight.lam_
+    resumed = SKLR(3, solver=solver, tol=1e-6, random_state=0).fit(X, **given, resume=state)
+    np.testing.assert_allclose(resumed.lam_, lam, atol=1e-9)
+    assert resumed.n_iter_ == straight.n_iter_
+    with pytest.raises(ValueError, match="another fit"):
+        model.fit(X, **questions(Y, 50), resume=state)
+
+
+def test_a_callback_stops_with_what_was_learned():
+    def stop(state):
+        raise StopFit
+
+    model = SKLR(3, tol=1e-9, random_state=0).fit(X, **questions(Y, 60), callback=stop)
+    assert model.n_iter_ == 1
+    assert not model.converged_
+    assert adjusted_rand_score(Y, model.labels_) > 0.8
+
+
+def test_a_warm_refit_in_another_process_ends_where_a_cold_one_does(tmp_path):
+    few, many = questions(Y, 60, kind="outlier"), questions(Y, 80, kind="outlier")
+    first = SKLR(3, C=np.inf, tol=1e-7, random_state=0).fit(X, **few)
+    arrays = through_npz(first.state_arrays(), tmp_path)
+    loaded = SKLR(3, C=np.inf, tol=1e-7, n_init=1, warm_start=True, random_state=0).set_state_arrays(arrays)
+    np.testing.assert_array_equal(loaded.embedding_, first.embedding_)
+    np.testing.assert_array_equal(loaded.cluster(5), first.set_params(n_init=1).cluster(5))
+    warm = loaded.fit(X, **many)
+    cold = SKLR(3, C=np.inf, tol=1e-7, random_state=0).fit(X, **many)
+    np.testing.assert_allclose(warm.embedding_ @ warm.embedding_.T, cold.embedding_ @ cold.embedding_.T, atol=1e-5)
+    assert adjusted_rand_score(warm.labels_, cold.labels_) == 1
+    assert warm.n_iter_ <= cold.n_iter_
+    assert loaded.fit(X, **many).n_iter_ == 1  # nothing new, nothing to do
+
+
+def test_a_warm_start_survives_withdrawn_answers_new_items_and_other_clusters():
+    points, y = hidden(120, seed=0)
+    model = SKLR(3, warm_start=True, random_state=0).fit(points[:90], **questions(y[:90], 60))
+    model.fit(points, **questions(y[:90], 40))
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    model.set_params(n_clusters=5).fit(points, **questions(y, 40, seed=3))
+    assert set(model.labels_) == set(range(5))
+
+
+# --- the first kernel ---
+
+
+def test_bandwidths_are_distances_to_the_nth_nearest_other_item():
+    points = np.array([[0.0], [1.0], [3.0], [7.0]])
+    assert neighbor_distances(points, points, 1).tolist() == [1, 1, 2, 4]
+    assert neighbor_distances(points, points, 2).tolist() == [3, 2, 3, 6]
+    assert neighbor_distances(points, points, 99).tolist() == [7, 6, 4, 7]
+    assert neighbor_distances(np.array([[2.0]]), points, 2).tolist() == [1]
+
+
+def test_many_equal_items_do_not_make_a_bandwidth_of_nothing():
+    points = np.concatenate([np.zeros((9, 2)), [[1.0, 0], [5, 0]]])
+    kernel = adaptive_kernel(points, 3, np.random.RandomState(0))
+    assert kernel.floor > 0
+    rows = kernel.with_bandwidths(points)
+    K = kernel(rows, rows)
+    assert np.isfinite(K).all()
+    np.testing.assert_allclose(K, K.T)
+    np.testing.assert_allclose(np.diag(K), kernel.diagonal(rows))
+    assert K[9, 10] == pytest.approx(np.exp(-16 / (rows[9, -1] * rows[10, -1])))
+
+
+def kernel_rows(n=70):
+    rng = np.random.RandomState(0)
+    points = rng.normal(size=(n, 3))
+    kernel = adaptive_kernel(points, 10, rng)
+    return kernel, kernel.with_bandwidths(points)
+
+
+def made(
+    method, criterion="trace", share=0.99, max_rank=None
+) -> tuple[Factor, np.ndarray, AdaptiveKernel, np.ndarray]:
+    kernel, rows = kernel_rows()
+    factor = factorise(
+        kernel, rows, method, criterion=criterion, share=share, max_rank=max_rank, rng=np.random.RandomState(0)
+    )
+    return factor, kernel(rows, rows), kernel, rows
+
+
+@pytest.mark.parametrize("method", ["eigen", "cholesky"])
+def test_a_factor_keeps_the_asked_share_and_no_more(method):
+    ranks = []
+    for share in (0.9, 0.99, 1.0):
+        factor, K, _, _ = made(method, share=share)
+        values = np.linalg.eigvalsh(K)
+        kept = np.trace(factor.Z @ factor.Z.T) / values[values > 0].sum()
+        assert kept >= share - 0.01
+        ranks.append(factor.Z.shape[1])
+    assert ranks == sorted(set(ranks))
+    factor, K, _, _ = made(method, "frobenius")
+    assert np.linalg.norm(factor.Z @ factor.Z.T) >= 0.98 * np.linalg.norm(K)
+    assert factor.Z.shape[1] < ranks[1]
+    assert made(method, max_rank=5)[0].Z.shape[1] == 5
+
+
+@pytest.mark.parametrize(("method", "bound"), [("eigen", 1e-2), ("cholesky", 0.1), ("nystroem", 0.1)])
+def test_every_factor_approximates_the_kernel_and_places_its_items(method, bound):
+    factor, K, kernel, rows = made(method, max_rank=60)
+    assert np.linalg.norm(factor.Z @ factor.Z.T - K) < bound * np.linalg.norm(K)
+    np.testing.assert_allclose(factor.place(kernel(rows, rows[factor.base])), factor.Z, atol=1e-6)
+
+
+# --- edges ---
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"gamma": 1.0}, "gamma must be a number above 1"),
+        ({"C": 0}, "C must be above 0"),
+        ({"rank": 1.5}, r"rank must be in \(0, 1\]"),
+        ({"solver": "admm"}, "solver must be 'newton'"),
+        ({"mapping": "loose"}, "mapping must be"),
+        ({"low_rank": "qr"}, "low_rank must be"),
+        ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        SKLR(3, **parameters).fit(X)
+
+
+def test_bad_kernels_are_refused():
+    with pytest.raises(ValueError, match=r"shape \(N, N\)"):
+        SKLR(3, kernel="precomputed").fit(X)
+    lopsided = np.eye(5)
+    lopsided[1, 3] = 0.5
+    with pytest.raises(ValueError, match="symmetric"):
+        SKLR(2, kernel="precomputed").fit(lopsided)
+    with pytest.raises(ValueError, match="no positive"):
+        SKLR(2, kernel="precomputed").fit(np.zeros((5, 5)))
+
+
+def test_too_few_iterations_warn():
+    with pytest.warns(ConvergenceWarning, match="1 iterations"):
+        model = SKLR(3, max_iter=1, tol=1e-12, random_state=0).fit(X, **questions(Y, 90))
+    assert not model.converged_
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_constant_features_give_finite_clusters():
+    model = SKLR(2, random_state=0).fit(np.ones((20, 2)), triplets=[(0, 1, 2)], answers=["yes"])
+    assert np.isfinite(model.posterior_).all()
