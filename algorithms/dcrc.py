@@ -116,7 +116,7 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         answered, so labelers compare. Someone who turns every answer round tells all, too: see the next
     labeler_accuracy_ : dict, labeler -> expected share of right answers over the same patterns
     lower_bound_, lower_bounds_ : the final bound (Eq 10) and its trace over the winning start's iterations; with
-        learned tables it holds the logarithm of their prior up to a constant
+        learned tables it holds the logarithm of their prior, 0 at the epsilon table
     n_iter_, converged_, n_features_in_
 
     Notes
@@ -148,7 +148,7 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         kernel_params: Mapping[str, Any] | None = None,
         n_components: int = 200,
         labeler_tables: Literal["fixed", "learn"] = "fixed",
-        table_prior: float = 10.0,
+        table_prior: float = 3.0,
         transductive: bool = True,
         warm_start: bool = False,
         random_state: Any = None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import rel_entr, xlogy
 
 from algorithms.patterns import (
     ALL_ALIKE,
@@ -48,7 +48,7 @@ class TableLearner:
         self.first = np.stack([_padded(KINDS[kind], epsilon) for kind in self.kinds])  # (G, 5, 4)
         few = self.counts < _ENOUGH
         self._ties = np.stack([_ties(KINDS[kind], tied) for kind, tied in zip(self.kinds, few, strict=True)])
-        self._prior = prior * self.first
+        self._strength, self._prior = prior, prior * self.first
 
     def log_likelihoods(self, tables: Array) -> Array:
         """log P(observed answer | pattern), shape (M, 5)."""
@@ -56,8 +56,9 @@ class TableLearner:
         return logs
 
     def log_prior(self, tables: Array) -> float:
-        """Log density of the tables up to a constant; rows that are one row count once."""
-        return float((xlogy(self._prior, tables) / self._ties.sum(axis=2, keepdims=True)).sum())
+        """Log density of the tables, 0 at the epsilon table; rows that are one row count once."""
+        lost = rel_entr(self._prior, self._strength * tables) / self._ties.sum(axis=2, keepdims=True)
+        return -float(lost.sum())
 
     def update(self, patterns: Array) -> Array:
         """The best tables (G, 5, 4) for the expected patterns (M, 5) of the answers."""

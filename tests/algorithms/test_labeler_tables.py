@@ -1,0 +1,208 @@
+"""Labelers' tables: the M-step against its objective, a bound that only rises, and what they say of odd labelers."""
+
+import numpy as np
+import pytest
+from scipy.special import xlogy
+from sklearn.metrics import adjusted_rand_score
+
+from algorithms import DCRC, FitState
+from algorithms.labeler_tables import LearnedTables, TableLearner, information_share
+from algorithms.patterns import answer_table, patterns_of
+from algorithms.simulate import TABLE_IV, crowd_answers, habit_matrix, random_triplets, true_answers
+from algorithms.validation import Constraints
+from tests.algorithms.test_dcrc import overlapping, questions, saved_and_loaded
+
+CROWD = {
+    "ann": TABLE_IV,
+    "ben": TABLE_IV,
+    "cem": TABLE_IV,
+    "spammer": habit_matrix("spammer"),
+    "lazy": habit_matrix("lazy"),
+    "inverted": habit_matrix("inverted", error=0.05),
+}
+
+
+def crowd(y, n, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    return crowd_answers(y, random_triplets(len(y), n, rng), CROWD, rng, **options)
+
+
+def mixed_constraints(n=120, seed=0, n_labelers=3):
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(2, size=n)
+    answers = np.where(kinds == 0, rng.integers(3, size=n), rng.integers(4, size=n))
+    labelers = rng.integers(n_labelers, size=n)
+    return Constraints(random_triplets(20, n, rng), answers, kinds, labelers, tuple("abcdef"[:n_labelers]))
+
+
+def learner_and_patterns(n=120, seed=0, **options):
+    learner = TableLearner(mixed_constraints(n, seed, **options), 0.1, 4.0)
+    return learner, np.random.default_rng(seed + 1).dirichlet(np.ones(5), size=n)
+
+
+def objective(learner, tables, patterns):
+    return float((patterns * learner.log_likelihoods(tables)).sum()) + learner.log_prior(tables)
+
+
+@pytest.mark.parametrize("n", [120, 1500], ids=["rows tied", "rows free"])
+def test_learned_tables_are_the_best_there_are(n):
+    learner, patterns = learner_and_patterns(n)
+    best = learner.update(patterns)
+    assert np.allclose(best.sum(axis=2), 1)
+    rng = np.random.default_rng(0)
+    tied = n == 120
+    for _ in range(40):
+        other = np.maximum(best + 0.02 * rng.normal(size=best.shape), 1e-6) * (best > 0)
+        if tied:  # rows with the same right answer are one row
+            other[learner.kinds == 0] = other[learner.kinds == 0][:, [0, 0, 2, 3, 0]]
+            other[learner.kinds == 1] = other[learner.kinds == 1][:, [0, 1, 2, 3, 0]]
+        other = learner._symmetric(other)
+        other /= other.sum(axis=2, keepdims=True)
+        assert objective(learner, other, patterns) < objective(learner, best, patterns)
+    assert np.allclose(best[:, 0], best[:, 4]) == tied
+
+
+def test_an_update_by_counting_by_hand():
+    # One labeler, certain patterns: right apart (yes is right) answered yes, yes, yes, no; all alike answered dnk.
+    # Two imagined answers a row, and two rows that are each other turned round: the four answers meet four.
+    given = Constraints(np.tile([0, 1, 2], (5, 1)), np.array([0, 0, 0, 1, 2]), np.zeros(5, int))
+    patterns = np.eye(5)[[3, 3, 3, 3, 0]]
+    table = TableLearner(given, 0.3, 2.0).update(patterns)[0]
+    assert np.allclose(table[3, :3], [(3 + 2.8) / 8, (1 + 0.6) / 8, 0.6 / 8])
+    assert np.allclose(table[2, :3], table[3, [1, 0, 2]])
+    assert np.allclose(table[[0, 1, 4], :3], [0.3 / 3, 0.3 / 3, (1 + 1.4) / 3])
+
+
+def test_an_overwhelming_prior_is_the_one_epsilon():
+    X, y = overlapping()
+    given = crowd(y, 150)
+    fixed = DCRC(4, n_init=2, n_moves=0, random_state=0).fit(X, **given)
+    learned = DCRC(4, labeler_tables="learn", table_prior=1e7, n_init=2, n_moves=0, random_state=0).fit(X, **given)
+    assert np.array_equal(fixed.labels_, learned.labels_)
+    assert np.allclose(learned.labeler_tables_["lazy"]["relative"], answer_table("relative", 0.05), atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["profile", "em"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_with_the_prior_never_drops(solver, seed):
+    X, y = overlapping(seed)
+    states = []
+    model = DCRC(4, labeler_tables="learn", solver=solver, n_init=2, n_moves=0, random_state=0)
+    model.fit(X, **crowd(y, 200, seed), callback=states.append)
+    for start in {state.start for state in states}:
+        bounds = [state.lower_bound for state in states if state.start == start]
+        assert np.all(np.diff(bounds) > -2e-5)
+    assert model.n_iter_ > 2
+
+
+def test_information_share_by_hand():
+    right = np.array([0.25, 0.25, 0.5])
+    assert information_share(np.diag(right), right) == pytest.approx(1)
+    assert information_share(np.diag(right)[:, [1, 0, 2]], right) == pytest.approx(1), "turned round tells all"
+    assert information_share(np.outer(right, [0.2, 0.3, 0.5]), right) == pytest.approx(0, abs=1e-12)
+    assert information_share(np.array([[1.0]]), np.array([1.0])) == 0
+    noisy = np.array([[0.4, 0.1], [0.1, 0.4]])
+    expected = (xlogy(noisy, noisy).sum() - 2 * 0.5 * np.log(0.25)) / np.log(2)
+    assert information_share(noisy, np.array([0.5, 0.5])) == pytest.approx(expected)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """Models of three data sets with a good half of a crowd, and clusters with one epsilon to compare with."""
+    found = []
+    for seed in range(3):
+        X, y = overlapping(seed, spread=1.6)
+        given = crowd(y, 250, seed, redundancy=2)
+        model, fixed = (
+            DCRC(4, labeler_tables=tables, n_init=3, n_moves=0, random_state=0).fit(X, **given)
+            for tables in ("learn", "fixed")
+        )
+        found.append((model, adjusted_rand_score(y, model.labels_), adjusted_rand_score(y, fixed.labels_)))
+    return found
+
+
+def test_odd_labelers_are_told_apart(learned):
+    def mean(of):
+        return {name: np.mean([of(model)[name] for model, *_ in learned]) for name in CROWD}
+
+    quality, accuracy = mean(lambda m: m.labeler_quality_), mean(lambda m: m.labeler_accuracy_)
+    careful = min(quality[name] for name in ("ann", "ben", "cem"))
+    assert max(quality["spammer"], quality["lazy"]) < 0.5 * careful
+    assert accuracy["spammer"] < min(accuracy[name] for name in ("ann", "ben", "cem")) - 0.2
+    for name, own in (("ann", 0), ("inverted", 1)):
+        tables = np.mean([model.labeler_tables_[name]["relative"] for model, *_ in learned], axis=0)
+        assert tables[3, :2].argmax() == own, "what is said where the anchor is like the left item"
+        assert tables[2, :2].argmax() == 1 - own
+    assert quality["inverted"] > max(quality["spammer"], quality["lazy"])
+    assert accuracy["inverted"] < accuracy["ann"]
+    lazy = np.mean([model.labeler_tables_["lazy"]["relative"][:, 2] for model, *_ in learned])
+    assert lazy > 0.8
+
+
+def test_learned_tables_make_better_clusters_than_one_epsilon(learned):
+    _, with_tables, with_epsilon = zip(*learned, strict=True)
+    assert np.mean(with_tables) > np.mean(with_epsilon) + 0.05
+
+
+def test_outlier_questions_have_tables_too():
+    X, y = overlapping(spread=1.0)
+    both = questions(y, 60), questions(y, 60, seed=1, kind="outlier")
+    given = {name: np.concatenate([one[name] for one in both]) for name in ("triplets", "answers")}
+    kinds = np.repeat(["relative", "outlier"], 60)
+    model = DCRC(4, labeler_tables="learn", n_init=2, n_moves=0, random_state=0).fit(X, **given, kinds=kinds)
+    tables = model.labeler_tables_[None]
+    assert {kind: table.shape for kind, table in tables.items()} == {"relative": (5, 3), "outlier": (5, 4)}
+    assert all(np.allclose(table.sum(axis=1), 1) for table in tables.values())
+    assert model.predict_answers(X, given["triplets"], "outlier").shape == (120, 4)
+    assert 0.5 < model.labeler_quality_[None] <= 1
+
+
+def test_tables_travel_with_the_model_and_warm_starts_go_on_from_them(tmp_path, learned):
+    X, y = overlapping(0, spread=1.6)
+    given = crowd(y, 250, redundancy=2)
+    first = learned[0][0]
+    loaded = DCRC(4, labeler_tables="learn", n_init=1, n_moves=0, warm_start=True)
+    loaded.set_state_arrays(saved_and_loaded(first.state_arrays(), tmp_path))
+    assert loaded.labeler_quality_ == pytest.approx(first.labeler_quality_)
+    assert np.allclose(loaded.answer_table("relative", "lazy"), first.labeler_tables_["lazy"]["relative"])
+    assert loaded.score_answers(X, **given) > loaded.score_answers(X, **{**given, "labelers": None})
+    states = []
+    loaded.fit(X, **given, callback=states.append)
+    assert loaded.lower_bound_ > first.lower_bound_ - 1e-3
+    assert loaded.n_iter_ <= first.n_iter_
+
+
+def test_a_resumed_fit_keeps_its_tables(tmp_path):
+    X, y = overlapping()
+    given, states = crowd(y, 150), []
+    model = DCRC(4, labeler_tables="learn", n_init=2, n_moves=1, random_state=0)
+    straight = model.fit(X, **given, callback=states.append).labeler_tables_
+    state = FitState.from_arrays(saved_and_loaded(states[len(states) // 2].to_arrays(), tmp_path))
+    resumed = model.fit(X, **given, resume=state).labeler_tables_
+    assert all(np.allclose(resumed[name]["relative"], straight[name]["relative"]) for name in CROWD)
+
+
+def test_labelers_of_any_kind_are_saved():
+    tables = np.tile(answer_table("outlier", 0.1), (2, 1, 1))
+    for names, saved in (((7, 12), (7, 12)), (("x", None), ("x", None)), ((1, "x"), ("1", "x"))):
+        one = LearnedTables(names, np.array([1, 1]), tables, np.array([3, 4]), np.full((2, 5), 0.2))
+        assert LearnedTables.from_arrays(one.to_arrays()).names == saved
+
+
+def test_an_unknown_labeler_answers_like_the_others_do():
+    one = np.array([answer_table("outlier", 0.1), answer_table("outlier", 0.5)])
+    known = LearnedTables(("a", "b"), np.array([1, 1]), one, np.array([1, 3]), np.full((2, 5), 0.2))
+    assert np.allclose(known.table("outlier", "c"), 0.25 * one[0] + 0.75 * one[1])
+    assert known.table("relative") is None
+
+
+def test_learning_needs_doubt_and_survives_no_answers():
+    X, y = overlapping(n_items=60)
+    with pytest.raises(ValueError, match="needs epsilon above 0"):
+        DCRC(3, epsilon=0, labeler_tables="learn").fit(X)
+    model = DCRC(3, labeler_tables="learn", n_init=1, n_moves=0, warm_start=True, random_state=0).fit(X)
+    assert np.array_equal(model.answer_table(), answer_table("relative", 0.05))
+    triplets = random_triplets(60, 20, np.random.default_rng(0))
+    model.fit(X, triplets=triplets, answers=true_answers(y, triplets), labelers=["a"] * 20)
+    assert set(model.labeler_tables_) == {"a"}
+    assert patterns_of(model.labels_, triplets).shape == (20,)
