@@ -38,7 +38,8 @@ def test_each_answer_is_a_sentence_with_what_is_thought_of_it(analyst: TestClien
     assert "item-0 is more like item-2 than item-1" in text
     assert "item-0 is more like item-1 than item-2" in text
     assert "Run 1 expected this answer with 2 %." in text
-    assert "2 others got this question, none said the same." in text
+    assert "2 others said otherwise." in text
+    assert text.count("1 of 2 others said the same.") == 2
     assert "Krippendorff's alpha is 0.25" in text
     assert page.count('class="item picked') == 5, "don't know picks none"
 
@@ -64,7 +65,7 @@ def test_set_aside_and_put_back_by_form_keep_the_list_as_it_was(
     assert "set aside by Ann" in text
     assert "“a slip”" in text
     assert "Ann set answer 4 of Ben aside" in text
-    assert "1 answer set aside since run 1 began: its clusters do not know. The next run starts" in text
+    assert "1 answer set aside since run 1 began. The clusters are from before; the next run starts" in text
     done = analyst.post(f"{PAGE}/{world.ids[3]}/put-back", follow_redirects=False)
     assert done.headers["location"] == f"{PAGE}#answer-4"
     assert stored(database, 4).set_aside_id is None
@@ -79,7 +80,7 @@ def test_all_of_a_labeler_by_form(analyst: TestClient, world: World, database: D
     done = analyst.post(f"{place}/set-aside", data={"reason": "a robot"}, follow_redirects=False)
     assert (done.status_code, done.headers["location"]) == (303, f"{PAGE}#labelers")
     text = words(read(analyst))
-    assert "Put 3 back: answers of Ada" in text
+    assert "Put 3 back of Ada" in text
     assert "Ann set 3 answers of Ada aside" in text
     assert analyst.post(f"{place}/put-back", follow_redirects=False).status_code == 303
     assert [stored(database, number).set_aside_id for number in range(1, 7)] == [None] * 6
