@@ -102,9 +102,15 @@ class HeldOutSearch:
         error = scores.std(axis=1, ddof=1) / np.sqrt(len(self.folds))
         return ClusterCurve(np.array(self._n_clusters), scores.mean(axis=1), error)
 
-    def score(self, params: Parameters) -> float:
-        """Mean held-out score of a candidate."""
-        return float(self._folds_scores(params).mean())
+    def best_of(self, candidates: list[Parameters], current: Parameters) -> Parameters:
+        """The candidate that scores best of those that gain more than the standard error of their gain."""
+        best, most = current, 0.0
+        for candidate in candidates:
+            gains = self._folds_scores(candidate) - self._folds_scores(current)
+            error = gains.std(ddof=1) / np.sqrt(len(gains))
+            if gains.mean() > max(error, most):
+                best, most = candidate, float(gains.mean())
+        return best
 
     def _folds_scores(self, params: Parameters) -> Array:
         key = tuple(params.values())
