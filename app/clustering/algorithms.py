@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.clustering.parameters import DcrcParameters, Parameters, SklrParameters
+from app.clustering.parameters import DcrcCvParameters, DcrcParameters, Parameters
+from app.clustering.parameters_sklr import SklrParameters
 from app.errors import FieldError, Invalid
 from app.models import Project
 
@@ -32,6 +33,13 @@ ALGORITHMS = {
             "DCRC",
             "Clusters from features and answers, robust to wrong ones. Right for most projects.",
             DcrcParameters,
+        ),
+        Algorithm(
+            "dcrc-cv",
+            "DCRC, parameters chosen by cross-validation",
+            "Tries parameters, and numbers of clusters if wanted, on answers held back. Takes about fifty times as "
+            "long; between searches, which come when answers have doubled, it is as fast as DCRC.",
+            DcrcCvParameters,
         ),
         Algorithm(
             "sklr",
@@ -57,8 +65,9 @@ def resolve(project: Project, algorithm: str, parameters: dict[str, Any], n_item
     """Give every parameter of a run: its own, else the project's, else the default. Raise Invalid if one is wrong."""
     inherited = project.parameters if algorithm == project.algorithm else {}
     resolved = _validate(algorithm, {"n_clusters": project.n_clusters, **inherited, **parameters}).model_dump()
-    if resolved["n_clusters"] > n_items:
-        detail = f"{resolved['n_clusters']} clusters were asked for, but there are only {n_items} items with features"
+    wanted = resolved.get("most_clusters") or resolved["n_clusters"]
+    if wanted > n_items:
+        detail = f"{wanted} clusters were asked for, but there are only {n_items} items with features"
         raise Invalid("More clusters than items.", [FieldError("n_clusters", detail)])
     return resolved
 

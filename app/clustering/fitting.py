@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from algorithms import DCRC, FitState
+from algorithms import DCRC, DCRCCV, FitState
 from algorithms.patterns import Kind
-from algorithms.sklr import SKLR
+from algorithms.sklr import ANSWER_EPSILON, SKLR
 from algorithms.sklr_search import LearningState
 from app.clustering.material import Material
 from app.clustering.results import Array
@@ -21,6 +20,12 @@ SEARCH_STARTS = 4
 # One split-and-merge move takes about as long as a refit. Labelers' answers wait for so many moved items at most:
 # twenty moves with 600 items, two with 5,000.
 MOVED_ITEMS = 12_000
+
+
+# What must stay for a warm start of DCRC, and what else its cross-validation hands to every fit.
+_KERNEL = ("kernel", "gamma", "n_components")
+_SHARED = ("use_dnk", "solver", "weight", "max_iter", "tol", "labeler_tables", "table_prior", "transductive")
+_BALANCE = {"yes": True, "no": False, "choose": (True, False)}
 
 
 class State(Protocol):
@@ -36,6 +41,18 @@ class State(Protocol):
 
     def to_arrays(self) -> dict[str, Array]:
         """Plain arrays."""
+
+
+@dataclass(frozen=True)
+class Searching:
+    """How far a search over parameters is: it tells no more, so after a crash it begins anew."""
+
+    fraction: float
+    iteration: int = 0
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Nothing to go on from."""
+        return {}
 
 
 Callback = Callable[[Any], None]
@@ -63,6 +80,7 @@ class Fit:
     warm_start: bool
     # Answers at the last search over all starts; a fit that only continued the previous one keeps its number.
     searched_answers: int
+    epsilon: float  # probability of a wrong answer that it believed in
     labelers: dict[int, LabelerFit] = field(default_factory=dict)  # by user id
     suspects: Array | None = None  # rows of the answers, most suspect first; None: they are ranked by probability
     embedding: Array | None = None  # (N, r), where clusters of any number can be cut
@@ -72,28 +90,58 @@ class Fit:
 def fit(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
     """Fit the run's algorithm; `resume` is a state of it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the run's metrics say whether it converged
+        # The run's metrics say whether it converged; fewer folds than wanted are right where answers are few.
+        warnings.simplefilter("ignore", UserWarning)
         return FITTERS[run.algorithm].fit(run, material, resume, callback)
 
 
-def read_state(algorithm: str, arrays: dict[str, Array]) -> State:
-    """Give back the state that `to_arrays` made."""
+def read_state(algorithm: str, arrays: dict[str, Array]) -> State | None:
+    """Give back the state that `to_arrays` made; None where there is nothing to go on from."""
     return FITTERS[algorithm].read_state(arrays)
 
 
 def fit_dcrc(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
     """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts."""
-    state = _warm_state(run, material, ("n_clusters", "kernel", "gamma", "n_components"))
+    state = _warm_state(run, material, ("n_clusters", *_KERNEL))
     plan = _plan(run, material, state is not None)
     values = {
         **run.parameters,
         "n_init": plan.starts,
         "n_moves": _moves(run, len(material.features)),
-        "random_state": run.parameters["random_state"] + run.number,  # other moves each time
+        "random_state": _seed(run),
     }
     model = DCRC(**values, warm_start=state is not None)
     _fit(model, material, state, resume, callback)
-    return _found(model, plan, labelers=_labelers(model, material))
+    return _found(model, plan, epsilon=run.parameters["epsilon"], labelers=_labelers(model, material))
+
+
+def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
+    """Fit DCRC with parameters chosen by answers held out, or go on with those that the last search chose."""
+    state = _warm_state(run, material, tuple(run.parameters))
+    plan = _plan(run, material, state is not None)
+    rest = {name: run.parameters[name] for name in (*_KERNEL, *_SHARED)}
+    if material.previous is not None and state is not None and not plan.search:
+        before = material.previous.run.metrics
+        figures = {name: before[name] for name in ("chosen", "held_out_score")}
+        model = DCRC(
+            **{**rest, **before["chosen"]},
+            n_init=1,
+            n_moves=_moves(run, len(material.features)),
+            warm_start=True,
+            random_state=_seed(run),
+        )
+        _fit(model, material, state, resume, callback)
+    else:
+        search = DCRCCV(**_grid(run.parameters), estimator=DCRC(**rest))
+        search.fit(
+            np.asarray(material.features), **_given(material), callback=lambda s: callback(Searching(s.fraction))
+        )
+        model = search.best_estimator_
+        score = float(search.best_score_) if search.n_splits_ else None
+        figures = {"chosen": search.best_params_, "held_out_score": score}
+        plan = plan._replace(warm=False)
+    epsilon = figures["chosen"]["epsilon"]
+    return _found(model, plan, epsilon=epsilon, labelers=_labelers(model, material), figures=figures)
 
 
 def fit_sklr(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
@@ -108,18 +156,20 @@ def fit_sklr(run: Run, material: Material, resume: Any, callback: Callback) -> F
         "feasible": bool(model.feasible_),
         "suggested_clusters": int(model.suggest_n_clusters()),
     }
-    return _found(model, plan, suspects=model.suspect_answers_, embedding=model.embedding_, figures=figures)
+    found = {"suspects": model.suspect_answers_, "embedding": model.embedding_}
+    return _found(model, plan, epsilon=ANSWER_EPSILON, figures=figures, **found)
 
 
 class Fitter(NamedTuple):
     """How to fit one algorithm and how to read its states."""
 
     fit: Callable[[Run, Material, Any, Callback], Fit]
-    read_state: Callable[[dict[str, Array]], State]
+    read_state: Callable[[dict[str, Array]], State | None]
 
 
 FITTERS = {
     "dcrc": Fitter(fit_dcrc, FitState.from_arrays),
+    "dcrc-cv": Fitter(fit_dcrc_cv, lambda arrays: FitState.from_arrays(arrays) if arrays else None),
     "sklr": Fitter(fit_sklr, LearningState.from_arrays),
 }
 
@@ -128,6 +178,7 @@ class Plan(NamedTuple):
     """How much a fit searches, and how many answers there were at the last search, perhaps this one."""
 
     warm: bool
+    search: bool
     starts: int
     searched: int
 
@@ -139,21 +190,33 @@ def _plan(run: Run, material: Material, warm: bool) -> Plan:
     starts = run.parameters["n_init"] if search else 1
     if warm and run.reason == "answers":
         starts = min(starts, SEARCH_STARTS)
-    return Plan(warm, starts, len(material.answers) if search else searched)
+    return Plan(warm, search, starts, len(material.answers) if search else searched)
 
 
 def _fit(model: Any, material: Material, state: dict[str, Array] | None, resume: Any, callback: Callback) -> None:
     if state is not None:
         model.set_state_arrays(state)
-    model.fit(
-        np.asarray(material.features),
-        triplets=material.triplets,
-        answers=material.answers,
-        kinds=material.kind,
-        labelers=material.labelers.tolist(),
-        callback=callback,
-        resume=resume,
-    )
+    model.fit(np.asarray(material.features), **_given(material), callback=callback, resume=resume)
+
+
+def _given(material: Material) -> dict[str, Any]:
+    return {
+        "triplets": material.triplets,
+        "answers": material.answers,
+        "kinds": material.kind,
+        "labelers": material.labelers.tolist(),
+    }
+
+
+def _grid(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The values that cross-validation chooses from, and how."""
+    fewest, most = parameters["fewest_clusters"], parameters["most_clusters"]
+    names = ("epsilon", "tau", "lam", "cv", "scoring", "n_init", "n_moves", "random_state")
+    return {
+        **{name: parameters[name] for name in names},
+        "n_clusters": parameters["n_clusters"] if fewest is None else range(fewest, most + 1),
+        "balance": _BALANCE[parameters["balance"]],
+    }
 
 
 def _found(model: Any, plan: Plan, **rest: Any) -> Fit:
@@ -186,6 +249,11 @@ def _warm_state(run: Run, material: Material, same: tuple[str, ...]) -> dict[str
     alike = previous.run.feature_set_id == run.feature_set_id
     alike = alike and all(previous.run.parameters.get(name) == run.parameters[name] for name in same)
     return previous.state if alike else None
+
+
+def _seed(run: Run) -> int:
+    """Another one for each run, so that each tries other moves."""
+    return int((run.parameters["random_state"] + run.number) % 2**32)
 
 
 def _moves(run: Run, n_items: int) -> int:

@@ -80,6 +80,8 @@ def _text(value: Any) -> str:
         return NONE
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 

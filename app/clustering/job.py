@@ -110,15 +110,14 @@ def _compute(database: Database, storage: Storage, run: Run, lost: threading.Eve
     _finish(database, run, key, metrics)
     if loaded.previous is not None and loaded.previous.run.result is not None:
         results.delete_state(storage, loaded.previous.run.result)
-    _refill(database, run, loaded, result)
+    _refill(database, run, loaded, result, fitted.epsilon)
     return "done"
 
 
 def _save_rest(storage: Storage, run: Run, key: str, loaded: Material, fitted: Fit, result: Result) -> dict[str, int]:
     """Store what later runs and other pages need beside the result, and give the metrics that tell of it."""
     results.save_state(storage, key, fitted.state)
-    report = reporting.report(loaded, fitted, result.posterior, run.parameters.get("epsilon", reporting.EPSILON))
-    results.save_report(storage, key, report)
+    results.save_report(storage, key, reporting.report(loaded, fitted, result.posterior))
     if fitted.embedding is None or result.n_clusters > resolutions.MOST:
         return {}
     before = None if loaded.previous is None else loaded.previous.resolutions
@@ -165,7 +164,8 @@ class Checkpoints:
         if str(arrays.pop("digest")) != self.digest:
             return None
         state = fitting.read_state(self.run.algorithm, arrays)
-        log.info("Run %s goes on from iteration %s", self.run.number, state.iteration)
+        if state is not None:
+            log.info("Run %s goes on from iteration %s", self.run.number, state.iteration)
         return state
 
 
@@ -200,9 +200,8 @@ def _finish(database: Database, run: Run, key: str, metrics: dict[str, Any]) -> 
         events.record(session, run.project_id, "clusters", {"run": run.number})
 
 
-def _refill(database: Database, run: Run, loaded: Material, result: Result) -> None:
+def _refill(database: Database, run: Run, loaded: Material, result: Result, epsilon: float) -> None:
     """Put the questions that tell most under the new posteriors into the labelers' queue."""
-    epsilon = run.parameters.get("epsilon", 0.05)
     rng = np.random.default_rng(run.number)
     triplets, scores = questions.informative(result.posterior, loaded.kind, epsilon, rng)
     ids = loaded.item_ids[triplets].tolist()

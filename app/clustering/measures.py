@@ -35,7 +35,7 @@ def measure(run: Run, material: Material, fitted: Fit, result: Result) -> dict[s
         metrics |= _agreement(material)
     if material.previous is not None:
         metrics["items_moved"] = items_moved(material.previous.result.labels, result.labels)
-        metrics |= _prequential(run, material, material.previous.result.posterior)
+        metrics |= _prequential(run, material, material.previous.result.posterior, fitted.epsilon)
     return metrics
 
 
@@ -53,19 +53,19 @@ def items_moved(before: Array, after: Array) -> int:
     return int(np.count_nonzero(before[:common] != after[:common]))
 
 
-def _prequential(run: Run, material: Material, posterior: Array) -> dict[str, Any]:
+def _prequential(run: Run, material: Material, posterior: Array, epsilon: float) -> dict[str, Any]:
     """How well the previous run predicted the answers that came after it, before they were used."""
     new = (material.numbers > run.answers_from) & (material.triplets < len(posterior)).all(axis=1)
     count = int(np.count_nonzero(new))
     if not count:
         return {"prequential_answers": 0}
-    hits = predicted(posterior, material.triplets[new], material.kind, run.parameters) == material.answers[new]
+    hits = predicted(posterior, material.triplets[new], material.kind, epsilon) == material.answers[new]
     return {"prequential_answers": count, "prequential_accuracy": float(np.mean(hits))}
 
 
-def predicted(posterior: Array, triplets: Array, kind: str, parameters: dict[str, Any]) -> Array:
+def predicted(posterior: Array, triplets: Array, kind: str, epsilon: float) -> Array:
     """Give the most probable answer to each question under posteriors (N, K)."""
     name: Kind = "outlier" if kind == "outlier" else "relative"
-    table = answer_table(name, parameters.get("epsilon", 0.05))
+    table = answer_table(name, epsilon)
     best: Array = np.array(ANSWERS[name])[answer_probabilities(posterior, triplets, table).argmax(axis=1)]
     return best

@@ -5,11 +5,24 @@ and defaults are the estimators' (`tests/clustering/test_algorithms.py` compares
 first is marked advanced.
 """
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 ADVANCED: dict[str, Any] = {"advanced": True}
+# Most numbers of clusters to choose from in one run.
+WIDEST = 40
+
+
+def _split(value: Any) -> Any:
+    """Forms send several numbers as one text, separated by commas."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+Several = Annotated[list[Annotated[float, Field(ge=0)]], BeforeValidator(_split), Field(min_length=1, max_length=10)]
+Shares = Annotated[
+    list[Annotated[float, Field(ge=0, lt=2 / 3)]], BeforeValidator(_split), Field(min_length=1, max_length=10)
+]
 
 
 class Parameters(BaseModel):
@@ -19,30 +32,19 @@ class Parameters(BaseModel):
     left_out: ClassVar[dict[str, str]] = {}
 
     n_clusters: int = Field(ge=1, le=1000, title="Clusters", description="Number of clusters.")
-
-
-class DcrcParameters(Parameters):
-    """Parameters of DCRC; the defaults are right for most projects."""
-
-    left_out: ClassVar[dict[str, str]] = {
-        "standardize": "features come in any unit, and lam means little unless they are brought to one scale",
-        "kernel_params": "no kernel that is offered has further ones",
-        "warm_start": "a run decides it by what the run before left",
-    }
-
-    epsilon: float = Field(
-        0.05,
+    random_state: int = Field(
+        0,
         ge=0,
-        lt=2 / 3,
-        title="Wrong answers expected",
-        description="Probability that an answer is wrong; also how strongly one answer counts. People err more often "
-        "than they think: 0.2 suits hard questions, 0 takes every answer as certain.",
+        lt=2**32,
+        title="Seed",
+        description="Seed of everything random; another one makes other starts.",
+        json_schema_extra=ADVANCED,
     )
-    balance: bool = Field(
-        True,
-        title="Draw clusters towards equal sizes",
-        description="Better off where sizes are known to differ widely.",
-    )
+
+
+class _Dcrc(Parameters):
+    """What DCRC has with or without cross-validation."""
+
     use_dnk: bool = Field(
         True, title="Learn from “don’t know”", description="Whether “don’t know” answers count, or are left out."
     )
@@ -55,22 +57,8 @@ class DcrcParameters(Parameters):
     labeler_tables: Literal["fixed", "learn"] = Field(
         "fixed",
         title="How people answer",
-        description="Fixed: everybody errs as expected above. Learn: how each labeler answers is learned with the "
+        description="Fixed: everybody errs as expected. Learn: how each labeler answers is learned with the "
         "clusters, so that those who guess count less; worth it with several labelers.",
-    )
-    tau: float = Field(
-        1.0,
-        ge=0,
-        title="Separation",
-        description="Weight of cluster separation and balance among items that nobody was asked about.",
-        json_schema_extra=ADVANCED,
-    )
-    lam: float = Field(
-        2**-8,
-        ge=0,
-        title="Penalty of weights",
-        description="Penalty of the squared weights; larger makes the borders between clusters softer.",
-        json_schema_extra=ADVANCED,
     )
     n_init: int = Field(
         10,
@@ -131,7 +119,7 @@ class DcrcParameters(Parameters):
         json_schema_extra=ADVANCED,
     )
     table_prior: float = Field(
-        10.0,
+        3.0,
         gt=0,
         title="Trust at first",
         description="Imagined answers by which every labeler is at first believed to err as expected, where how they "
@@ -144,12 +132,42 @@ class DcrcParameters(Parameters):
         description="Whether an item in answers goes where its answers say, or where the model alone does.",
         json_schema_extra=ADVANCED,
     )
-    random_state: int = Field(
-        0,
+
+
+class DcrcParameters(_Dcrc):
+    """Parameters of DCRC; the defaults are right for most projects."""
+
+    left_out: ClassVar[dict[str, str]] = {
+        "standardize": "features come in any unit, and lam means little unless they are brought to one scale",
+        "kernel_params": "no kernel that is offered has further ones",
+        "warm_start": "a run decides it by what the run before left",
+    }
+
+    epsilon: float = Field(
+        0.05,
         ge=0,
-        lt=2**32,
-        title="Seed",
-        description="Seed of everything random; another one makes other starts.",
+        lt=2 / 3,
+        title="Wrong answers expected",
+        description="Probability that an answer is wrong; also how strongly one answer counts. People err more often "
+        "than they think: 0.2 suits hard questions, 0 takes every answer as certain.",
+    )
+    balance: bool = Field(
+        True,
+        title="Draw clusters towards equal sizes",
+        description="Better off where sizes are known to differ widely.",
+    )
+    tau: float = Field(
+        1.0,
+        ge=0,
+        title="Separation",
+        description="Weight of cluster separation and balance among items that nobody was asked about.",
+        json_schema_extra=ADVANCED,
+    )
+    lam: float = Field(
+        2**-8,
+        ge=0,
+        title="Penalty of weights",
+        description="Penalty of the squared weights; larger makes the borders between clusters softer.",
         json_schema_extra=ADVANCED,
     )
 
@@ -160,108 +178,74 @@ class DcrcParameters(Parameters):
         return self
 
 
-class SklrParameters(Parameters):
-    """Parameters of SKLR."""
+class DcrcCvParameters(_Dcrc):
+    """Parameters of DCRCCV; several values are values to choose from, and the rest is its estimator's."""
 
     left_out: ClassVar[dict[str, str]] = {
-        "kernel": "items are rows of features, for which the adaptive kernel is made",
-        "standardize": "features come in any unit",
-        "warm_start": "a run decides it by what the run before left",
+        "estimator": "its parameters are offered by their own names",
+        "refit": "a run without clusters would show nothing",
     }
 
-    mapping: Literal["class", "strict"] = Field(
-        "class",
-        title="What yes and no say",
-        description="Class: people compare kinds of things, so the item not chosen is far from both others. Strict: "
-        "it is only farther from the anchor than the chosen one.",
-    )
-    gamma: float = Field(
-        2.0,
-        gt=1,
-        le=1000,
-        title="How far apart",
-        description="How many times farther the one that is different must be, in squared distance; 3 to 5 gain a "
-        "little where answers are reliable.",
-    )
-    C: float = Field(
-        1.0,
-        gt=0,
-        le=1e6,
-        title="Weight of one answer",
-        description="The most that one answer may bend the kernel. Smaller forgives more wrong answers; a very large "
-        "one takes them all as certain, and a few contradictions then spoil everything.",
-    )
-    n_neighbors: int = Field(
-        100,
-        ge=1,
-        le=100_000,
-        title="Neighbours",
-        description="Which nearest other item sets the width of the first kernel at an item.",
-        json_schema_extra=ADVANCED,
-    )
-    rank: float = Field(
-        0.99,
-        gt=0,
-        le=1,
-        title="Share of the kernel kept",
-        description="Share of the first kernel that its compact form keeps, as measured below.",
-        json_schema_extra=ADVANCED,
-    )
-    criterion: Literal["trace", "frobenius"] = Field(
-        "trace",
-        title="Share measured by",
-        description="Frobenius is the paper's; it drops most dimensions, so answers may contradict each other.",
-        json_schema_extra=ADVANCED,
-    )
-    max_rank: int | None = Field(
+    fewest_clusters: int | None = Field(
         None,
         ge=1,
-        le=5000,
-        title="Most dimensions",
-        description="Most dimensions of the compact form; none is 500 above 2,000 items and no limit below.",
-        json_schema_extra=ADVANCED,
+        le=1000,
+        title="Fewest clusters",
+        description="With the most clusters below, the number of clusters is chosen too; none keeps it as it is set.",
     )
-    low_rank: Literal["auto", "eigen", "cholesky", "nystroem"] = Field(
-        "auto",
-        title="Compact form by",
-        description="Auto takes eigenvectors up to 2,000 items and an incomplete Cholesky factor above.",
-        json_schema_extra=ADVANCED,
-    )
-    solver: Literal["newton", "projection", "paper"] = Field(
-        "newton",
-        title="Solver",
-        description="Newton and projection find the nearest kernel that agrees with the answers; paper is the one "
-        "published, which finds some kernel and takes answers as certain.",
-        json_schema_extra=ADVANCED,
-    )
-    tol: float = Field(
-        1e-3,
-        ge=0,
-        title="Tolerance",
-        description="Learning ends when no answer is violated by more, relative to its distances.",
-        json_schema_extra=ADVANCED,
-    )
-    max_iter: int = Field(
-        200,
-        ge=1,
-        le=100_000,
-        title="Most iterations",
-        description="Most Newton steps, or sweeps over all answers.",
-        json_schema_extra=ADVANCED,
-    )
-    n_init: int = Field(
-        10,
+    most_clusters: int | None = Field(
+        None,
         ge=1,
         le=1000,
-        title="Starts",
-        description="Starts of the clustering in the learned space; the best one wins.",
+        title="Most clusters",
+        description="Up to 40 more than the fewest; every number costs as much time as several runs.",
+    )
+    epsilon: Shares = Field(
+        [0.02, 0.05, 0.15],
+        title="Wrong answers expected",
+        description="Probabilities that an answer is wrong, to choose from, separated by commas.",
+    )
+    balance: Literal["yes", "no", "choose"] = Field(
+        "yes",
+        title="Draw clusters towards equal sizes",
+        description="Answers say little about it where clusters are many, so it is not chosen unless asked.",
+    )
+    tau: Several = Field(
+        [0.25, 0.5, 1.0, 2.0],
+        title="Separation",
+        description="Weights of cluster separation and balance, to choose from.",
         json_schema_extra=ADVANCED,
     )
-    random_state: int = Field(
-        0,
-        ge=0,
-        lt=2**32,
-        title="Seed",
-        description="Seed of everything random; another one makes other starts.",
+    lam: Several = Field(
+        [2**-10, 2**-8, 2**-6, 2**-4],
+        title="Penalty of weights",
+        description="Penalties of the squared weights, to choose from.",
         json_schema_extra=ADVANCED,
     )
+    cv: int = Field(
+        5,
+        ge=2,
+        le=20,
+        title="Folds",
+        description="Parts into which the answers are divided; each is held back once and predicted by the others.",
+        json_schema_extra=ADVANCED,
+    )
+    scoring: Literal["log_score", "accuracy"] = Field(
+        "log_score",
+        title="Score",
+        description="Log score is the mean log probability of the answers held back, accuracy the share foretold.",
+        json_schema_extra=ADVANCED,
+    )
+
+    @model_validator(mode="after")
+    def _a_range(self) -> Self:
+        fewest, most = self.fewest_clusters, self.most_clusters
+        if (fewest is None) != (most is None):
+            raise ValueError("fewest_clusters and most_clusters are given together, or neither")
+        if fewest is not None and most is not None and not fewest <= most <= fewest + WIDEST:
+            raise ValueError(f"most_clusters must be from fewest_clusters to {WIDEST} more, got {fewest} and {most}")
+        if self.labeler_tables == "learn" and 0 in self.epsilon:
+            raise ValueError(
+                "labeler_tables 'learn' needs every epsilon above 0: hard answers leave nothing to learn"
+            )
+        return self

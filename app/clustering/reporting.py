@@ -6,18 +6,17 @@ where an analyst looks first.
 
 import numpy as np
 
+from algorithms.fitting import HARD_EPSILON
 from algorithms.patterns import ANSWERS, Kind, answer_probabilities, answer_table
 from app.clustering.fitting import Fit
 from app.clustering.material import Material
 from app.clustering.results import AnswerReport, Array, LabelerReport, Report
 
-EPSILON = 0.05  # of algorithms that have no table of their own
 
-
-def report(material: Material, fitted: Fit, posterior: Array, epsilon: float = EPSILON) -> Report:
+def report(material: Material, fitted: Fit, posterior: Array) -> Report:
     """Tell of every answer how probable it is under posteriors (N, K), and of every labeler how they answer."""
     kind: Kind = "outlier" if material.kind == "outlier" else "relative"
-    chances = _chances(material, fitted, posterior, kind, epsilon)
+    chances = _chances(material, fitted, posterior, kind)
     columns = _columns(material.answers, kind)
     given = chances[np.arange(len(columns)), columns]
     best = chances.max(axis=1, initial=0)
@@ -26,9 +25,9 @@ def report(material: Material, fitted: Fit, posterior: Array, epsilon: float = E
     return Report(answers, _labelers(material, fitted, given >= best))
 
 
-def _chances(material: Material, fitted: Fit, posterior: Array, kind: Kind, epsilon: float) -> Array:
+def _chances(material: Material, fitted: Fit, posterior: Array, kind: Kind) -> Array:
     """P(answer) of every question asked, (M, A), under its labeler's table where the fit learned one."""
-    plain = answer_table(kind, max(epsilon, 1e-6))
+    plain = answer_table(kind, max(fitted.epsilon, HARD_EPSILON))
     chances = np.empty((len(material.answers), len(ANSWERS[kind])), dtype=np.float64)
     learned = np.isin(material.labelers, list(fitted.labelers))
     chances[~learned] = answer_probabilities(posterior, material.triplets[~learned], plain)

@@ -33,14 +33,21 @@ def material(triplets: list[list[int]], answers: list[str], labelers: list[int],
 
 
 def fitted(**values: object) -> Fit:
-    plain = {"lower_bound": 0.0, "n_iter": 1, "converged": True, "warm_start": False, "searched_answers": 0}
+    plain = {
+        "lower_bound": 0.0,
+        "n_iter": 1,
+        "converged": True,
+        "warm_start": False,
+        "searched_answers": 0,
+        "epsilon": 0.1,
+    }
     return Fit(labels=POSTERIOR.argmax(axis=1), posterior=POSTERIOR, state={}, **{**plain, **values})
 
 
 def test_probabilities_are_those_of_table_one() -> None:
     # 0 and 1 together, 2 apart: yes. 0 with 4 or not, 2 apart: yes or don't know, evenly.
     given = material([[0, 1, 2]] * 3 + [[0, 4, 2]], ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
-    found = report(given, fitted(), POSTERIOR, epsilon=0.1)
+    found = report(given, fitted(), POSTERIOR)
     either = (0.9 + 0.05) / 2  # item 4 beside item 0, where yes is right, or beside item 2, where it is not
     np.testing.assert_allclose(found.answers.probabilities, [0.9, 0.05, 0.05, either], rtol=1e-6)
     assert found.answers.suspicion.tolist() == [0, 1, 2, 0]
@@ -49,14 +56,14 @@ def test_probabilities_are_those_of_table_one() -> None:
 
 def test_the_odd_one_out() -> None:
     given = material([[0, 1, 2]] * 2, ["3", "1"], [1, 1], kind="outlier")
-    found = report(given, fitted(), POSTERIOR, epsilon=0.3)
+    found = report(given, fitted(epsilon=0.3), POSTERIOR)
     np.testing.assert_allclose(found.answers.probabilities, [0.7, 0.1], rtol=1e-6)
 
 
 def test_a_learned_table_counts_for_its_labeler_alone() -> None:
     lazy = np.tile([0.1, 0.1, 0.8], (5, 1))
     given = material([[0, 1, 2]] * 2, ["dnk", "dnk"], [1, 2])
-    found = report(given, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), POSTERIOR, epsilon=0.1)
+    found = report(given, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), POSTERIOR)
     np.testing.assert_allclose(found.answers.probabilities, [0.05, 0.8], rtol=1e-6)
     assert [(one.quality, one.accuracy) for one in found.labelers] == [(None, None), (0.0, 0.1)]
 

@@ -1,0 +1,99 @@
+"""Runs whose parameters are chosen by answers held out: what was chosen is told, kept, and chosen anew in time."""
+
+import numpy as np
+import pytest
+from sqlalchemy import update
+
+from algorithms.held_out import HeldOutSearch
+from app.clustering import claims, job
+from app.clustering.job import run_job
+from app.clustering.schedule import request_run
+from app.database import Database
+from app.models import Project, Run
+from app.settings import Settings
+from app.storage import Storage
+from tests.clustering.support import answer_truly, compute, get_run, make_songs, place, request
+
+QUICK = {"epsilon": [0.05, 0.3], "tau": [1.0], "lam": [2**-8], "n_init": 1, "n_moves": 0, "cv": 2}
+
+
+@pytest.fixture
+def project(database: Database, storage: Storage) -> int:
+    project = make_songs(database, storage, algorithm="dcrc-cv", parameters=QUICK)
+    answer_truly(database, project, 40)
+    return project
+
+
+def rerun(database: Database, project: int) -> int:
+    """Queue a run as new answers do."""
+    with database.transaction() as session:
+        return request_run(session, session.get_one(Project, project), reason="answers").id
+
+
+def test_parameters_are_chosen_and_kept_until_answers_have_doubled(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    first = get_run(database, run_id).metrics
+    assert first["chosen"]["epsilon"] == 0.05, "every answer was right"
+    assert (first["chosen"]["n_clusters"], first["searched_answers"], first["warm_start"]) == (3, 40, False)
+    assert -np.log(3) < first["held_out_score"] < 0
+    with monkeypatch.context() as patched:
+        patched.setattr(HeldOutSearch, "curve", None)  # another search would fail
+        again_id = rerun(database, project)
+        assert compute(database, settings) == "done"
+    again = get_run(database, again_id).metrics
+    assert (again["chosen"], again["held_out_score"]) == (first["chosen"], first["held_out_score"])
+    assert (again["searched_answers"], again["warm_start"]) == (40, True)
+    with database.transaction() as session:
+        session.execute(update(Run).values(metrics={**again, "searched_answers": 20}))
+    doubled = rerun(database, project)
+    assert compute(database, settings) == "done"
+    third = get_run(database, doubled).metrics
+    assert (third["searched_answers"], third["warm_start"]) == (40, False)
+
+
+def test_the_number_of_clusters_is_chosen_from_a_range(database: Database, settings: Settings, project: int) -> None:
+    run_id = request(database, project, parameters={"epsilon": [0.05], "fewest_clusters": 2, "most_clusters": 4})
+    assert compute(database, settings) == "done"
+    metrics = get_run(database, run_id).metrics
+    assert metrics["n_clusters"] == metrics["chosen"]["n_clusters"] == 3
+
+
+def test_without_answers_there_is_nothing_to_choose_by(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    silent = make_songs(database, storage, key="silent", algorithm="dcrc-cv", parameters=QUICK)
+    run_id = request(database, silent)
+    assert compute(database, settings) == "done"
+    assert get_run(database, run_id).metrics["held_out_score"] is None
+
+
+def test_a_search_is_cancelled_and_begins_anew_after_a_crash(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(job, "COST_SHARE", 1e9)
+    run_id = request(database, project)
+    claims.claim_next(database, 15)
+    write, states = job.Checkpoints.write, []
+
+    def dying(self: job.Checkpoints, state: object) -> None:
+        write(self, state)
+        states.append(state)
+        if len(states) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job.Checkpoints, "write", dying)
+        with pytest.raises(KeyboardInterrupt):
+            run_job(place(settings), run_id)
+    assert 0 < get_run(database, run_id).progress < 1
+    with database.transaction() as session:
+        session.execute(update(Run).values(cancel_requested=True))
+    assert run_job(place(settings), run_id) == "superseded"
+    assert get_run(database, run_id).status == "cancelled"
+    again = request(database, project)
+    assert compute(database, settings) == "done"
+    assert get_run(database, again).metrics["chosen"]["epsilon"] == 0.05
