@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
 from algorithms import DCRC, DCRCCV, SKLR
 from algorithms.simulate import distance_answers, random_triplets, true_answers
@@ -125,3 +126,27 @@ CHECKED = [
     AnsweredSKLR(N_CLUSTERS, **SKLR_SMALL),
     AnsweredDCRCCV(N_CLUSTERS, **SMALL, tau=(0.5, 1.0), lam=2**-8, epsilon=0.05, cv=2),
 ]
+
+# What the tests of the contract are given, and the warnings that small fits may give.
+X, Y = hidden()
+N_ANSWERS = 100
+GIVEN = questions(Y, N_ANSWERS)
+every = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+every_saving = pytest.mark.parametrize("variant", SAVING, ids=str)
+QUIET = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:answers about only"),  # too few for the folds
+]
+
+
+def assert_usable(model, n_items=N_ITEMS, n_clusters=N_CLUSTERS):
+    """A fitted model whose every promise can be asked for, whatever its data were."""
+    assert model.labels_.shape == (n_items,)
+    assert np.issubdtype(model.labels_.dtype, np.integer)
+    assert 0 <= model.labels_.min() <= model.labels_.max() < n_clusters
+    assert model.posterior_.shape == (n_items, n_clusters)
+    assert np.allclose(model.posterior_.sum(axis=1), 1, atol=1e-5)
+    assert model.posterior_.min() >= 0
+    assert model.n_features_in_ == N_FEATURES
+    assert model.n_iter_ >= 0
+    assert model.converged_ in (True, False)

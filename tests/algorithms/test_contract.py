@@ -12,39 +12,23 @@ from sklearn.metrics import adjusted_rand_score
 from algorithms import StopFit
 from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
 from tests.algorithms.estimators import (
-    N_CLUSTERS,
+    GIVEN,
+    N_ANSWERS,
     N_FEATURES,
     N_ITEMS,
-    SAVING,
-    VARIANTS,
+    QUIET,
+    X,
+    Y,
+    assert_usable,
+    every,
+    every_saving,
     first,
     hidden,
     questions,
     through_npz,
 )
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore:answers about only"),  # too few for the folds
-]
-every = pytest.mark.parametrize("variant", VARIANTS, ids=str)
-every_saving = pytest.mark.parametrize("variant", SAVING, ids=str)
-X, Y = hidden()
-N_ANSWERS = 100
-GIVEN = questions(Y, N_ANSWERS)
-
-
-def assert_usable(model, n_items=N_ITEMS, n_clusters=N_CLUSTERS):
-    """A fitted model whose every promise can be asked for, whatever its data were."""
-    assert model.labels_.shape == (n_items,)
-    assert np.issubdtype(model.labels_.dtype, np.integer)
-    assert 0 <= model.labels_.min() <= model.labels_.max() < n_clusters
-    assert model.posterior_.shape == (n_items, n_clusters)
-    assert np.allclose(model.posterior_.sum(axis=1), 1, atol=1e-5)
-    assert model.posterior_.min() >= 0
-    assert model.n_features_in_ == N_FEATURES
-    assert model.n_iter_ >= 0
-    assert model.converged_ in (True, False)
+pytestmark = QUIET
 
 
 def same(one, two):
@@ -335,87 +319,3 @@ def test_new_items_join_the_clusters_they_lie_in(variant):
     fresh, truth = hidden(seed=5)
     assert adjusted_rand_score(truth, model.predict(fresh)) > 0.8
     assert np.array_equal(model.predict(fresh[:1]), model.predict(fresh)[:1])
-
-
-# --- edges ---
-
-EVERY = [[a, b, c] for a in range(5) for b in range(5) for c in range(b + 1, 5) if len({a, b, c}) == 3]
-ODD_ANSWERS = {
-    "none": (None, None),
-    "empty": ([], []),
-    "one": ([[0, 1, 2]], ["yes"]),
-    "all dnk": (EVERY, ["dnk"] * 30),
-    "contradictory": ([[0, 1, 2], [0, 2, 1], [0, 1, 2]], ["yes", "yes", "dnk"]),
-    "repeated": ([[0, 1, 2]] * 20, ["yes"] * 20),
-    "one item in all": ([[0, k, k + 1] for k in range(1, 58)], ["yes", "no", "dnk"] * 19),
-    "few items": (EVERY, ["yes", "no", "dnk"] * 10),
-}
-
-
-@every
-@pytest.mark.parametrize("odd", ODD_ANSWERS)
-def test_odd_answers(variant, odd):
-    triplets, answers = ODD_ANSWERS[odd]
-    labelers = None if triplets is None else range(len(triplets))
-    assert_usable(variant.make().fit(X, triplets=triplets, answers=answers, labelers=labelers))
-
-
-@every
-@pytest.mark.parametrize("n_clusters", [1, 2, 7])
-def test_odd_numbers_of_clusters(variant, n_clusters):
-    y = Y % 2
-    model = variant.make(n_clusters).fit(X, **questions(y, 30))
-    assert_usable(model, n_clusters=n_clusters)
-    assert model.predict_answers(X, [[0, 1, 2]]).shape == (1, 3)
-    if n_clusters == 1:
-        assert set(model.predict(X)) == {0}
-
-
-@every
-def test_as_many_clusters_as_items_but_not_more(variant):
-    assert_usable(variant.make(5).fit(X[:5], **questions(Y[:5], 8)), n_items=5, n_clusters=5)
-    with pytest.raises(ValueError, match=r"n_clusters=6.*5"):
-        variant.make(6).fit(X[:5])
-    with pytest.raises(ValueError, match="n_clusters"):
-        variant.make(0).fit(X)
-
-
-@every
-@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-def test_constant_features_say_nothing(variant):
-    padded = X.copy()
-    padded[:, -1] = 7.1  # one of several columns that say the same
-    assert adjusted_rand_score(Y, variant.make().fit(padded, **GIVEN).labels_) == 1
-    assert_usable(variant.make().fit(np.ones_like(X)))
-
-
-@every
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"X": np.where(np.arange(N_FEATURES) == 2, np.nan, X)}, "X row 0, column 2 is nan"),
-        ({"X": np.where(np.arange(N_FEATURES) == 1, np.inf, X)}, "X row 0, column 1 is inf"),
-        ({"X": X[:, 0]}, "2D array"),
-        ({"triplets": [[0, 1, N_ITEMS]] * N_ANSWERS}, f"triplets row 0 .* from 0 to {N_ITEMS - 1}"),
-        ({"triplets": [[0, 1, 2]] * (N_ANSWERS - 1) + [[0, 1, 1]]}, "triplets row 99 .* three different items"),
-        ({"answers": [1] * (N_ANSWERS - 1) + [2]}, "answers row 99 is 2"),
-        ({"answers": [1] * 99}, "answers has 99 rows, triplets has 100"),
-        ({"kinds": ["relative"] * (N_ANSWERS - 1) + ["odd"]}, "kinds row 99 is 'odd'"),
-        ({"labelers": ["a"]}, "labelers has 1 rows, triplets has 100"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
-)
-def test_bad_input_is_named(variant, change, message):
-    with pytest.raises(ValueError, match=message):
-        variant.make().fit(**{"X": X, **GIVEN, **change})
-
-
-@every
-def test_features_of_another_number_are_refused_by_name(variant):
-    model = variant.make().fit(X, **GIVEN)
-    message = rf"X has 2 features, but \w+ is expecting {N_FEATURES}"
-    for ask in (model.predict, lambda X: model.predict_answers(X, [[0, 1, 2]])):
-        with pytest.raises(ValueError, match=message):
-            ask(X[:, :2])
-    with pytest.raises(ValueError, match="triplets row 0"):
-        model.predict_answers(X, [[0, 1, N_ITEMS]])
