@@ -136,6 +136,19 @@ BAD = {
         lines(GOOD_ROW, {**GOOD_ROW, "id": GIVEN}),
     ),
     "withdrawn again": Bad("DELETE", f"{SONGS}/answers/{WITHDRAWN}", 409, "withdrawn already"),
+    "a withdrawn answer set aside": Bad(
+        "POST", f"{SONGS}/answers/{WITHDRAWN}/set-aside", 409, "was withdrawn by its labeler", {}, {"json": {}}
+    ),
+    "an answer put back that is used": Bad("DELETE", f"{SONGS}/answers/{GIVEN}/set-aside", 409, "is not set aside"),
+    "a reason that cannot be stored": Bad(
+        "POST", f"{SONGS}/answers/{GIVEN}/set-aside", 422, "U+0000", {"field": "reason"}, {"json": {"reason": "\0"}}
+    ),
+    "answers of nobody set aside": Bad(
+        "POST", f"{SONGS}/labelers/999999/set-aside", 404, "Nobody with the number 999999", {}, {"json": {}}
+    ),
+    "answers that the question cannot have": Bad(
+        "GET", f"{SONGS}/answers?answer=1", 422, "expected one of yes, no, dnk", {"field": "answer"}
+    ),
     "more clusters than items": Bad(
         "PATCH", SONGS, 422, "7 clusters", {"field": "n_clusters"}, {"json": {"n_clusters": 7, "name": "Other"}}
     ),

@@ -78,9 +78,9 @@ def set_labeler_aside(project: str, labeler: Labeler, body: SetAsideIn, me: Me, 
     Those that they give from now on count; take them out of the project to end that. 409: none of their answers is
     used.
     """
-    with db.transaction() as session:
+    with db.reading() as session:
         access = authorize(session, me, project, Action.WRITE)
-        return DecidedOut.model_validate(service.set_labeler_aside(session, access, labeler, body.reason))
+    return DecidedOut.model_validate(service.set_labeler_aside(db, access, labeler, body.reason))
 
 
 @router.delete("/{project}/labelers/{labeler}/set-aside", responses=problems(409))
@@ -89,6 +89,6 @@ def put_labeler_back(project: str, labeler: Labeler, me: Me, db: Db) -> DecidedO
 
     Those that were set aside one by one stay so. 409: there are none.
     """
-    with db.transaction() as session:
+    with db.reading() as session:
         access = authorize(session, me, project, Action.WRITE)
-        return DecidedOut.model_validate(service.put_labeler_back(session, access, labeler))
+    return DecidedOut.model_validate(service.put_labeler_back(db, access, labeler))

@@ -54,18 +54,18 @@ def set_labeler_aside(
     project: str, labeler: Labeler, me: Me, db: Db, reason: Reason = "", back: Back = ""
 ) -> RedirectResponse:
     """Set all answers of a labeler aside."""
-    with db.transaction() as session:
+    with db.reading() as session:
         access = authorize(session, me, project, Action.WRITE)
-        service.set_labeler_aside(session, access, labeler, reason)
+    service.set_labeler_aside(db, access, labeler, reason)
     return _back(project, back, "labelers")
 
 
 @router.post("/projects/{project}/labelers/{labeler}/put-back")
 def put_labeler_back(project: str, labeler: Labeler, me: Me, db: Db, back: Back = "") -> RedirectResponse:
     """Put back those that were set aside all at once."""
-    with db.transaction() as session:
+    with db.reading() as session:
         access = authorize(session, me, project, Action.WRITE)
-        service.put_labeler_back(session, access, labeler)
+    service.put_labeler_back(db, access, labeler)
     return _back(project, back, "labelers")
 
 

@@ -14,12 +14,17 @@ from app import events
 from app.accounts.access import Access
 from app.clustering.queries import lock_project
 from app.clustering.schedule import answers_changed
+from app.database import Database
 from app.errors import Conflict, NotFound
 from app.labeling import statements
 from app.labeling.queries import answer_of_project
 from app.models import Answer, Decision, Project, Triplet, User, Verdict
 
-CHUNK = 500
+AT_ONCE = 500
+NOTHING = {
+    Verdict.SET_ASIDE: "None of this labeler's answers is used: there is nothing to set aside.",
+    Verdict.PUT_BACK: "This labeler's answers were not set aside all at once: there is nothing to put back.",
+}
 # Where questions stand that are asked again: one that was looked at comes soon, those of a labeler who cannot be
 # trusted, who may have answered hundreds, come after everything else.
 SOON, LAST = 1.0, 0.0
@@ -52,44 +57,58 @@ def put_back(session: Session, access: Access, answer_id: UUID) -> Decision:
     return _tell(session, project, _log(session, access, Verdict.PUT_BACK, answer.labeler_id, answer.number, 1))
 
 
-def set_labeler_aside(session: Session, access: Access, labeler_id: int, reason: str) -> Decision:
+def set_labeler_aside(database: Database, access: Access, labeler_id: int, reason: str) -> Decision:
     """Keep every answer that a labeler has given from being used; those that they will give are."""
-    project = lock_project(session, access.project.id)
-    decision = _log(session, access, Verdict.SET_ASIDE, _known(session, project, labeler_id), None, 0, reason)
-    standing = (Answer.withdrawn_at.is_(None), Answer.set_aside_id.is_(None))
-    asked = session.scalars(
-        update(Answer)
-        .where(Answer.project_id == project.id, Answer.labeler_id == labeler_id, *standing)
-        .values(set_aside_id=decision.id)
-        .returning(Answer.triplet_id)
-        .execution_options(synchronize_session=False)
-    ).all()
-    if not asked:
-        raise Conflict("None of this labeler's answers is used: there is nothing to set aside.")
-    decision.answers = len(asked)
-    _ask_again(session, project, asked, LAST)
-    return _tell(session, project, decision)
+    return _decide_all(database, access, Verdict.SET_ASIDE, labeler_id, reason)
 
 
-def put_labeler_back(session: Session, access: Access, labeler_id: int) -> Decision:
+def put_labeler_back(database: Database, access: Access, labeler_id: int) -> Decision:
     """Undo that: those answers of a labeler that were set aside one by one stay so."""
-    project = lock_project(session, access.project.id)
-    at_once = select(Decision.id).where(
-        Decision.project_id == project.id,
-        Decision.labeler_id == _known(session, project, labeler_id),
-        Decision.answer_number.is_(None),
-    )
+    return _decide_all(database, access, Verdict.PUT_BACK, labeler_id, "")
+
+
+def _decide_all(database: Database, access: Access, verdict: Verdict, labeler_id: int, reason: str) -> Decision:
+    """Decide in short transactions, so that labelers need not wait; one that is cut off is taken up by the next."""
+    begun: int | None = None
+    while True:
+        with database.transaction() as session:
+            project = lock_project(session, access.project.id)
+            if begun is None:
+                decision = _log(session, access, verdict, _known(session, project, labeler_id), None, 0, reason)
+            else:
+                decision = session.get_one(Decision, begun)
+            asked = _decide_some(session, project, decision)
+            decision.answers += len(asked)
+            if not decision.answers:
+                raise Conflict(NOTHING[verdict])
+            if len(asked) < AT_ONCE:
+                return _tell(session, project, decision)
+            begun = decision.id
+
+
+def _decide_some(session: Session, project: Project, decision: Decision) -> Sequence[int]:
+    """Apply a decision about a labeler to some answers that it has not reached; give their questions."""
+    aside = decision.verdict == Verdict.SET_ASIDE
+    left = select(Answer.id).limit(AT_ONCE)
+    if aside:
+        of_labeler = (Answer.project_id == project.id) & (Answer.labeler_id == decision.labeler_id)
+        left = left.where(of_labeler, Answer.withdrawn_at.is_(None), Answer.set_aside_id.is_(None))
+    else:
+        of_labeler = (Decision.project_id == project.id) & (Decision.labeler_id == decision.labeler_id)
+        left = left.join(Decision, Decision.id == Answer.set_aside_id)
+        left = left.where(of_labeler, Decision.answer_number.is_(None))
     asked = session.scalars(
         update(Answer)
-        .where(Answer.set_aside_id.in_(at_once))
-        .values(set_aside_id=None)
+        .where(Answer.id.in_(left))
+        .values(set_aside_id=decision.id if aside else None)
         .returning(Answer.triplet_id)
         .execution_options(synchronize_session=False)
     ).all()
-    if not asked:
-        raise Conflict("This labeler's answers were not set aside all at once: there is nothing to put back.")
-    _close(session, project, asked)
-    return _tell(session, project, _log(session, access, Verdict.PUT_BACK, labeler_id, None, len(asked)))
+    if aside:
+        _ask_again(session, project, asked, LAST)
+    else:
+        _close(session, project, asked)
+    return asked
 
 
 def _find(session: Session, project: Project, answer_id: UUID) -> Answer:
@@ -137,21 +156,17 @@ def _log(
 
 def _ask_again(session: Session, project: Project, triplet_ids: Sequence[int], priority: float) -> None:
     """Queue questions that have too few answers now; those still in the queue keep their place."""
-    for start in range(0, len(triplet_ids), CHUNK):
-        ids = triplet_ids[start : start + CHUNK]
-        session.execute(
-            update(Triplet)
-            .where(Triplet.id.in_(ids), project.redundancy > statements.COUNTED_ANSWERS)
-            .values(priority=func.coalesce(Triplet.priority, priority))
-            .execution_options(synchronize_session=False)
-        )
+    session.execute(
+        update(Triplet)
+        .where(Triplet.id.in_(triplet_ids), project.redundancy > statements.COUNTED_ANSWERS)
+        .values(priority=func.coalesce(Triplet.priority, priority))
+        .execution_options(synchronize_session=False)
+    )
 
 
 def _close(session: Session, project: Project, triplet_ids: Sequence[int]) -> None:
     """Take questions that have enough answers again out of the queue."""
-    for start in range(0, len(triplet_ids), CHUNK):
-        ids = list(triplet_ids[start : start + CHUNK])
-        session.execute(statements.CLOSE_ANSWERED, {"ids": ids, "redundancy": project.redundancy})
+    session.execute(statements.CLOSE_ANSWERED, {"ids": list(triplet_ids), "redundancy": project.redundancy})
 
 
 def _tell(session: Session, project: Project, decision: Decision) -> Decision:

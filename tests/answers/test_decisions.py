@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
+from app.answers import service
 from app.clustering import material
 from app.clustering.claims import claim_next
 from app.clustering.schedule import answers_arrived
@@ -70,9 +71,8 @@ def test_who_when_and_why_are_kept(analyst: TestClient, world: World, database: 
     assert [(one["number"], one["set_aside"]["by"]) for one in listed] == [(4, "Ann")]
     assert listed[0]["set_aside"] == {"at": made["created_at"], "by": "Ann", "reason": "answered without looking"}
     back(analyst, world, 4)
-    with database.reading() as session:
-        log = session.scalars(select(Decision).order_by(Decision.id)).all()
-    assert [(one.verdict, one.answer_number, one.by_id, one.labeler_id) for one in log] == [
+    log = [(one.verdict, one.answer_number, one.by_id, one.labeler_id) for one in decisions(database)]
+    assert log == [
         ("set aside", 4, world.analyst.id, world.ben.id),
         ("put back", 4, world.analyst.id, world.ben.id),
     ]
@@ -161,6 +161,28 @@ def test_all_of_a_labeler_and_back_leaves_single_decisions(
     done = analyst.delete(f"{SONGS}/labelers/{world.ada.id}/set-aside")
     assert (done.status_code, done.json()["answers"]) == (200, 2)
     assert [k for k in range(1, 7) if stored(database, k).set_aside_id is not None] == [3]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_many_are_decided_in_short_transactions(
+    analyst: TestClient, world: World, database: Database, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(service, "AT_ONCE", at_once)
+    for done in (
+        analyst.post(f"{SONGS}/labelers/{world.ada.id}/set-aside", json={}),
+        analyst.delete(f"{SONGS}/labelers/{world.ada.id}/set-aside"),
+    ):
+        assert done.json()["answers"] == 3
+        assert sum(one.answers for one in decisions(database)) in (3, 6)
+    assert len(decisions(database)) == 2
+    with database.reading() as session:
+        told = session.scalars(select(Event.payload).where(Event.kind == "project").order_by(Event.number)).all()
+    assert told == [{"changed": "answers", "set aside": 3}, {"changed": "answers", "put back": 3}]
+
+
+def decisions(database: Database) -> list[Decision]:
+    with database.reading() as session:
+        return list(session.scalars(select(Decision).order_by(Decision.id)))
 
 
 def test_a_labelers_questions_come_after_all_others(analyst: TestClient, full: World, database: Database) -> None:

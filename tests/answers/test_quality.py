@@ -1,0 +1,137 @@
+"""The figures of people: told from their newest answers, from others' answers, and from the last run."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import select
+
+from algorithms.metrics import labeler_agreement
+from app.answers import queries
+from app.answers.quality import answers_an_hour
+from app.answers.queries import Habit
+from app.database import Database
+from app.models import Answer, Project, Triplet, now
+from tests.answers.conftest import SONGS, World, answer
+from tests.factories import add_member, make_project, signed_in
+
+
+def people(client: TestClient, **asked: Any) -> dict[str, dict[str, Any]]:
+    found = client.get(f"{SONGS}/labelers", params=asked)
+    assert found.status_code == 200, found.text
+    return {one["name"]: one for one in found.json()["labelers"]}
+
+
+def test_figures_of_a_small_project(analyst: TestClient, world: World) -> None:
+    found = people(analyst)
+    assert list(found) == ["Ada", "Ben", "Cem"], "the busiest first, and only who answered"
+    ada = found["Ada"]
+    assert (ada["labeler"], ada["answers"], ada["set_aside"], ada["median_ms"]) == (world.ada.id, 3, 0, 1500)
+    assert (ada["compared"], ada["agreement"]) == (1, 0.5), "Ben said the same, Cem did not"
+    assert (found["Cem"]["compared"], found["Cem"]["agreement"]) == (1, 0.0)
+    assert (ada["expected"], ada["quality"], ada["accuracy"]) == (pytest.approx(2 / 3), 0.7, 0.9)
+    assert (found["Ben"]["expected"], found["Ben"]["quality"]) == (0.5, None)
+    assert sum(ada["shares"].values()) == pytest.approx(1)
+    assert ada["shares"]["dnk"] == pytest.approx(1 / 3)
+
+
+def test_pages_of_people_join(analyst: TestClient) -> None:
+    first = analyst.get(f"{SONGS}/labelers", params={"limit": 2}).json()
+    rest = analyst.get(f"{SONGS}/labelers", params={"limit": 2, "after": first["next"]}).json()
+    assert rest["next"] is None
+    assert [one["name"] for one in first["labelers"] + rest["labelers"]] == ["Ada", "Ben", "Cem"]
+    for wrong in ({"limit": 0}, {"after": -1}, {"after": "x"}):
+        refused = analyst.get(f"{SONGS}/labelers", params=wrong)
+        assert refused.status_code == 422
+        assert refused.json()["errors"][0]["field"].endswith(next(iter(wrong)))
+
+
+def test_what_is_set_aside_is_no_measure_of_others(analyst: TestClient, world: World) -> None:
+    analyst.post(f"{SONGS}/answers/{world.ids[4]}/set-aside", json={})
+    found = people(analyst)
+    assert found["Ada"]["agreement"] == 1.0, "Cem's answer does not count against her"
+    assert found["Cem"]["agreement"] == 0.0, "but his is still held against the others'"
+    assert found["Cem"]["answers"] == 1
+
+
+def test_withdrawn_answers_are_nobodys(analyst: TestClient, world: World) -> None:
+    analyst.delete(f"{SONGS}/answers/{world.ids[4]}")
+    assert list(people(analyst)) == ["Ada", "Ben"]
+
+
+def test_agreement_is_that_of_the_estimators_package(analyst: TestClient, world: World, database: Database) -> None:
+    rng = np.random.default_rng(7)
+    with database.transaction() as session:
+        project = session.get_one(Project, world.project.id)
+        for _ in range(60):
+            a, b, c = (world.items[k] for k in rng.permutation(5)[:3])
+            who = [world.ada, world.ben, world.cem][rng.integers(3)]
+            triplet = (a, *sorted((b, c)))
+            asked = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
+            known = select(Answer.id).join(Triplet).where(Answer.labeler_id == who.id, *map(_equal, asked, triplet))
+            if session.scalar(known) is None:
+                answer(session, project, who, (a, b, c), str(rng.choice(["yes", "no", "dnk"])))
+        rows = session.execute(select(*asked, Answer.value, Answer.labeler_id).join(Answer)).all()
+    told = labeler_agreement([row[:3] for row in rows], [row[3] for row in rows], [row[4] for row in rows])
+    found = {one["labeler"]: (one["compared"], one["agreement"]) for one in people(analyst).values()}
+    assert {person: one[0] for person, one in found.items()} == {key: one.shared for key, one in told.items()}
+    for person, (_, share) in found.items():
+        assert share == pytest.approx(told[person].agreement)
+
+
+def _equal(column: Any, value: int) -> Any:
+    return column == value
+
+
+def test_shares_are_of_what_was_pressed(app: FastAPI, database: Database) -> None:
+    """Whoever always presses yes has no other share, in whatever order the items are stored."""
+    with database.transaction() as session:
+        project = make_project(session, n_items=9)
+        robot, ann = add_member(session, project, "labeler", "Robot"), add_member(session, project, "analyst", "Ann")
+    with signed_in(app, robot) as client:
+        for one in client.get(f"{SONGS}/triplets/next", params={"n": 12}).json()["triplets"]:
+            body = {"id": str(uuid.uuid4()), "triplet": one["triplet"], "answer": "yes"}
+            assert client.post(f"{SONGS}/answers", json=body).status_code == 201
+    with database.reading() as session:
+        assert set(session.scalars(select(Answer.value))) == {"yes", "no"}, "stored in one order of items"
+    with signed_in(app, ann) as client:
+        assert people(client)["Robot"]["shares"] == {"yes": 1.0, "no": 0.0, "dnk": 0.0}
+
+
+def habits_at(*seconds: float) -> list[Habit]:
+    start = now()
+    return [Habit(1, "yes", 1, 1, 2, 3, None, start + timedelta(seconds=at)) for at in seconds]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        ((), None),
+        ((0,), None),
+        ((0, 0, 0), None),
+        ((0, 10, 20), 360.0),
+        ((0, 10, 20, 20 + 3600, 30 + 3600), 360.0),
+        ((0, 400), None),
+        ((0, 5, 20), 360.0),
+    ],
+)
+def test_answers_an_hour_of_work(seconds: tuple[float, ...], expected: float | None) -> None:
+    assert answers_an_hour(habits_at(*seconds)) == expected
+
+
+def test_habits_are_of_the_newest_answers_of_each(
+    world: World, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "HABITS", 2)
+    with database.reading() as session:
+        found = queries.habits(session, world.project.id, [world.ada.id, world.cem.id])
+        assert [(one.labeler_id, one.value) for one in found] == [
+            (world.ada.id, "dnk"),
+            (world.cem.id, "no"),
+            (world.ada.id, "no"),
+        ]
+        assert queries.habits(session, world.project.id, []) == []
