@@ -201,7 +201,7 @@ class DcrcCvParameters(_Dcrc):
         description="Up to 40 more than the fewest; every number costs as much time as several runs.",
     )
     epsilon: Shares = Field(
-        [0.02, 0.05, 0.15],
+        [0.05, 0.15],
         title="Wrong answers expected",
         description="Probabilities that an answer is wrong, to choose from, separated by commas.",
     )
