@@ -20,6 +20,7 @@ class Algorithm:
     """One algorithm as people choose it."""
 
     name: str
+    short: str
     title: str
     summary: str
     parameters: type[Parameters]
@@ -31,11 +32,13 @@ ALGORITHMS = {
         Algorithm(
             "dcrc",
             "DCRC",
+            "DCRC",
             "Clusters from features and answers, robust to wrong ones. Right for most projects.",
             DcrcParameters,
         ),
         Algorithm(
             "dcrc-cv",
+            "DCRC, chosen",
             "DCRC, parameters chosen by cross-validation",
             "Tries parameters, and numbers of clusters if wanted, on answers held back. Takes about fifty times as "
             "long; between searches, which come when answers have doubled, it is as fast as DCRC.",
@@ -43,6 +46,7 @@ ALGORITHMS = {
         ),
         Algorithm(
             "sklr",
+            "SKLR",
             "SKLR",
             "Learns from the answers how similar items are, and then cuts clusters of any number from that: one run "
             "for every resolution.",

@@ -6,8 +6,9 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from app.accounts.access import Action, Me, authorize, identify
-from app.clustering import forms
+from app.clustering import forms, words
 from app.clustering import service as clustering
+from app.clustering.algorithms import ALGORITHMS
 from app.clustering.schedule import request_run
 from app.clustering.schemas import ClusterName
 from app.dashboard import queries, service
@@ -37,7 +38,13 @@ def dashboard_page(request: Request, project: str, me: Me, db: Db, blobs: Blobs)
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         board = service.board(session, blobs, access.project)
-    context: dict[str, Any] = {"address": site_address(request), "reasons": REASONS, "choices": forms.CHOICES}
+    context: dict[str, Any] = {
+        "address": site_address(request),
+        "reasons": REASONS,
+        "choices": forms.CHOICES,
+        "describe": words.describe,
+        "titles": {name: algorithm.short for name, algorithm in ALGORITHMS.items()},
+    }
     return render(request, "dashboard/dashboard.html", **context, **vars(board))
 
 

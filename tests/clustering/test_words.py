@@ -1,0 +1,35 @@
+"""A run in words, after real runs of every algorithm."""
+
+import pytest
+
+from app.clustering.algorithms import ALGORITHMS
+from app.clustering.schemas import RunOut
+from app.clustering.words import describe
+from app.database import Database
+from app.settings import Settings
+from app.storage import Storage
+from tests.clustering.support import answer_truly, compute, get_run, make_songs, request
+
+SAID = {
+    "dcrc": ["DCRC began from nothing and fitted 3 clusters to 60 items and 1 answer.", "Its bound, "],
+    "dcrc-cv": ["DCRC chose parameters (epsilon 0.05, tau 1, lam 0.00391) and", "too few answers"],
+    "sklr": ["SKLR began from nothing, learned from 1 answer how", "and cut 3 clusters in it.", "Its divergence, "],
+}
+
+
+@pytest.fixture
+def database_url(sqlite_database_url: str) -> str:
+    """One kind of database is enough: the sentences are made of a run's row."""
+    return sqlite_database_url
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_run_says_what_it_did(name: str, database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_songs(database, storage, algorithm=name, parameters={"n_init": 1})
+    answer_truly(database, project, 1)
+    run_id = request(database, project)
+    assert describe(RunOut.of(get_run(database, run_id))) == ""
+    assert compute(database, settings) == "done"
+    said = describe(RunOut.of(get_run(database, run_id)))
+    for part in SAID[name]:
+        assert part in said
