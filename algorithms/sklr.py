@@ -69,7 +69,7 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     tol : float
         Learning ends when no constraint is violated, or held without need, by more, relative to its distances.
     max_iter : int
-        Most Newton steps, or sweeps over all constraints.
+        Most Newton steps, or rounds of ten sweeps over all constraints.
     n_init : int
         Starts of kernel k-means.
     warm_start : bool
@@ -303,13 +303,12 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _learning(self, rows: Rows, Z: Array, rng: np.random.RandomState) -> Learning:
         hard = self.solver == "paper" or np.isinf(self.C)
         near, far = link_bounds(Z, rng) if rows.has_links else (1.0, 1.0)
-        cap = np.inf if hard else self.C
-        problem, softened = (pose(Z, rows, self.gamma, c, near, far) for c in (cap, _FALLBACK_C))
+        problem = pose(Z, rows, self.gamma, np.inf if hard else self.C, near, far)
         impossible = problem.impossible()
         if hard and impossible.any():
             raise ValueError(_impossible_message(rows, impossible))
         # No kernel of the features can tell items with the same features apart: such answers stay without effect.
-        problem, softened = problem.without(impossible), softened.without(impossible)
+        problem, softened = (posed.without(impossible) for posed in (problem, problem.capped(_FALLBACK_C)))
         return Learning(problem, softened, self.solver, self.max_iter, self.tol)
 
     def _keep(self, rows: Rows, learning: Learning, state: LearningState, stopped: bool) -> None:
@@ -319,7 +318,7 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         problem = learning.problem if self.feasible_ else learning.softened
         point = problem.point(state.lam)
         assert point is not None, "learning only visits positive definite kernels"
-        relative = problem.relative(point)
+        relative = problem.relative(point.p, point.q)
         off = np.where(rows.is_equality, np.abs(relative), np.maximum(relative, 0))
         self.dual_coef_ = rows.spread(np.abs(state.lam))
         self.violations_ = rows.spread(off)

@@ -41,12 +41,13 @@ class Problem:
     """m constraints on n items with s coordinates each."""
 
     items: Array  # (n,) positions of the constrained items, ascending
-    basis: Array  # (r, s) orthonormal: the span of their rows of Z
+    basis: Array | None  # (r, s) orthonormal: the span of their rows of Z; None: all of the space
     coordinates: Array  # (n, s) rows of Z in that basis
     places: Array  # (m, 3) a, b, e as positions in `items`
     g: Array  # (m,) weight of d(a, b)
     h: Array  # (m,) weight of d(a, e), subtracted
     t: Array  # (m,) right-hand side
+    caps: Array  # (m,) the most that lam may be where C = 1
     low: Array  # (m,) bounds of lam
     high: Array  # (m,)
 
@@ -91,26 +92,26 @@ class Problem:
         product[np.diag_indices_from(product)] += 1
         return product
 
-    def gradient(self, point: Point) -> Array:
+    def gradient(self, p: Array, q: Array) -> Array:
         """df / dlam_c = tr(K C_c) - t_c: positive where the constraint is violated."""
-        gradient: Array = self.g * point.p - self.h * point.q - self.t
+        gradient: Array = self.g * p - self.h * q - self.t
         return gradient
 
-    def relative(self, point: Point) -> Array:
+    def relative(self, p: Array, q: Array) -> Array:
         """The gradient relative to the sizes of its terms, in [-1, 1]: violations that no scale can hide."""
-        size = np.abs(self.g) * point.p + np.abs(self.h) * point.q + np.abs(self.t)
-        relative: Array = self.gradient(point) / np.maximum(size, np.finfo(float).tiny)
+        size = np.abs(self.g) * p + np.abs(self.h) * q + np.abs(self.t)
+        relative: Array = self.gradient(p, q) / np.maximum(size, np.finfo(float).tiny)
         return relative
 
     def residual(self, point: Point) -> float:
         """How far the point is from optimal: the largest relative gradient along which lam is free to move."""
-        relative = self.relative(point)
+        relative = self.relative(point.p, point.q)
         up, down = point.lam < self.high, point.lam > self.low
         return float(np.max(np.maximum(np.where(up, relative, 0), np.where(down, -relative, 0)), initial=0.0))
 
     def working_set(self, point: Point) -> Array:
         """Constraints that a Newton step may move: strictly inside the box, or near to leaving a bound."""
-        relative = self.relative(point)
+        relative = self.relative(point.p, point.q)
         resting = (point.lam <= self.low) & (relative <= -_FAR)
         pressed = (point.lam >= self.high) & (relative >= _FAR)
         return np.flatnonzero(~resting & ~pressed)
@@ -121,12 +122,14 @@ class Problem:
         a, b, e = local.reshape(-1, 3).T
         part = point.rotated[:, used]
         K = part.T @ part
-        x, y = K.take(a, axis=0) - K.take(b, axis=0), K.take(a, axis=0) - K.take(e, axis=0)
-        x_a, y_a = x.take(a, axis=1), y.take(a, axis=1)
+        # Kept with a column for each constraint, so that what follows takes whole rows.
+        x, y = (np.ascontiguousarray((K[a] - K[other]).T) for other in (b, e))
         g, h = self.g[work], self.h[work]
-        mixed = np.square(x_a - x.take(e, axis=1)) * np.outer(g, h)
-        H: Array = np.square(x_a - x.take(b, axis=1)) * np.outer(g, g) - mixed - mixed.T
-        H += np.square(y_a - y.take(e, axis=1)) * np.outer(h, h)
+        H = _weighted_squares(x[a] - x[b], g, g)
+        H += _weighted_squares(y[a] - y[e], h, h)
+        mixed = _weighted_squares(x[a] - x[e], h, g)
+        H -= mixed
+        H -= mixed.T
         return H
 
     def impossible(self) -> Array:
@@ -142,6 +145,11 @@ class Problem:
         )
         return impossible
 
+    def capped(self, C: float) -> "Problem":
+        """The same problem with another C."""
+        high = C * self.caps
+        return replace(self, low=np.where(self.low < 0, -high, 0.0), high=high)
+
     def without(self, dropped: Array) -> "Problem":
         """The problem with the multipliers of some constraints held at 0."""
         free = ~dropped
@@ -152,20 +160,30 @@ class Problem:
         return bool(np.max(np.square(point.root).sum(axis=1), initial=0.0) > _UNBOUNDED)
 
 
+def _weighted_squares(values: Array, of_row: Array, of_column: Array) -> Array:
+    np.square(values, out=values)
+    values *= of_row[:, None]
+    values *= of_column
+    return values
+
+
 def pose(Z: Array, rows: Rows, gamma: float, C: float = 1.0, near: float = 1.0, far: float = 1.0) -> Problem:
     """The problem of the constraints `rows` on the kernel Z Z'; `near` and `far` bound linked items' distances.
 
     What an answer may say is measured against distances of about 1, what a link may say against its bound.
     """
     items, places = np.unique(rows.keys[:, :3], return_inverse=True)
-    basis, triangle = linalg.qr(Z[items].T, mode="economic", check_finite=False)
+    basis, coordinates = None, Z[items]
+    if len(items) < Z.shape[1]:
+        basis, triangle = linalg.qr(coordinates.T, mode="economic", check_finite=False)
+        coordinates = triangle.T.copy()
     code = rows.keys[:, 3]
     g = np.select([code == COMPARISON, code == CANNOT_LINK], [gamma, -1.0], 1.0)
     h = np.where((code == MUST_LINK) | (code == CANNOT_LINK), 0.0, 1.0)
     t = np.select([code == MUST_LINK, code == CANNOT_LINK], [near, -far], 0.0)
-    high = C * rows.weights / np.where(t == 0, 1.0, np.abs(t))
-    low = np.where(rows.is_equality, -high, 0.0)
-    return Problem(items, basis, triangle.T.copy(), places.reshape(-1, 3), g, h, t, low, high)
+    caps = rows.weights / np.where(t == 0, 1.0, np.abs(t))
+    low = np.where(rows.is_equality, -caps, 0.0)
+    return Problem(items, basis, coordinates, places.reshape(-1, 3), g, h, t, caps, low, caps).capped(C)
 
 
 def link_bounds(Z: Array, rng: np.random.RandomState, n_pairs: int = 10_000) -> tuple[float, float]:
@@ -182,18 +200,19 @@ def link_bounds(Z: Array, rng: np.random.RandomState, n_pairs: int = 10_000) -> 
 
 def root_of(problem: Problem, lam: Array) -> Array:
     """Lower Cholesky factor (r, r) of M^-1 = I + Z'AZ in the whole space."""
-    root: Array = np.eye(len(problem.basis))
-    if lam.any():
-        inverse = problem.inverse(lam)
+    inverse = problem.inverse(lam)
+    if problem.basis is not None:
         inverse[np.diag_indices_from(inverse)] -= 1
-        root = linalg.cholesky(root + problem.basis @ inverse @ problem.basis.T, lower=True, check_finite=False)
+        inverse = problem.basis @ inverse @ problem.basis.T
+        inverse[np.diag_indices_from(inverse)] += 1
+    root: Array = linalg.cholesky(inverse, lower=True, check_finite=False)
     return root
 
 
 def newton_step(problem: Problem, point: Point) -> Point:
     """The next point of a sequential quadratic program: a model of f maximised in the box, then a line search."""
     work = problem.working_set(point)
-    gradient = problem.gradient(point)[work]
+    gradient = problem.gradient(point.p, point.q)[work]
     lam = point.lam[work]
     move = box_maximum(problem.curvature(point, work), gradient, problem.low[work] - lam, problem.high[work] - lam)
 
@@ -220,8 +239,9 @@ def newton_step(problem: Problem, point: Point) -> Point:
 
 
 def box_maximum(H: Array, gradient: Array, low: Array, high: Array, max_iter: int = 50) -> Array:
-    """The d in the box that maximises gradient'd - d'Hd / 2, by projected Newton with exact free steps."""
-    H = H + 1e-10 * max(float(np.mean(np.diag(H))), 1e-300) * np.eye(len(H)) if len(H) else H
+    """The d in the box that maximises gradient'd - d'Hd / 2, by projected Newton; H may change on its diagonal."""
+    if len(H):
+        H[np.diag_indices_from(H)] += 1e-10 * max(float(np.mean(np.diag(H))), 1e-300)
     d = np.clip(np.zeros(len(H)), low, high)
     slope = gradient - H @ d
     tolerance = 1e-10 * max(float(np.abs(gradient).max(initial=0.0)), 1e-300)

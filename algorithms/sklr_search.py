@@ -13,12 +13,15 @@ import numpy as np
 from algorithms.fitting import StopFit
 from algorithms.patterns import Array
 from algorithms.sklr_dual import Point, Problem, newton_step
-from algorithms.sklr_projection import sweep
+from algorithms.sklr_projection import sweeps
 
 Solver = Literal["newton", "projection", "paper"]
 
 # Corrected sweeps before the first Newton step: they find most of the constraints that will matter.
-_SWEEPS = 2
+_SWEEPS = 10
+_ROUGH = 0.01
+# Sweeps between two callbacks of the solvers that make nothing else; then M is made anew from the multipliers.
+_ROUND = 10
 # A share of the largest multiplier below which an answer has no part in a contradiction.
 _BLAMED = 1e-3
 
@@ -124,10 +127,12 @@ class Learning:
         # Each sweep has its own order, the same one when a fit is resumed there.
         rng = np.random.RandomState((state.seed + state.iteration) % 2**32)
         if solver != "newton":
-            return problem.point(sweep(problem, point, rng, corrected=solver != "paper", tol=self.tol / 2))
+            corrected = solver != "paper"
+            lam = sweeps(problem, point, rng, n_sweeps=_ROUND, corrected=corrected, tol=self.tol / 2)
+            return problem.point(lam)
         if state.iteration == 0 or not point.lam.any():
-            for _ in range(_SWEEPS):
-                point = problem.point(sweep(problem, point, rng, corrected=True, tol=0.0)) or point
+            lam = sweeps(problem, point, rng, n_sweeps=_SWEEPS, corrected=True, tol=_ROUGH)
+            point = problem.point(lam) or point
         return newton_step(problem, point)
 
     def _solver(self, state: LearningState) -> Solver:
@@ -152,5 +157,5 @@ class Learning:
 def _residual(problem: Problem, solver: Solver, point: Point) -> float:
     if solver != "paper":
         return problem.residual(point)
-    relative = problem.relative(point)
+    relative = problem.relative(point.p, point.q)
     return float(np.max(np.where(problem.low < 0, np.abs(relative), relative), initial=0.0))

@@ -6,7 +6,7 @@ from scipy.optimize import check_grad, minimize
 
 from algorithms.sklr_constraints import CANNOT_LINK, MUST_LINK, Rows, carry_over, read_rows
 from algorithms.sklr_dual import box_maximum, newton_step, pose, root_of
-from algorithms.sklr_projection import sweep
+from algorithms.sklr_projection import sweeps
 from algorithms.sklr_search import Learning
 
 GAMMA = 2.0
@@ -60,6 +60,19 @@ def inside(posed, point):
     return np.linalg.inv(posed.inverse(point.lam))
 
 
+def gradient(posed, lam):
+    point = posed.point(lam)
+    return posed.gradient(point.p, point.q)
+
+
+def relative(posed, point):
+    return posed.relative(point.p, point.q)
+
+
+def swept(posed, point, n_sweeps=1):
+    return sweeps(posed, point, np.random.RandomState(0), n_sweeps=n_sweeps, corrected=True, tol=0.0)
+
+
 def divergence(M):
     return np.trace(M) - np.linalg.slogdet(M)[1] - len(M)
 
@@ -96,12 +109,12 @@ def test_gradient_and_hessian_are_those_of_the_dual(name):
     posed = problem(name)
     rng = np.random.default_rng(0)
     lam = np.abs(rng.normal(size=len(posed))) * 0.1
-    gradient = posed.gradient(posed.point(lam))
-    assert check_grad(lambda at: posed.value(at)[0], lambda at: posed.gradient(posed.point(at)), lam) < 1e-5
+    here = gradient(posed, lam)
+    assert check_grad(lambda at: posed.value(at)[0], lambda at: gradient(posed, at), lam) < 1e-5
     H = posed.curvature(posed.point(lam), np.arange(len(posed)))
     for direction in rng.normal(size=(3, len(posed))):
-        moved = posed.gradient(posed.point(lam + 1e-6 * direction))
-        np.testing.assert_allclose((gradient - moved) / 1e-6, H @ direction, rtol=1e-3, atol=1e-4)
+        moved = gradient(posed, lam + 1e-6 * direction)
+        np.testing.assert_allclose((here - moved) / 1e-6, H @ direction, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["hard", "hard, low rank", "mixed with equalities", "relative"])
@@ -116,12 +129,12 @@ def test_the_trace_of_the_optimum_is_its_rank_and_there_is_no_duality_gap(name):
 
 def test_every_single_projection_keeps_the_trace_and_meets_its_constraint():
     posed = problem("mixed with equalities")
-    for c in np.flatnonzero(posed.relative(posed.point(np.zeros(len(posed)))) > 0):
+    for c in np.flatnonzero(relative(posed, posed.point(np.zeros(len(posed)))) > 0):
         alone = posed.without(np.arange(len(posed)) != c)
-        lam = sweep(alone, alone.point(np.zeros(len(posed))), np.random.RandomState(0), corrected=True, tol=0.0)
+        lam = swept(alone, alone.point(np.zeros(len(posed))))
         after = alone.point(lam)
         assert np.trace(inside(alone, after)) == pytest.approx(posed.coordinates.shape[1], abs=1e-9)
-        assert posed.relative(after)[c] == pytest.approx(0, abs=1e-9)
+        assert relative(posed, after)[c] == pytest.approx(0, abs=1e-9)
 
 
 def test_newton_and_corrected_sweeps_never_go_down():
@@ -130,7 +143,7 @@ def test_newton_and_corrected_sweeps_never_go_down():
     for _ in range(4):
         further = newton_step(posed, point)
         assert further.value >= point.value
-        point = posed.point(sweep(posed, further, np.random.RandomState(0), corrected=True, tol=0.0))
+        point = posed.point(swept(posed, further))
         assert point.value >= further.value - 1e-12
 
 
@@ -139,7 +152,7 @@ def test_the_paper_s_algorithm_is_feasible_but_farther_than_the_optimum():
     for seed in range(4):
         posed = pose(coordinates(24, 24, seed), answered(24, 14, seed), GAMMA, np.inf)
         plain = optimum(posed, "paper", tol=1e-6)
-        assert posed.relative(plain).max() <= 1e-6
+        assert relative(posed, plain).max() <= 1e-6
         ratios.append(divergence(inside(posed, plain)) / optimum(posed).value)
     assert min(ratios) > 1 - 1e-6
     assert np.mean(ratios) > 1.1
