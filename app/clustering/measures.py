@@ -32,14 +32,14 @@ def measure(run: Run, material: Material, fitted: Fit, result: Result) -> dict[s
     if len(material.answers):
         given = (material.triplets, material.answers, material.kind)
         metrics["answers_satisfied"] = answers_satisfied(result.labels, *given)
-        metrics |= _agreement(material)
+        metrics |= agreement(material)
     if material.previous is not None:
         metrics["items_moved"] = items_moved(material.previous.result.labels, result.labels)
         metrics |= _prequential(run, material, material.previous.result.posterior, fitted.epsilon)
     return metrics
 
 
-def _agreement(material: Material) -> dict[str, float]:
+def agreement(material: Material) -> dict[str, float]:
     """How far people agree on the questions that several of them answered; nothing if there are none."""
     newest = slice(-AGREED_ON, None)
     given = material.triplets[newest], material.answers[newest], material.labelers[newest].tolist()

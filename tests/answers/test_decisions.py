@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from app.answers import service
 from app.clustering import material
 from app.clustering.claims import claim_next
+from app.clustering.material import Material
+from app.clustering.measures import agreement
 from app.clustering.schedule import answers_arrived
 from app.database import Database
 from app.labeling.queue import lease_next
@@ -33,8 +35,8 @@ def back(client: TestClient, world: World, number: int) -> dict[str, Any]:
     return dict(done.json())
 
 
-def used(database: Database, storage: Storage, project: Project) -> list[int]:
-    """The numbers of the answers that a run would fit now."""
+def pinned(database: Database, storage: Storage) -> Material:
+    """What the waiting run would compute with now."""
     with database.transaction() as session:
         for waiting in session.scalars(select(Run).where(Run.status == RunStatus.QUEUED)):
             waiting.due_at = now()
@@ -45,8 +47,8 @@ def used(database: Database, storage: Storage, project: Project) -> list[int]:
     assert claimed is not None
     assert claimed.run_id == run.id
     with database.reading() as session:
-        pinned = session.get_one(Run, run.id)
-    return [int(number) for number in material.load(database, storage, pinned).numbers]
+        claimed_run = session.get_one(Run, run.id)
+    return material.load(database, storage, claimed_run)
 
 
 def priority(database: Database, number: int) -> float | None:
@@ -61,7 +63,19 @@ def test_a_run_leaves_out_what_is_set_aside_and_takes_in_what_is_put_back(
     for number in (2, 4, 5):
         aside(analyst, world, number)
     back(analyst, world, 2)
-    assert used(database, storage, world.project) == [1, 2, 3, 6]
+    assert pinned(database, storage).numbers.tolist() == [1, 2, 3, 6]
+
+
+def test_a_run_says_how_far_people_agree_in_what_it_uses(
+    analyst: TestClient, world: World, database: Database, storage: Storage
+) -> None:
+    aside(analyst, world, 5)
+    assert agreement(pinned(database, storage)) == {}, "two who say the same of one question tell nothing"
+    with database.transaction() as session:
+        session.execute(update(Run).where(Run.status == RunStatus.RUNNING).values(status=RunStatus.CANCELLED))
+    back(analyst, world, 5)
+    # Two yes and a no: two of three pairs differ, as many as would by chance.
+    assert agreement(pinned(database, storage)) == {"krippendorff_alpha": pytest.approx(0.0)}
 
 
 def test_who_when_and_why_are_kept(analyst: TestClient, world: World, database: Database) -> None:
