@@ -86,6 +86,10 @@ def _text(value: Any) -> str:
 
 
 def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
+    if isinstance(value, float):
+        return f"{value:.4g}"
     return dict(YES_NO).get(_text(value), _text(value))
 
 
@@ -107,7 +111,9 @@ def _field(algorithm: str, name: str, schema: dict[str, Any]) -> FormField:
 
 def _choice(algorithm: Algorithm) -> Choice:
     schema = algorithm.parameters.model_json_schema()["properties"]
-    found = [_field(algorithm.name, name, schema[name]) for name in schema if name != "n_clusters"]
+    # What is the algorithm's alone comes before what it shares with others.
+    names = sorted(schema, key=lambda name: name not in algorithm.parameters.__annotations__)
+    found = [_field(algorithm.name, name, schema[name]) for name in names if name != "n_clusters"]
     return Choice(algorithm, [f for f in found if not f.advanced], [f for f in found if f.advanced])
 
 
