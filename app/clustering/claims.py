@@ -110,6 +110,8 @@ def _pin(session: Session, project: Project, run: Run) -> None:
     if features is None:
         raise Invalid(f"Project '{project.key}' has no features.")
     run.feature_set_id = features.id
+    if run.reason != "request":
+        run.algorithm = project.algorithm  # the settings may have changed while it waited
     run.parameters = algorithms.resolve(project, run.algorithm, run.parameters, features.n)
 
 

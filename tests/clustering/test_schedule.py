@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from sqlalchemy import event, func, select, update
 
-from app.clustering import bell
+from app.clustering import bell, claims
 from app.clustering.schedule import Standing, answers_arrived, due_at, request_run
 from app.database import Database
 from app.errors import Conflict, Invalid
 from app.models import Event, Project, Run, now
+from app.projects.service import change_project
 from app.storage import Storage
 from tests.factories import add_features, make_project
 
@@ -150,3 +151,21 @@ def test_the_bell_rings_after_the_commit_that_made_a_run_due(database: Database,
         assert rung.is_set()
     finally:
         bell.take_down(rung)
+
+
+def test_a_run_that_answers_brought_takes_the_algorithm_of_its_start(database: Database, project: int) -> None:
+    answer(database, project, 5)
+    with database.transaction() as session:
+        change_project(session, session.get_one(Project, project), {"algorithm": "sklr", "parameters": {"C": 0.5}})
+    assert claims.claim_next(database, 15) is not None
+    [run] = runs(database)
+    assert (run.algorithm, run.parameters["C"], run.status) == ("sklr", 0.5, "running")
+
+
+def test_a_run_that_was_asked_for_keeps_its_algorithm(database: Database, project: int) -> None:
+    with database.transaction() as session:
+        request_run(session, session.get_one(Project, project), reason="request", algorithm="sklr")
+    answer(database, project, 5)
+    assert claims.claim_next(database, 15) is not None
+    [run] = runs(database)
+    assert (run.algorithm, run.reason) == ("sklr", "request")
