@@ -40,8 +40,8 @@ ALGORITHMS = {
             "dcrc-cv",
             "DCRC, chosen",
             "DCRC, parameters chosen by cross-validation",
-            "Tries parameters, and numbers of clusters if wanted, on answers held back. A search takes a few times as "
-            "long as a run and comes when answers have doubled; between searches it is as fast as DCRC.",
+            "Tries parameters, and numbers of clusters if wanted, on answers held back. A search takes a few times "
+            "as long as a run and comes when answers have doubled; between searches it is as fast as DCRC.",
             DcrcCvParameters,
         ),
         Algorithm(
