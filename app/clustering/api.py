@@ -245,8 +245,8 @@ async def get_events(
     """Follow what happens, as server-sent events.
 
     `run` when a run is queued, starts, gets on or ends; `clusters` when there are new ones; `project` when
-    settings, items or features changed; each with a number as id. `answers`, without an id, carries counts. The
-    stream never ends by itself; with `Last-Event-ID` it resumes where another one broke off.
+    settings, items, features or the answers set aside changed; each with a number as id. `answers`, without an id,
+    carries counts. The stream never ends by itself; with `Last-Event-ID` it resumes where another one broke off.
     """
     async with request.app.state.feed.listen(*place) as listener:
         yield ServerSentEvent(comment="listening")

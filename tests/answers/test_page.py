@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 
+from app.answers import board
 from app.database import Database
 from app.models import Item, Project, User
 from app.storage import Storage
@@ -154,3 +155,22 @@ def test_the_hint_counts_what_the_last_run_did_not_know(
     assert "1 answer put back since run 9 began" in words(read(analyst))
     analyst.post(f"{PAGE}/{world.ids[1]}/set-aside")
     assert "1 answer set aside and 1 answer put back since run 9 began" in words(read(analyst))
+
+
+def test_the_log_leads_to_each_answer(analyst: TestClient, world: World) -> None:
+    analyst.post(f"{PAGE}/{world.ids[1]}/set-aside")
+    link = re.search(r'href="([^"]*)">answer 2<', read(analyst))
+    assert link
+    led = analyst.get(PAGE + link[1].replace("&amp;", "&"))
+    assert shown(led.text)[0] == 2
+
+
+def test_somebody_who_is_not_among_the_busiest_can_be_chosen(
+    analyst: TestClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "PEOPLE", 1)
+    page = read(analyst, labeler=world.cem.id)
+    assert f'<option value="{world.cem.id}" selected>Cem</option>' in page
+    assert "labelers?after=1" in page
+    page = read(analyst, labeler=world.labeler.id)
+    assert f'<option value="{world.labeler.id}" selected>number {world.labeler.id}</option>' in page
