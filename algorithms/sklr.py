@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import linalg
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table
 from algorithms.sklr_clusters import eigengap, kernel_kmeans, soft_assignments, within_variance
 from algorithms.sklr_constraints import Mapping, Rows, carry_over, read_rows
-from algorithms.sklr_dual import Problem, link_bounds, pose, root_of
+from algorithms.sklr_dual import Problem, link_bounds, pose, transformation
 from algorithms.sklr_kernel import Criterion, LowRank
 from algorithms.sklr_map import KernelMap, Recipe, make_map
 from algorithms.sklr_search import Callback, Learning, LearningState, Solver
@@ -31,7 +30,7 @@ ANSWER_EPSILON = 0.05
 # How much one answer may say where hard answers contradict each other.
 _FALLBACK_C = 1.0
 
-_STATE = ("keys_", "lam_", "labels_", "centers_", "variance_", "gamma_", "digest_")
+_STATE = ("keys_", "lam_", "transformation_", "labels_", "centers_", "variance_", "digest_")
 
 
 class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -80,7 +79,9 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_, posterior_ : (N,) and (N, K) cluster of every item, and how likely each is given the distances
-    embedding_ : (N, r) items in the learned space; inner products are the learned kernel K
+    embedding_ : (N, r) items in the learned space: inner products are the learned kernel K, columns its principal
+        axes from the widest on, so that the first two make a map
+    transformation_ : (r, r) from the first kernel's coordinates to there; its product with its transpose is M
     constraints_ : Rows, the m constraints that the answers give; `lam_` (m,) their multipliers
     dual_coef_ : (M,) largest multiplier of every answer's constraints, in absolute value
     violations_ : (M,) how far the answer is from holding, relative to its distances, in [0, 1]
@@ -193,7 +194,8 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Array:
         """Rows of X in the learned space, shape (N, r): z(x) M^(1/2), after Eq 18; exact for the fitted items."""
         check_is_fitted(self, "embedding_")
-        return self._embed(self.map_.place(check_features_of(self, X)))
+        placed: Array = self.map_.place(check_features_of(self, X)) @ self.transformation_
+        return placed
 
     def predict_proba(self, X: Any) -> Array:
         """How likely each cluster is given the distances to the centroids, shape (N, K)."""
@@ -253,10 +255,10 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Become the model saved by `state_arrays`, in any process: to predict, or to refit with warm_start=True."""
         for name in _STATE:
             setattr(self, name, arrays[name])
-        self.variance_, self.gamma_ = float(arrays["variance_"]), float(arrays["gamma_"])
+        self.variance_ = float(arrays["variance_"])
         self.map_ = KernelMap.from_arrays(self.kernel, arrays)
         self.n_features_in_ = self.map_.n_features
-        self._enter_space(pose(self.map_.Z, Rows.of_keys(self.keys_), self.gamma_))
+        self._enter_space(self.transformation_)
         self.posterior_ = soft_assignments(self.embedding_, self.centers_, self.variance_)
         return self
 
@@ -313,7 +315,6 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, rows: Rows, learning: Learning, state: LearningState, stopped: bool) -> None:
         self.constraints_, self.keys_, self.lam_ = rows, rows.keys, state.lam
-        self.gamma_ = float(self.gamma)
         self.feasible_ = not state.blame.any()
         problem = learning.problem if self.feasible_ else learning.softened
         point = problem.point(state.lam)
@@ -323,7 +324,7 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.dual_coef_ = rows.spread(np.abs(state.lam))
         self.violations_ = rows.spread(off)
         self._suspect(rows, problem, state, off)
-        self._enter_space(problem)
+        self._enter_space(transformation(problem, state.lam, self.map_.Z))
         self.lower_bounds_, self.lower_bound_ = state.bounds, state.lower_bound
         self.n_iter_, self.converged_ = state.iteration, state.converged
         self._warn(rows, state, stopped)
@@ -338,19 +339,13 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         bad = self.violations_ > max(self.tol, 1e-6) if self.feasible_ else self.suspicion_ > 0
         self.suspect_answers_ = order[bad[order]]
 
-    def _enter_space(self, problem: Problem) -> None:
-        """The space that the multipliers make of the first kernel's: embedding_ and the root that leads there."""
-        self.rank_ = self.map_.Z.shape[1]
-        self.root_ = root_of(problem, self.lam_)
-        self.embedding_: Array = self._embed(self.map_.Z)
-        # tr M - logdet M - r with M = root^-T root^-1.
-        inverse = linalg.solve_triangular(self.root_, np.eye(self.rank_), lower=True)
-        logdet = 2 * float(np.log(np.diag(self.root_)).sum())
-        self.divergence_ = max(float(np.square(inverse).sum()) + logdet - self.rank_, 0.0)
-
-    def _embed(self, Z: Array) -> Array:
-        embedded: Array = linalg.solve_triangular(self.root_, Z.T, lower=True, check_finite=False).T
-        return np.ascontiguousarray(embedded)
+    def _enter_space(self, transformation_: Array) -> None:
+        self.transformation_: Array = transformation_
+        self.rank_ = len(transformation_)
+        self.embedding_: Array = self.map_.Z @ transformation_
+        # tr M - logdet M - r of M = transformation transformation'.
+        logdet = 2 * float(np.linalg.slogdet(transformation_)[1])
+        self.divergence_ = max(float(np.square(transformation_).sum()) - logdet - self.rank_, 0.0)
 
     def _cluster(self, rng: np.random.RandomState, previous: Array | None) -> None:
         labels, centers = kernel_kmeans(self.embedding_, self.n_clusters, self.n_init, rng, previous)

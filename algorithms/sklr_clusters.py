@@ -7,20 +7,35 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from algorithms.patterns import Array
 
+# Fresh starts of k-means look at so many axes at least, or three for each cluster.
+_FEW_AXES = 30
+
 
 def kernel_kmeans(
     Y: Array, n_clusters: int, n_init: int, rng: np.random.RandomState, previous: Array | None = None
 ) -> tuple[Array, Array]:
-    """Labels (N,) and centroids (K, r) of the best of `n_init` starts; one of them is from the previous labels."""
+    """Labels (N,) and centroids (K, r) of the best of `n_init` starts; one of them is from the previous labels.
+
+    Columns of Y are principal axes: fresh starts are made in the widest ones, where nearly all that tells clusters
+    apart is, and only the best of them goes on in all.
+    """
     fits = []
     if previous is not None and len(np.unique(previous)) == n_clusters == previous.max() + 1:
-        centers = np.stack([Y[previous == cluster].mean(axis=0) for cluster in range(n_clusters)])
-        fits.append(KMeans(n_clusters, init=centers, n_init=1).fit(Y))
+        fits.append(_continued(Y, previous, n_clusters))
     if n_init > len(fits):
-        fits.append(KMeans(n_clusters, n_init=n_init - len(fits), random_state=rng).fit(Y))
+        wide = np.ascontiguousarray(Y[:, : max(3 * n_clusters, _FEW_AXES)])
+        starts = KMeans(n_clusters, n_init=n_init - len(fits), random_state=rng).fit(wide)
+        fits.append(starts if wide.shape == Y.shape else _continued(Y, starts.labels_, n_clusters))
     # A new start must be truly better: the numbers of clusters should not change for a rounding error.
     best = min(fits, key=lambda fit: float(fit.inertia_) * (1 if fit is fits[0] else 1 + 1e-9))
     return best.labels_, best.cluster_centers_
+
+
+def _continued(Y: Array, labels: Array, n_clusters: int) -> KMeans:
+    members = [labels == cluster for cluster in range(n_clusters)]
+    # Among items that are all the same a cluster may have nobody; k-means then moves its centroid.
+    centers = np.stack([Y[mine].mean(axis=0) if mine.any() else Y[0] for mine in members])
+    return KMeans(n_clusters, init=centers, n_init=1).fit(Y)
 
 
 def soft_assignments(Y: Array, centers: Array, variance: float) -> Array:

@@ -42,11 +42,6 @@ class Rows:
     def has_links(self) -> bool:
         return bool((self.keys[:, 3] >= MUST_LINK).any())
 
-    @classmethod
-    def of_keys(cls, keys: Array) -> "Rows":
-        """Constraints whose answers are not known any more."""
-        return cls(keys, np.ones(len(keys)), np.empty((0, 2), dtype=np.int64))
-
     def spread(self, values: Array) -> Array:
         """Largest value among the constraints of every answer, shape (M,)."""
         padded = np.append(values, -np.inf)  # where of_answer is -1

@@ -65,8 +65,10 @@ class Problem:
     def point(self, lam: Array) -> Point | None:
         """Everything at lam; None where I + Z'AZ is not positive definite."""
         value, root = self.value(lam)
-        if root is None:
-            return None
+        return None if root is None else self.complete(lam, value, root)
+
+    def complete(self, lam: Array, value: float, root: Array) -> Point:
+        """Everything at lam, given what `value` says."""
         rotated = linalg.solve_triangular(root, self.coordinates.T, lower=True, check_finite=False)
         by_item = np.ascontiguousarray(rotated.T)
         a, b, e = (by_item.take(self.places[:, role], axis=0) for role in range(3))
@@ -198,15 +200,19 @@ def link_bounds(Z: Array, rng: np.random.RandomState, n_pairs: int = 10_000) -> 
     return float(near), float(far)
 
 
-def root_of(problem: Problem, lam: Array) -> Array:
-    """Lower Cholesky factor (r, r) of M^-1 = I + Z'AZ in the whole space."""
+def transformation(problem: Problem, lam: Array, Z: Array) -> Array:
+    """T (r, r) with T T' = M, for which the columns of Z T are principal axes, from the widest on."""
     inverse = problem.inverse(lam)
     if problem.basis is not None:
         inverse[np.diag_indices_from(inverse)] -= 1
         inverse = problem.basis @ inverse @ problem.basis.T
         inverse[np.diag_indices_from(inverse)] += 1
-    root: Array = linalg.cholesky(inverse, lower=True, check_finite=False)
-    return root
+    root = linalg.cholesky(inverse, lower=True, check_finite=False)
+    T = linalg.solve_triangular(root, np.eye(len(root)), lower=True, trans="T", check_finite=False)
+    centred = (Z - Z.mean(axis=0)) @ T
+    axes = linalg.eigh(centred.T @ centred, check_finite=False, driver="evd")[1][:, ::-1]
+    widest_first: Array = T @ axes
+    return widest_first
 
 
 def newton_step(problem: Problem, point: Point) -> Point:
@@ -222,20 +228,19 @@ def newton_step(problem: Problem, point: Point) -> Point:
         return moved
 
     gain, step = float(gradient @ move), 1.0
-    value = problem.value(trial(step))[0]
-    while value < point.value + _ARMIJO * step * gain:
+    value, root = problem.value(trial(step))
+    while root is None or value < point.value + _ARMIJO * step * gain:
         step /= 2
         if step < 1e-10:
             return point
-        value = problem.value(trial(step))[0]
+        value, root = problem.value(trial(step))
     # Without caps the maximum may lie at infinity, which unit steps would take for ever to show.
     while gain > 0.5 and np.isinf(problem.high).any() and step < _UNBOUNDED:
-        further = problem.value(trial(2 * step))[0]
-        if further <= value + 0.1:
+        further, its_root = problem.value(trial(2 * step))
+        if its_root is None or further <= value + 0.1:
             break
-        value, step = further, 2 * step
-    found = problem.point(trial(step))
-    return point if found is None else found
+        value, root, step = further, its_root, 2 * step
+    return problem.complete(trial(step), value, root)
 
 
 def box_maximum(H: Array, gradient: Array, low: Array, high: Array, max_iter: int = 50) -> Array:

@@ -32,8 +32,9 @@ def sweeps(
     few = len(problem.items) <= _FEW_ITEMS * problem.coordinates.shape[1]
     products: _Products = _Items(problem, point) if few else _Space(problem, point)
     lam = point.lam.copy()
-    for _ in range(n_sweeps):
-        relative = problem.relative(*products.distances())
+    for sweep in range(n_sweeps):
+        p, q = products.distances() if sweep else (point.p, point.q)
+        relative = problem.relative(p, q)
         down = (lam > problem.low) if corrected else (problem.low < 0)
         up = lam < problem.high
         queue = rng.permutation(np.flatnonzero((up & (relative > tol)) | (down & (relative < -tol))))

@@ -131,7 +131,8 @@ class Learning:
             lam = sweeps(problem, point, rng, n_sweeps=_ROUND, corrected=corrected, tol=self.tol / 2)
             return problem.point(lam)
         if state.iteration == 0 or not point.lam.any():
-            lam = sweeps(problem, point, rng, n_sweeps=_SWEEPS, corrected=True, tol=_ROUGH)
+            n_sweeps = 1 if point.lam.any() else _SWEEPS  # a warm start needs to learn what is new only
+            lam = sweeps(problem, point, rng, n_sweeps=n_sweeps, corrected=True, tol=_ROUGH)
             point = problem.point(lam) or point
         return newton_step(problem, point)
 

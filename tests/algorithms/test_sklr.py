@@ -9,7 +9,6 @@ from sklearn.metrics import adjusted_rand_score, pairwise_kernels, roc_auc_score
 
 from algorithms import SKLR, LearningState, StopFit
 from algorithms.sklr_clusters import eigengap, soft_assignments, within_variance
-from algorithms.sklr_kernel import AdaptiveKernel, Factor, adaptive_kernel, factorise, neighbor_distances
 
 X, Y = hidden(90, seed=0)
 
@@ -57,10 +56,10 @@ def test_answers_find_classes_that_features_do_not_show(parameters, kind):
 @pytest.mark.parametrize(("solver", "tol"), [("newton", 1e-6), ("projection", 2e-3)])
 def test_hard_answers_hold_and_the_trace_is_the_rank(solver, tol):
     model = fitted(n=25, C=np.inf, solver=solver, tol=tol)
-    inverse = np.linalg.inv(model.root_)
+    trace = np.square(model.transformation_).sum()
     assert model.converged_
     assert model.violations_.max() <= tol
-    assert np.square(inverse).sum() == pytest.approx(model.rank_, rel=10 * tol)
+    assert trace == pytest.approx(model.rank_, rel=10 * tol)
     assert model.divergence_ == pytest.approx(model.lower_bound_, rel=10 * tol)
     assert model.rank_ == model.embedding_.shape[1] == np.linalg.matrix_rank(model.embedding_)
 
@@ -184,6 +183,16 @@ def test_the_eigengap_is_at_the_number_of_clusters():
         assert eigengap(10 * centers + rng.normal(size=centers.shape), 30) == n_clusters
 
 
+def test_columns_of_the_embedding_are_principal_axes():
+    model = fitted()
+    centred = model.embedding_ - model.embedding_.mean(axis=0)
+    scatter = centred.T @ centred
+    assert np.abs(scatter - np.diag(np.diag(scatter))).max() < 1e-8
+    assert (np.diff(np.diag(scatter)) <= 1e-8).all()
+    first = model.map_.Z - model.map_.Z.mean(axis=0)
+    np.testing.assert_allclose(first @ model.transformation_, centred, atol=1e-9)
+
+
 def test_posteriors_are_those_of_round_clusters_and_agree_with_the_labels():
     model = fitted(n=15)
     np.testing.assert_array_equal(model.labels_, model.posterior_.argmax(axis=1))
@@ -295,69 +304,6 @@ def test_a_warm_start_survives_withdrawn_answers_new_items_and_other_clusters():
     assert adjusted_rand_score(y, model.labels_) > 0.9
     model.set_params(n_clusters=5).fit(points, **questions(y, 40, seed=3))
     assert set(model.labels_) == set(range(5))
-
-
-# --- the first kernel ---
-
-
-def test_bandwidths_are_distances_to_the_nth_nearest_other_item():
-    points = np.array([[0.0], [1.0], [3.0], [7.0]])
-    assert neighbor_distances(points, points, 1).tolist() == [1, 1, 2, 4]
-    assert neighbor_distances(points, points, 2).tolist() == [3, 2, 3, 6]
-    assert neighbor_distances(points, points, 99).tolist() == [7, 6, 4, 7]
-    assert neighbor_distances(np.array([[2.0]]), points, 2).tolist() == [1]
-
-
-def test_many_equal_items_do_not_make_a_bandwidth_of_nothing():
-    points = np.concatenate([np.zeros((9, 2)), [[1.0, 0], [5, 0]]])
-    kernel = adaptive_kernel(points, 3, np.random.RandomState(0))
-    assert kernel.floor > 0
-    rows = kernel.with_bandwidths(points)
-    K = kernel(rows, rows)
-    assert np.isfinite(K).all()
-    np.testing.assert_allclose(K, K.T)
-    np.testing.assert_allclose(np.diag(K), kernel.diagonal(rows))
-    assert K[9, 10] == pytest.approx(np.exp(-16 / (rows[9, -1] * rows[10, -1])))
-
-
-def kernel_rows(n=70):
-    rng = np.random.RandomState(0)
-    points = rng.normal(size=(n, 3))
-    kernel = adaptive_kernel(points, 10, rng)
-    return kernel, kernel.with_bandwidths(points)
-
-
-def made(
-    method, criterion="trace", share=0.99, max_rank=None
-) -> tuple[Factor, np.ndarray, AdaptiveKernel, np.ndarray]:
-    kernel, rows = kernel_rows()
-    factor = factorise(
-        kernel, rows, method, criterion=criterion, share=share, max_rank=max_rank, rng=np.random.RandomState(0)
-    )
-    return factor, kernel(rows, rows), kernel, rows
-
-
-@pytest.mark.parametrize("method", ["eigen", "cholesky"])
-def test_a_factor_keeps_the_asked_share_and_no_more(method):
-    ranks = []
-    for share in (0.9, 0.99, 1.0):
-        factor, K, _, _ = made(method, share=share)
-        values = np.linalg.eigvalsh(K)
-        kept = np.trace(factor.Z @ factor.Z.T) / values[values > 0].sum()
-        assert kept >= share - 0.01
-        ranks.append(factor.Z.shape[1])
-    assert ranks == sorted(set(ranks))
-    factor, K, _, _ = made(method, "frobenius")
-    assert np.linalg.norm(factor.Z @ factor.Z.T) >= 0.98 * np.linalg.norm(K)
-    assert factor.Z.shape[1] < ranks[1]
-    assert made(method, max_rank=5)[0].Z.shape[1] == 5
-
-
-@pytest.mark.parametrize(("method", "bound"), [("eigen", 1e-2), ("cholesky", 0.1), ("nystroem", 0.1)])
-def test_every_factor_approximates_the_kernel_and_places_its_items(method, bound):
-    factor, K, kernel, rows = made(method, max_rank=60)
-    assert np.linalg.norm(factor.Z @ factor.Z.T - K) < bound * np.linalg.norm(K)
-    np.testing.assert_allclose(factor.place(kernel(rows, rows[factor.base])), factor.Z, atol=1e-6)
 
 
 # --- edges ---

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from algorithms.sklr_constraints import CANNOT_LINK, MUST_LINK, Rows, carry_over, read_rows
-from algorithms.sklr_dual import box_maximum, newton_step, pose, root_of
+from algorithms.sklr_dual import box_maximum, newton_step, pose, transformation
 from algorithms.sklr_projection import sweeps
 from algorithms.sklr_search import Learning
 
@@ -208,16 +208,17 @@ def test_box_maximum_agrees_with_a_generic_solver():
         np.testing.assert_allclose(found, there.x, atol=1e-5)
 
 
-def test_the_root_in_the_whole_space_is_that_of_all_constraints_written_out():
-    Z = coordinates(n=20, r=12)
-    rows = answered(n_answers=4)
+@pytest.mark.parametrize("r", [6, 12])
+def test_the_transformation_is_that_of_all_constraints_written_out(r):
+    Z = coordinates(n=20, r=r)
+    rows = answered(n_answers=3)
     posed = pose(Z, rows, GAMMA)
     lam = np.linspace(0.01, 0.1, len(posed))
-    inverse = np.eye(12)
+    inverse = np.eye(r)
     for (a, b, e, _), weight in zip(rows.keys, lam, strict=True):
         inverse += weight * (GAMMA * np.outer(Z[a] - Z[b], Z[a] - Z[b]) - np.outer(Z[a] - Z[e], Z[a] - Z[e]))
-    root = root_of(posed, lam)
-    np.testing.assert_allclose(root @ root.T, inverse, atol=1e-10)
+    T = transformation(posed, lam, Z)
+    np.testing.assert_allclose(T @ T.T @ inverse, np.eye(r), atol=1e-9)
 
 
 def keys(triplet, answer, kind, mapping="class"):

@@ -1,0 +1,66 @@
+"""The kernel that SKLR starts from: its bandwidths, its low-rank forms, and where they put items."""
+
+import numpy as np
+import pytest
+
+from algorithms.sklr_kernel import AdaptiveKernel, Factor, adaptive_kernel, factorise, neighbor_distances
+
+
+def test_bandwidths_are_distances_to_the_nth_nearest_other_item():
+    points = np.array([[0.0], [1.0], [3.0], [7.0]])
+    assert neighbor_distances(points, points, 1).tolist() == [1, 1, 2, 4]
+    assert neighbor_distances(points, points, 2).tolist() == [3, 2, 3, 6]
+    assert neighbor_distances(points, points, 99).tolist() == [7, 6, 4, 7]
+    assert neighbor_distances(np.array([[2.0]]), points, 2).tolist() == [1]
+
+
+def test_many_equal_items_do_not_make_a_bandwidth_of_nothing():
+    points = np.concatenate([np.zeros((9, 2)), [[1.0, 0], [5, 0]]])
+    kernel = adaptive_kernel(points, 3, np.random.RandomState(0))
+    assert kernel.floor > 0
+    rows = kernel.with_bandwidths(points)
+    K = kernel(rows, rows)
+    assert np.isfinite(K).all()
+    np.testing.assert_allclose(K, K.T)
+    np.testing.assert_allclose(np.diag(K), kernel.diagonal(rows))
+    assert K[9, 10] == pytest.approx(np.exp(-16 / (rows[9, -1] * rows[10, -1])))
+
+
+def kernel_rows(n=70):
+    rng = np.random.RandomState(0)
+    points = rng.normal(size=(n, 3))
+    kernel = adaptive_kernel(points, 10, rng)
+    return kernel, kernel.with_bandwidths(points)
+
+
+def made(
+    method, criterion="trace", share=0.99, max_rank=None
+) -> tuple[Factor, np.ndarray, AdaptiveKernel, np.ndarray]:
+    kernel, rows = kernel_rows()
+    factor = factorise(
+        kernel, rows, method, criterion=criterion, share=share, max_rank=max_rank, rng=np.random.RandomState(0)
+    )
+    return factor, kernel(rows, rows), kernel, rows
+
+
+@pytest.mark.parametrize("method", ["eigen", "cholesky"])
+def test_a_factor_keeps_the_asked_share_and_no_more(method):
+    ranks = []
+    for share in (0.9, 0.99, 1.0):
+        factor, K, _, _ = made(method, share=share)
+        values = np.linalg.eigvalsh(K)
+        kept = np.trace(factor.Z @ factor.Z.T) / values[values > 0].sum()
+        assert kept >= share - 0.01
+        ranks.append(factor.Z.shape[1])
+    assert ranks == sorted(set(ranks))
+    factor, K, _, _ = made(method, "frobenius")
+    assert np.linalg.norm(factor.Z @ factor.Z.T) >= 0.98 * np.linalg.norm(K)
+    assert factor.Z.shape[1] < ranks[1]
+    assert made(method, max_rank=5)[0].Z.shape[1] == 5
+
+
+@pytest.mark.parametrize(("method", "bound"), [("eigen", 1e-2), ("cholesky", 0.1), ("nystroem", 0.1)])
+def test_every_factor_approximates_the_kernel_and_places_its_items(method, bound):
+    factor, K, kernel, rows = made(method, max_rank=60)
+    assert np.linalg.norm(factor.Z @ factor.Z.T - K) < bound * np.linalg.norm(K)
+    np.testing.assert_allclose(factor.place(kernel(rows, rows[factor.base])), factor.Z, atol=1e-6)
