@@ -19,6 +19,7 @@ Solver = Literal["newton", "projection", "paper"]
 
 # Corrected sweeps before the first Newton step: they find most of the constraints that will matter.
 _SWEEPS = 10
+_WARM_SWEEPS = 4
 _ROUGH = 0.01
 # Sweeps between two callbacks of the solvers that make nothing else; then M is made anew from the multipliers.
 _ROUND = 10
@@ -131,7 +132,7 @@ class Learning:
             lam = sweeps(problem, point, rng, n_sweeps=_ROUND, corrected=corrected, tol=self.tol / 2)
             return problem.point(lam)
         if state.iteration == 0 or not point.lam.any():
-            n_sweeps = 1 if point.lam.any() else _SWEEPS  # a warm start needs to learn what is new only
+            n_sweeps = _WARM_SWEEPS if point.lam.any() else _SWEEPS
             lam = sweeps(problem, point, rng, n_sweeps=n_sweeps, corrected=True, tol=_ROUGH)
             point = problem.point(lam) or point
         return newton_step(problem, point)
