@@ -251,7 +251,7 @@ def test_a_given_kernel_is_the_same_as_computing_it_inside():
 def test_a_resumed_fit_ends_like_one_that_ran_through(solver, tmp_path):
     given = questions(Y, 60, kind="outlier")
     states = []
-    model = SKLR(3, solver=solver, tol=1e-6, random_state=0)
+    model = SKLR(3, solver=solver, tol=1e-6, max_iter=20, random_state=0)
     straight = model.fit(X, **given, callback=states.append)
     bounds = [state.lower_bound for state in states]
     assert straight.n_iter_ == len(states) == states[-1].iteration
@@ -261,7 +261,7 @@ def test_a_resumed_fit_ends_like_one_that_ran_through(solver, tmp_path):
         assert (np.diff(bounds) >= -1e-9).all()
     state = LearningState.from_arrays(through_npz(states[0].to_arrays(), tmp_path))
     lam = straight.lam_
-    resumed = SKLR(3, solver=solver, tol=1e-6, random_state=0).fit(X, **given, resume=state)
+    resumed = SKLR(3, solver=solver, tol=1e-6, max_iter=20, random_state=0).fit(X, **given, resume=state)
     np.testing.assert_allclose(resumed.lam_, lam, atol=1e-9)
     assert resumed.n_iter_ == straight.n_iter_
     with pytest.raises(ValueError, match="another fit"):
