@@ -8,7 +8,6 @@ from benchmarks.plots import Line
 from benchmarks.rounds import Cache, mean_and_half_width
 
 Cells = dict[tuple[str, str, str], dict[int, float]]  # (data set, setting, method) -> seed -> value
-OVERALL = "mean of all data sets"
 
 
 def cells(cache: Cache, measure: str) -> Cells:
@@ -20,14 +19,14 @@ def cells(cache: Cache, measure: str) -> Cells:
     return found
 
 
-def add_overall(found: Cells, names: Sequence[str]) -> Cells:
-    """The same with the mean over the data sets as one more, from the seeds that every data set has."""
+def add_mean(found: Cells, names: Sequence[str], title: str) -> Cells:
+    """The same with the mean over some data sets as one more, from the seeds that every one of them has."""
     means: Cells = {}
     for setting, method in {key[1:] for key in found}:
         parts = [found.get((name, setting, method), {}) for name in names]
         seeds = set.intersection(*map(set, parts)) if parts else set()
         if seeds:
-            means[OVERALL, setting, method] = {seed: float(np.mean([part[seed] for part in parts])) for seed in seeds}
+            means[title, setting, method] = {seed: float(np.mean([part[seed] for part in parts])) for seed in seeds}
     return found | means
 
 

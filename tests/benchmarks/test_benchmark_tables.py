@@ -60,8 +60,8 @@ def test_mean_of_data_sets_uses_the_runs_that_all_have(tmp_path: Path) -> None:
     for seed, value in enumerate((0.2, 0.4, 0.6)):
         cache.add(task("DCRC", seed), {"f": value})
     cache.add(task("DCRC", 1, dataset="iris"), {"f": 1.0})
-    found = tables.add_overall(tables.cells(cache, "f"), ["wine", "iris"])
-    assert found[tables.OVERALL, "right 0.1", "DCRC"] == {1: pytest.approx(0.7)}
+    found = tables.add_mean(tables.cells(cache, "f"), ["wine", "iris"], "both")
+    assert found["both", "right 0.1", "DCRC"] == {1: pytest.approx(0.7)}
 
 
 def test_advantage_is_taken_seed_by_seed_against_the_best_rival(tmp_path: Path) -> None:
