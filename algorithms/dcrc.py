@@ -122,9 +122,9 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
     Notes
     -----
     X is read in blocks and never changed; it may be single precision or a memory map, and the fit keeps one single
-    precision copy, N x (D + 1). Above 20,000 items K-means and its classifier,
-    which only begin a start, see that many of them; the fit sees all, so every start and move costs a pass over all
-    the data many times over. With a million items ask for n_init=1, n_moves=0 first.
+    precision copy, N x (D + 1). A start with more than 10,000 items begins with K-means on so many of them, and from
+    200,000 on with fits of samples. Each start and each move still ends with a fit of everything, so for a million
+    items begin with n_init=1, n_moves=0: the defaults take about twenty times as long.
     """
 
     def __init__(

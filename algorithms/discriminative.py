@@ -2,8 +2,8 @@
 
 One softmax serves the bound, the E-step and the gradient. Logits are kept cluster by item, so that every
 reduction over clusters runs along memory; constrained items come first, so that "constrained" and
-"unconstrained" are slices. The paper's gradient is corrected as its newer version has it: the balance term
-holds log p_hat_k.
+"unconstrained" are slices; and items pass in blocks that stay in the processor's cache. The paper's gradient is
+corrected as its newer version has it: the balance term holds log p_hat_k.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from algorithms.feature_space import blocks
 from algorithms.mean_field import MeanField
 from algorithms.patterns import Array
 
@@ -18,6 +19,8 @@ from algorithms.patterns import Array
 # in less time.
 _E_STEP_TOL = 3e-2
 _E_STEP_SWEEPS = 100
+# Of very many items so small a share may go on settling at the next evaluation.
+_E_STEP_REST = 3e-3
 
 
 class LowerBound:
@@ -30,16 +33,25 @@ class LowerBound:
         self.tau, self.lam, self.balance, self.weight = tau, lam, balance, weight
         self.n_constrained = 0 if field is None else len(field.items)
         self.n_free = len(X) - self.n_constrained
+        self._kept: tuple[Array, Array] | None = None
         self.log_prior = 0.0  # of the answer tables, where they are learned
 
     def log_posteriors(self, W: Array) -> tuple[Array, Array]:
-        """p(y | x; W) and its logarithm (Eq 6), both (K, N)."""
-        log_p = W.astype(self.X.dtype) @ self.X.T
-        log_p -= log_p.max(axis=0)
-        P = np.exp(log_p)
-        total = P.sum(axis=0)
-        P /= total
-        log_p -= np.log(total)
+        """p(y | x; W) and its logarithm (Eq 6), both (K, N); the next call writes over them.
+
+        Fresh memory for them would cost about as much as filling it.
+        """
+        W = W.astype(self.X.dtype)
+        if self._kept is None:
+            self._kept = np.empty((len(W), len(self.X)), W.dtype), np.empty((len(W), len(self.X)), W.dtype)
+        P, log_p = self._kept
+        for rows in blocks(len(self.X)):
+            logits = np.ascontiguousarray((self.X[rows] @ W.T).T)  # faster than W @ X' by the copy and more
+            logits -= logits.max(axis=0)
+            weights = np.exp(logits)
+            total = weights.sum(axis=0)
+            np.divide(weights, total, out=P[:, rows])
+            np.subtract(logits, np.log(total), out=log_p[:, rows])
         return P, log_p
 
     def profile(self, W: Array) -> tuple[float, Array]:
@@ -56,7 +68,7 @@ class LowerBound:
         """The E-step: sweep the posteriors of the constrained items until they settle."""
         if self.field is not None:
             constrained = np.ascontiguousarray(log_p[:, : self.n_constrained].T)
-            self.field.settle(constrained, tol, _E_STEP_SWEEPS, hard)
+            self.field.settle(constrained, tol, _E_STEP_SWEEPS, hard, _E_STEP_REST)
 
     def expect_posteriors(self, W: Array) -> None:
         """Start the posteriors at p(y | x; W)."""
@@ -64,28 +76,42 @@ class LowerBound:
             self.field.q[:] = self.log_posteriors(W)[0][:, : self.n_constrained].T
 
     def _bound_and_gradient(self, W: Array, P: Array, log_p: Array) -> tuple[float, Array]:
-        n, N = self.n_constrained, len(self.X)
         bound = -self.lam * float(np.vdot(W[:, :-1], W[:, :-1]))
-        # V is the derivative of the bound by p, whose chain through the softmax is p (V - sum_k p V).
-        V = np.zeros_like(P)
+        gradient = np.zeros(W.shape)
+        gradient[:, :-1] -= 2 * self.lam * W[:, :-1]
+        pull = np.zeros(len(W))  # derivative of the balance term by p, the same for every item
         if self.balance:
-            mean = P.mean(axis=1, dtype=np.float64)
+            mean = np.sum([P[:, rows].sum(axis=1) for rows in blocks(len(self.X))], axis=0, dtype=np.float64)
+            mean /= len(self.X)
             log_mean = np.log(np.maximum(mean, np.finfo(P.dtype).tiny))
             bound -= self.tau * float(mean @ log_mean)
-            V[:] = (-self.tau / N * log_mean[:, None]).astype(P.dtype)
-        if self.n_free:
-            bound += self.tau / self.n_free * _inner(P[:, n:], log_p[:, n:])
+            pull = -self.tau / len(self.X) * log_mean
+        if self.field is not None:
+            evidence = self.field.expected_log_likelihood() + self.field.entropy() + self.log_prior
+            bound += self.weight * evidence
+        for rows in blocks(len(self.X)):
+            value, V = self._derivatives(rows, P[:, rows], log_p[:, rows], pull.astype(P.dtype))
+            bound += value
+            gradient += V @ self.X[rows]
+        return bound, gradient
+
+    def _derivatives(self, rows: slice, P: Array, log_p: Array, pull: Array) -> tuple[float, Array]:
+        """What the items of a block add to the bound, and the derivative (K, n) of the bound by their logits."""
+        n = min(max(self.n_constrained - rows.start, 0), P.shape[1])  # so many of the block are constrained
+        value = 0.0
+        # V is the derivative of the bound by p, whose chain through the softmax is p (V - sum_k p V).
+        V = np.empty_like(P)
+        V[:] = pull[:, None]
+        if n < P.shape[1]:
+            value += self.tau / self.n_free * _inner(P[:, n:], log_p[:, n:])
             V[:, n:] += P.dtype.type(self.tau / self.n_free) * log_p[:, n:]
         V -= np.einsum("kn,kn->n", P, V)
         V *= P
-        if self.field is not None:
-            q = self.field.q.T
-            evidence = self.field.expected_log_likelihood() + self.field.entropy() + self.log_prior
-            bound += self.weight * (evidence + _inner(q, log_p[:, :n]))
+        if self.field is not None and n:
+            q = self.field.q[rows.start : rows.start + n].T
+            value += self.weight * _inner(q, log_p[:, :n])
             V[:, :n] += P.dtype.type(self.weight) * (q - P[:, :n])
-        gradient = (V @ self.X).astype(np.float64)
-        gradient[:, :-1] -= 2 * self.lam * W[:, :-1]
-        return bound, gradient
+        return value, V
 
 
 def climb(

@@ -20,6 +20,8 @@ from algorithms.patterns import ALL_ALIKE, ALL_DIFFERENT, Array
 
 # Two compatibilities closer than this (relative to log alpha) are equal in the hard update (Eq 14).
 _TIE = 1e-9
+# From so many items on, keeping account of those that still move costs less than updating all of them.
+_MANY = 5000
 # exp of float32 is safe within +-87; messages that stay well inside need no row maximum, the dearest step here.
 _SAFE = 60.0
 
@@ -31,6 +33,7 @@ class ColourClass:
     rows: slice
     left: Array  # (n,) the other two items of each triplet that an item of the class is in
     right: Array
+    owners: Array  # (n,) the item's row within the class, ascending
     weights: sparse.csr_array  # (items of the class, items + n): from posteriors and their products to messages
     small: bool  # whether no message can be so large that its exponential overflows
 
@@ -47,6 +50,7 @@ class MeanField:
         rank[order] = np.arange(len(order))
         self.items: Array = items[order]  # (n,) item position of each row of q
         self.triplets: Array = rank[places]
+        self._columns = tuple(np.ascontiguousarray(column) for column in self.triplets.T)
         self.dtype = dtype
         self._sizes = np.bincount(colours)
         # Rows beyond the items hold the products q_j q_l of the colour class at work.
@@ -91,15 +95,49 @@ class MeanField:
             current[:] = fresh
         return largest
 
-    def settle(self, log_p: Array, tol: float, max_sweeps: int, hard: bool = False) -> None:
-        """Sweep until no posterior moves by more than `tol`, at most `max_sweeps` times."""
-        for _ in range(max_sweeps):
-            if self.sweep(log_p, hard) < tol:
+    def settle(self, log_p: Array, tol: float, max_sweeps: int, hard: bool = False, rest: float = 0.0) -> None:
+        """Sweep until no posterior moves by more than `tol`, at most `max_sweeps` times.
+
+        Of many items all but a few settle at once, so after the first sweep only those are updated again whose
+        neighbours have moved: nothing else can have changed what they should be. A share `rest` of many items may
+        be left to the next call.
+        """
+        if hard or len(self.items) < _MANY:
+            for _ in range(max_sweeps):
+                if self.sweep(log_p, hard) < tol:
+                    return
+            return
+        before = self.q.copy()
+        self.sweep(log_p)
+        moved = _differ(self.q, before, tol)
+        for _ in range(max_sweeps - 1):
+            if moved.sum() <= rest * len(moved):
                 return
+            touched = np.zeros_like(moved)
+            anchor, left, right = self._columns
+            touched[self.triplets[moved[anchor] | moved[left] | moved[right]]] = True
+            moved = self._sweep_some(log_p, touched, tol)
+
+    def _sweep_some(self, log_p: Array, touched: Array, tol: float) -> Array:
+        """Update the touched items once; which of all moved by `tol` or more."""
+        moved = np.zeros_like(touched)
+        for colour in self._classes:
+            mine = touched[colour.rows]
+            rows = np.flatnonzero(mine)
+            if not len(rows):
+                continue
+            pairs = np.flatnonzero(mine[colour.owners])
+            others = self._table.take(colour.left[pairs], axis=0), self._table.take(colour.right[pairs], axis=0)
+            self._table[len(self.items) + pairs] = others[0] * others[1]
+            places = colour.rows.start + rows
+            fresh = _softmax(colour.weights[rows] @ self._table + log_p[places], small=colour.small)
+            moved[places] = _differ(fresh, self._table[places], tol)
+            self._table[places] = fresh
+        return moved
 
     def expected_log_likelihood(self) -> float:
         """E_Q[log P(L | Y)], summed over the triplets."""
-        anchor, left, right = (self._table.take(column, axis=0) for column in self.triplets.T)
+        anchor, left, right = (self._table.take(column, axis=0) for column in self._columns)
         both = left * right
         about_anchor = self._product * both
         about_anchor += self._linear[2] * left
@@ -137,7 +175,7 @@ def _colour_classes(triplets: Array, sizes: Array, linear: Array, product: Array
         shape = (int(size), len(table))
         weights = sparse.csr_array((values, (np.tile(item[mine] - first, 3), columns)), shape=shape)
         small = bool(abs(weights).sum(axis=1).max() < _SAFE)
-        classes.append(ColourClass(slice(first, stop), left[mine], right[mine], weights, small))
+        classes.append(ColourClass(slice(first, stop), left[mine], right[mine], item[mine] - first, weights, small))
         start, first = end, stop
     return classes
 
@@ -170,3 +208,9 @@ def _softmax(logits: Array, small: bool) -> Array:
     np.exp(logits, out=logits)
     logits /= (logits @ np.ones(logits.shape[1], logits.dtype))[:, None]
     return logits
+
+
+def _differ(a: Array, b: Array, tol: float) -> Array:
+    """Which rows differ by `tol` or more in all."""
+    differing: Array = np.abs(a - b) @ np.ones(a.shape[1], a.dtype) >= tol
+    return differing

@@ -1,0 +1,144 @@
+"""Very many items: blocks, samples and the account of what still moves give what the plain way gives."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from algorithms import DCRC, feature_space, mean_field, sampling
+from algorithms.discriminative import LowerBound
+from algorithms.feature_space import moments
+from algorithms.mean_field import MeanField
+from algorithms.patterns import answer_table
+from algorithms.simulate import random_triplets
+from tests.algorithms.test_dcrc import overlapping, questions
+
+
+def problem(n_items=400, n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    triplets = random_triplets(n_items, n, rng)
+    logs = np.log(answer_table("relative", 0.1).T[rng.integers(3, size=n)])
+    field = MeanField(triplets, logs, 3)
+    X = np.column_stack([rng.normal(size=(n_items, 4)), np.ones(n_items)])
+    bound = LowerBound(X, field, tau=0.7, lam=0.01, balance=True, weight=3 / len(field.items))
+    W = rng.normal(size=(3, 5))
+    bound.expect_posteriors(W)
+    return bound, W, logs
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_blocks_of_any_size_give_the_same_bound_and_gradient(monkeypatch, size):
+    bound, W, _ = problem()
+    whole = bound.at_fixed_q(W)
+    monkeypatch.setattr(feature_space, "_BLOCK", size)
+    parts = bound.at_fixed_q(W)
+    assert parts[0] == pytest.approx(whole[0], abs=1e-12)
+    assert np.allclose(parts[1], whole[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [200, 900], ids=["sparse answers", "dense answers"])
+def test_updating_only_what_can_change_ends_at_a_fixed_point_and_never_lowers_the_bound(monkeypatch, n):
+    bound, W, _ = problem(n=n)
+    monkeypatch.setattr(mean_field, "_MANY", 1)
+    field, log_p = bound.field, bound.log_posteriors(W)[1][:, : bound.n_constrained].T
+    values = [bound.at_fixed_q(W)[0]]
+    for tol in (1e-1, 1e-2, 1e-3, 1e-10):
+        field.settle(log_p, tol, 5000)
+        values.append(bound.at_fixed_q(W)[0])
+    assert np.all(np.diff(values) > -1e-12)
+    assert values[-1] > values[0]
+    assert field.sweep(log_p) < 1e-8
+
+
+def test_a_share_of_the_items_may_be_left_moving(monkeypatch):
+    bound, W, _ = problem(n=900)
+    monkeypatch.setattr(mean_field, "_MANY", 1)
+    field, log_p = bound.field, bound.log_posteriors(W)[1][:, : bound.n_constrained].T
+    start = field.q.copy()
+    sweeps = []
+    sweep_some = field._sweep_some
+    monkeypatch.setattr(field, "_sweep_some", lambda *given: sweeps.append(1) or sweep_some(*given))
+    field.settle(log_p, 1e-6, 5000)
+    all_settled = len(sweeps)
+    field.q[:] = start
+    field.settle(log_p, 1e-6, 5000, rest=0.2)
+    assert 0 < len(sweeps) - all_settled < all_settled
+
+
+def test_a_sample_weighs_every_term_as_the_whole_does():
+    bound, W, logs = problem(n_items=4000, n=1200)
+    rng = np.random.RandomState(0)
+    drawn = [sampling.sample(bound, logs, 3, 0.25, rng) for _ in range(20)]
+    for small in drawn:
+        small.expect_posteriors(W)
+        assert len(small.field.triplets) == 300
+        assert small.n_free == int(0.25 * bound.n_free)
+    with_q = np.mean([small.weight * small.field.expected_log_likelihood() for small in drawn])
+    assert with_q == pytest.approx(bound.weight * bound.field.expected_log_likelihood(), rel=0.05)
+
+
+def test_samples_are_for_many_items_only():
+    assert sampling.shares(100_000) == []
+    assert sampling.shares(200_000) == [1 / 4]
+    assert sampling.shares(1_000_000) == [1 / 16, 1 / 4]
+
+
+def test_a_fit_that_begins_with_samples_is_as_good(monkeypatch):
+    X, y = overlapping(n_items=1500)
+    given = questions(y, 500)
+    model = DCRC(4, n_init=1, n_moves=1, random_state=0)
+    plain = model.fit(X, **given)
+    bound, labels = plain.lower_bound_, plain.labels_
+    monkeypatch.setattr(sampling, "_FEWEST", 100)
+    monkeypatch.setattr(mean_field, "_MANY", 100)
+    monkeypatch.setattr("algorithms.fitting._START_ITEMS", 200)
+    sampled = model.fit(X, **given)
+    assert sampled.lower_bound_ > bound - 0.02
+    assert adjusted_rand_score(sampled.labels_, labels) > 0.8
+
+
+def test_single_precision_stays_and_gives_the_same_clusters():
+    X, y = overlapping()
+    given = questions(y, 100)
+    double, single = (DCRC(4, n_init=2, n_moves=0, random_state=0).fit(part, **given) for part in (X, X.astype("f4")))
+    assert (double.posterior_.dtype, single.posterior_.dtype) == (np.float64, np.float32)
+    assert single.predict_proba(X.astype("f4")).dtype == np.float32
+    assert double.predict_proba(X).dtype == np.float64
+    assert adjusted_rand_score(double.labels_, single.labels_) > 0.95
+
+
+@pytest.mark.parametrize("kernel", [None, "nystroem"])
+def test_a_memory_map_is_read_and_left_alone(tmp_path, kernel):
+    X, y = overlapping()
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    before = (tmp_path / "X.npy").read_bytes()
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = DCRC(4, kernel=kernel, n_init=2, n_moves=1, random_state=0).fit(mapped, **questions(y, 60))
+    assert np.array_equal(model.predict(mapped), model.predict(X.astype(np.float32)))
+    assert (tmp_path / "X.npy").read_bytes() == before
+
+
+def test_moments_over_blocks_are_those_of_the_whole(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 3)) * [1, 1e-3, 1e4] + [1e6, 0, 5]
+    monkeypatch.setattr(feature_space, "_BLOCK", 7)
+    mean, scale = moments(X)
+    assert np.allclose(mean, X.mean(axis=0))
+    assert np.allclose(scale, X.std(axis=0))
+    assert moments(np.full((5, 1), 3.3))[1] == 1
+
+
+def test_posteriors_of_an_evaluation_are_written_over_by_the_next():
+    bound, W, _ = problem()
+    first = bound.log_posteriors(W)[0]
+    assert bound.log_posteriors(-W)[0] is first
+
+
+@pytest.mark.parametrize(("transductive", "epsilon"), [(True, 0.05), (False, 0.05), (True, 0.0)])
+def test_labels_are_those_of_the_answers_or_of_the_model_alone(transductive, epsilon):
+    X, y = overlapping()
+    model = DCRC(4, transductive=transductive, epsilon=epsilon, n_init=1, n_moves=0, random_state=0)
+    model.fit(X, **questions(y, 120))
+    answered, alone = model.posterior_.argmax(axis=1), model.predict(X)
+    assert not np.array_equal(answered, alone)
+    assert np.array_equal(model.labels_, answered if transductive and epsilon else alone)
+    kept = DCRC(4).set_state_arrays(model.state_arrays()).labels_
+    assert np.array_equal(kept, model.labels_)
