@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table
-from algorithms.sklr_clusters import eigengap, kernel_kmeans, soft_assignments, within_variance
+from algorithms.sklr_clusters import eigengap, kernel_kmeans, soft_assignments, widening, within_variance
 from algorithms.sklr_constraints import Mapping, Rows, carry_over, read_rows
 from algorithms.sklr_dual import Problem, link_bounds, pose, transformation
 from algorithms.sklr_kernel import Criterion, LowRank
@@ -78,7 +78,8 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    labels_, posterior_ : (N,) and (N, K) cluster of every item, and how likely each is given the distances
+    labels_, posterior_ : (N,) and (N, K) cluster of every item, and how likely each is given the distances; as
+        sure as the answers bear out
     embedding_ : (N, r) items in the learned space: inner products are the learned kernel K, columns its principal
         axes from the widest on, so that the first two make a map
     transformation_ : (r, r) from the first kernel's coordinates to there; its product with its transpose is M
@@ -189,6 +190,9 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = features.shape[1]
         self._keep(rows, learning, state, stopped)
         self._cluster(rng, self.labels_ if known and len(self.labels_) == len(features) else None)
+        given = read_constraints(triplets, answers, kinds, labelers, n_items=len(features))
+        self.variance_ *= widening(self.embedding_, self.centers_, self.variance_, given, ANSWER_EPSILON)
+        self.posterior_ = soft_assignments(self.embedding_, self.centers_, self.variance_)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -352,7 +356,6 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.labels_: Array = labels
         self.centers_: Array = centers
         self.variance_ = within_variance(self.embedding_, self.centers_)
-        self.posterior_ = soft_assignments(self.embedding_, self.centers_, self.variance_)
 
     def _warn(self, rows: Rows, state: LearningState, stopped: bool) -> None:
         if not self.feasible_:

@@ -5,10 +5,12 @@ from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
-from algorithms.patterns import Array
+from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table
+from algorithms.validation import Constraints
 
 # Fresh starts of k-means look at so many axes at least, or three for each cluster.
 _FEW_AXES = 30
+_FACTORS = tuple(float(2**power) for power in range(7))
 
 
 def kernel_kmeans(
@@ -68,6 +70,29 @@ def within_variance(Y: Array, centers: Array, n_iter: int = 20) -> float:
         weights = softmax(-squared / (2 * variance), axis=1)
         variance = float(np.sum(weights * squared)) / squared.shape[0] / span.shape[1]
     return float(variance)
+
+
+def widening(Y: Array, centers: Array, variance: float, given: Constraints, epsilon: float) -> float:
+    """The factor, 1 to 64, by which the variance must grow for the posterior to be as sure as the answers bear out.
+
+    Round clusters of one width look far surer in many dimensions than they are. The factor is the one under which
+    the given answers are most likely.
+    """
+    if not len(given) or variance <= 0:
+        return 1.0
+    items, places = np.unique(given.triplets, return_inverse=True)
+    places = places.reshape(-1, 3)
+
+    def log_likelihood(factor: float) -> float:
+        P = soft_assignments(Y[items], centers, factor * variance)
+        total = 0.0
+        for code, kind in enumerate(KINDS):
+            mine = np.flatnonzero(given.kinds == code)
+            chances = answer_probabilities(P, places[mine], answer_table(kind, epsilon))
+            total += float(np.log(chances[np.arange(len(mine)), given.answers[mine]]).sum())
+        return total
+
+    return max(_FACTORS, key=log_likelihood)
 
 
 def eigengap(Y: Array, most: int) -> int:

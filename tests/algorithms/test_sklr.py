@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, pairwise_kernels, roc_auc_score
 
 from algorithms import SKLR, LearningState, StopFit
+from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
 from algorithms.sklr_clusters import eigengap, soft_assignments, within_variance
 
 X, Y = hidden(90, seed=0)
@@ -347,3 +348,20 @@ def test_too_few_iterations_warn():
 def test_constant_features_give_finite_clusters():
     model = SKLR(2, random_state=0).fit(np.ones((20, 2)), triplets=[(0, 1, 2)], answers=["yes"])
     assert np.isfinite(model.posterior_).all()
+
+
+def test_the_posterior_is_as_sure_as_held_out_answers_bear_out() -> None:
+    """On overlapping classes, answers that the fit never saw are predicted better than by clusters unwidened."""
+    gains = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(4, size=200)
+        X = rng.normal(size=(4, 10))[y] * 1.2 + rng.normal(size=(200, 10))
+        triplets = random_triplets(200, 600, rng)
+        answers = noisy_answers(y, triplets, TABLE_IV, rng)
+        model = SKLR(4, random_state=seed).fit(X, triplets=triplets[:300], answers=answers[:300])
+        widened = model.score_answers(X, triplets[300:], answers[300:])
+        model.variance_ = within_variance(model.embedding_, model.centers_)
+        gains.append(widened - model.score_answers(X, triplets[300:], answers[300:]))
+    assert np.mean(gains) > 0.05
+    assert min(gains) > -0.01
