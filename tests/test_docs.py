@@ -1,6 +1,7 @@
 """The README cannot drift: its settings table is the settings class, its commands exist."""
 
 import re
+import warnings
 from pathlib import Path
 
 from typer.main import get_command
@@ -22,6 +23,16 @@ def settings_table() -> str:
 
 def test_settings_table() -> None:
     assert settings_table() in README
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    assert code is not None
+    names: dict[str, object] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # three answers are few, and the estimators say so
+        exec(code[1], names)
+    assert len(names["questions"]) == 10  # type: ignore[arg-type]
 
 
 def test_every_command_of_the_readme_exists() -> None:
