@@ -31,7 +31,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     chosen = [arguments.only] if arguments.only else list(PARTS)
     texts = [PARTS[name].report(arguments.data, arguments.runs, arguments.largest) for name in chosen]
-    text = "\n".join(["python -m benchmarks.estimators --data DIR", "", *texts])
+    command = f"python -m benchmarks.estimators --data DIR --runs {arguments.runs} --largest {arguments.largest}"
+    text = "\n".join([f"{command}   (CPU times of one thread, medians; 2 cores shared with other work)", "", *texts])
     print(text)
     if not arguments.only:
         RESULT.write_text(text)
