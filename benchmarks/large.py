@@ -2,10 +2,11 @@
 
     python -m benchmarks.large [--items 1000000] [--answers 100000] [--repeats 3]
 
-13 overlapping clusters of unequal sizes in 38 dimensions, single precision, read from a memory map. Each fit runs in a process of its
-own with one thread, K-means and DCRC in turns; times are CPU times of the fit alone, memory is the peak of the whole
-process, the interpreter and its libraries included. DCRC makes one start and no moves, as K-means makes one start:
-its defaults (n_init=10, n_moves=10) take about twenty times as long, which so many items seldom need.
+13 overlapping clusters of unequal sizes in 38 dimensions, single precision, read from a memory map. Each fit runs in
+a process of its own with one thread, K-means and DCRC in turns; times are CPU times of the fit alone, memory is the
+peak of the whole process, the interpreter and its libraries included. DCRC makes one start and no moves, as K-means
+makes one start: its defaults (n_init=10, n_moves=10) take about twenty times as long, which so many items seldom
+need.
 """
 
 import argparse
