@@ -126,7 +126,7 @@ def make_hard_songs(database: Database, storage: Storage, n_init: int, key: str 
     return project_id
 
 
-def wait_for(condition: Callable[[], T], seconds: float = 60.0) -> T:
+def wait_for(condition: Callable[[], T], seconds: float = 120.0) -> T:
     """Give the condition's value once it is true; fail when that takes too long."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
