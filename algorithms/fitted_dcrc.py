@@ -5,6 +5,7 @@ has only loaded the arrays.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from algorithms.feature_space import FeatureSpace, blocks
 from algorithms.fitting import HARD_EPSILON
 from algorithms.kernels import FeatureMap, Kernel
 from algorithms.labeler_tables import LearnedTables
-from algorithms.patterns import KINDS, Array, Kind, answer_probabilities, answer_table
+from algorithms.patterns import KINDS, Array, Kind, answer_probabilities, answer_table, log_likelihood
 from algorithms.validation import check_features_of, read_constraints, read_kinds, read_triplets
 
 _STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_", "labels_")
@@ -86,13 +87,20 @@ class FittedDCRC:
         constraints = read_constraints(triplets, answers, kinds, rows, n_items=len(P))
         total = 0.0
         for name in dict.fromkeys(people):
-            theirs = np.array([other == name for other in people])
-            for code, kind in enumerate(KINDS):
-                mine = constraints.select(theirs & (constraints.kinds == code))
-                table = np.maximum(self.answer_table(kind, name), HARD_EPSILON / 2)
-                chances = answer_probabilities(P, mine.triplets, table)
-                total += float(np.log(chances[np.arange(len(mine)), mine.answers]).sum())
+            theirs = constraints.select(np.array([other == name for other in people]))
+            total += log_likelihood(
+                P,
+                theirs.triplets,
+                theirs.answers,
+                theirs.kinds,
+                partial(self._possible_table, labeler=name),
+            )
         return total / max(len(constraints), 1)
+
+    def _possible_table(self, kind: Kind, labeler: object) -> Array:
+        """The labeler's table without zeros: hard answers can be wrong all the same."""
+        table: Array = np.maximum(self.answer_table(kind, labeler), HARD_EPSILON / 2)
+        return table
 
     def state_arrays(self) -> dict[str, Array]:
         """The fitted model as plain arrays for `numpy.savez`; see `set_state_arrays`."""

@@ -5,6 +5,7 @@ P(answer | pattern) describes a question kind completely: the paper's Table I is
 another. Everything that reads or predicts answers goes through these tables and nothing else.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -64,6 +65,18 @@ def answer_probabilities(P: Array, triplets: Array, table: Array) -> Array:
     """P(answer) of every triplet, shape (M, A)."""
     probabilities: Array = pattern_probabilities(P, triplets) @ table.astype(P.dtype)
     return probabilities
+
+
+def log_likelihood(
+    P: Array, triplets: Array, columns: Array, kinds: Array, table_of: Callable[[Kind], Array]
+) -> float:
+    """Sum of log P(given answer) over questions of any kind; `columns` and `kinds` are codes as in `Constraints`."""
+    total = 0.0
+    for code, kind in enumerate(KINDS):
+        mine = np.flatnonzero(kinds == code)
+        chances = answer_probabilities(P, triplets[mine], table_of(kind))
+        total += float(np.log(chances[np.arange(len(mine)), columns[mine]]).sum())
+    return total
 
 
 def expected_information(P: Array, triplets: Array, table: Array) -> Array:

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table
+from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table, log_likelihood
 from algorithms.sklr_clusters import eigengap, kernel_kmeans, soft_assignments, widening, within_variance
 from algorithms.sklr_constraints import Mapping, Rows, carry_over, read_rows
 from algorithms.sklr_dual import Problem, link_bounds, pose, transformation
@@ -242,11 +242,9 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         P = self.predict_proba(X)
         rows = range(len(read_triplets(triplets, len(P))))  # each row its own: repeated answers count here
         given = read_constraints(triplets, answers, kinds, rows, n_items=len(P))
-        total = 0.0
-        for code, kind in enumerate(KINDS):
-            mine = given.select(given.kinds == code)
-            chances = answer_probabilities(P, mine.triplets, answer_table(kind, ANSWER_EPSILON))
-            total += float(np.log(chances[np.arange(len(mine)), mine.answers]).sum())
+        total = log_likelihood(
+            P, given.triplets, given.answers, given.kinds, lambda kind: answer_table(kind, ANSWER_EPSILON)
+        )
         return total / max(len(given), 1)
 
     def state_arrays(self) -> dict[str, Array]:

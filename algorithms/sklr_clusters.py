@@ -5,7 +5,7 @@ from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
-from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table
+from algorithms.patterns import Array, answer_table, log_likelihood
 from algorithms.validation import Constraints
 
 # Fresh starts of k-means look at so many axes at least, or three for each cluster.
@@ -83,16 +83,11 @@ def widening(Y: Array, centers: Array, variance: float, given: Constraints, epsi
     items, places = np.unique(given.triplets, return_inverse=True)
     places = places.reshape(-1, 3)
 
-    def log_likelihood(factor: float) -> float:
+    def fit_to_answers(factor: float) -> float:
         P = soft_assignments(Y[items], centers, factor * variance)
-        total = 0.0
-        for code, kind in enumerate(KINDS):
-            mine = np.flatnonzero(given.kinds == code)
-            chances = answer_probabilities(P, places[mine], answer_table(kind, epsilon))
-            total += float(np.log(chances[np.arange(len(mine)), given.answers[mine]]).sum())
-        return total
+        return log_likelihood(P, places, given.answers, given.kinds, lambda kind: answer_table(kind, epsilon))
 
-    return max(_FACTORS, key=log_likelihood)
+    return max(_FACTORS, key=fit_to_answers)
 
 
 def eigengap(Y: Array, most: int) -> int:
