@@ -1,5 +1,8 @@
 """Estimators that turn answers about triplets into clusters, scikit-learn style; they know nothing of the app."""
 
+from algorithms.bag_naming import bag_prior
+from algorithms.bag_search import SpectralState
+from algorithms.bags import BagSpectralClustering
 from algorithms.cross_validation import DCRCCV
 from algorithms.dcrc import DCRC
 from algorithms.fitting import FitState, StopFit
@@ -8,4 +11,16 @@ from algorithms.matching import match_clusters
 from algorithms.sklr import SKLR
 from algorithms.sklr_search import LearningState
 
-__all__ = ["DCRC", "DCRCCV", "SKLR", "FitState", "LearningState", "StopFit", "cluster_map", "match_clusters"]
+__all__ = [
+    "DCRC",
+    "DCRCCV",
+    "SKLR",
+    "BagSpectralClustering",
+    "FitState",
+    "LearningState",
+    "SpectralState",
+    "StopFit",
+    "bag_prior",
+    "cluster_map",
+    "match_clusters",
+]

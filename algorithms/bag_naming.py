@@ -1,0 +1,75 @@
+"""What clusters have to do with bag labels: which label each goes with, and what a bag says about its items.
+
+A bag's labels are those of its items together, so an item of cluster k that has label c with probability theta_kc
+is seen in a bag with labels Y with probability sum_{c in Y} theta_kc. The likelihood of this is concave in theta,
+and EM finds its maximum: a label that comes in many bags of a cluster's items only because another one is in them
+too gets nothing.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from algorithms.bag_labels import Bags, read_bags
+from algorithms.patterns import Array
+
+_STEPS = 200
+_TOL = 1e-6
+
+
+def label_affinity(posterior: Array, bags: Bags) -> Array:
+    """theta (K, C), the share of each label in each cluster; zeros for a cluster whose items have no labelled bag.
+
+    `posterior` (N, K) weighs the items.
+    """
+    allowed = bags.labels_of_items
+    labelled = np.asarray(allowed.sum(axis=1)).ravel() > 0
+    weights, allowed = posterior[labelled], csr_array(allowed[labelled])
+    mass = weights.sum(axis=0)
+    theta = _rows_to_one((allowed.T @ weights).T)
+    for _ in range(_STEPS):
+        expected = theta @ allowed.T  # (K, n) how likely each item's bag is
+        ratio = np.divide(weights.T, expected, out=np.zeros_like(expected), where=expected > 0)
+        updated = theta * (allowed.T @ ratio.T).T / np.where(mass > 0, mass, 1)[:, None]
+        updated = _rows_to_one(updated)
+        moved = np.abs(updated - theta).max(initial=0.0)
+        theta = updated
+        if moved < _TOL:
+            break
+    return theta
+
+
+def bag_prior(bags: Any, bag_labels: Any, cluster_label_affinity: Array, weights: Any = None) -> Array:
+    """P(cluster of an item | labels of its bag), shape (N, K), before anything of the item itself is looked at.
+
+    Parameters
+    ----------
+    bags, bag_labels :
+        As in `BagSpectralClustering.fit`; the labels must be those that `cluster_label_affinity` has columns for.
+    cluster_label_affinity : (K, C)
+        P(label | cluster), as `BagSpectralClustering` learns it.
+    weights : (K,) or None
+        Sizes of the clusters; all alike where None. Items without labelled bag get them as they are.
+
+    Raises
+    ------
+    ValueError
+        Where bags or labels are wrong, or there are not C labels.
+    """
+    theta = np.asarray(cluster_label_affinity, dtype=np.float64)
+    sizes = np.ones(len(theta)) if weights is None else np.asarray(weights, dtype=np.float64)
+    read = read_bags(bags, bag_labels, n_items=len(bags))
+    if len(read.names) != theta.shape[1]:
+        raise ValueError(f"bag_labels hold {len(read.names)} labels, cluster_label_affinity {theta.shape[1]}")
+    likely = sizes * np.asarray(read.labels_of_items @ theta.T)
+    silent = likely.sum(axis=1) == 0
+    likely[silent] = sizes
+    return _rows_to_one(likely)
+
+
+def _rows_to_one(table: Array) -> Array:
+    """Rows divided by their sums; a row of zeros stays one."""
+    sums = table.sum(axis=1, keepdims=True)
+    rows: Array = table / np.where(sums > 0, sums, 1)
+    return rows

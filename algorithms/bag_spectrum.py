@@ -1,0 +1,89 @@
+"""The eigenvectors that spectral clustering needs: those of the K largest eigenvalues, of a matrix never formed.
+
+Lanczos iteration finds them from products with vectors alone. Penalised must-links give the matrix a large negative
+spectrum on which Lanczos would spend itself; there a block method (LOBPCG) with the penalty's exact inverse for a
+preconditioner sees only the graph.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
+
+from algorithms.bag_methods import Similarity
+from algorithms.patterns import Array
+
+# Up to so many items the whole spectrum by LAPACK is as fast and needs no iteration.
+_FEW = 200
+_TOL = 1e-8
+# A graph in many pieces has its largest eigenvalue many times over, which neither method can separate quickly.
+_MOST_RESTARTS, _MOST_BLOCK_STEPS = 500, 300
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The K largest eigenvalues, descending, and their unit eigenvectors."""
+
+    values: Array  # (K,)
+    vectors: Array  # (N, K)
+    converged: bool
+
+
+def largest(S: Similarity, k: int, rng: np.random.RandomState) -> Spectrum:
+    """The k largest (not largest in size) eigenvalues of S with their vectors, k at most its size."""
+    start = rng.uniform(size=(len(S), k))  # drawn in any case, so that what follows does not depend on the way
+    if len(S) <= _FEW or 3 * k >= len(S):
+        values, vectors = linalg.eigh(S.toarray(), subset_by_index=(len(S) - k, len(S) - 1))
+        return _tidy(values, vectors, converged=True)
+    if (S.diagonal < 0).any():
+        return _by_blocks(S, start)
+    return _by_lanczos(S, start[:, 0], k)
+
+
+def _by_lanczos(S: Similarity, start: Array, k: int) -> Spectrum:
+    try:
+        return _tidy(*eigsh(S.operator(), k, which="LA", v0=start, tol=_TOL, maxiter=_MOST_RESTARTS), converged=True)
+    except ArpackNoConvergence as error:
+        # Those that did not converge are made up from the ones that did, and a vector of zeros says nothing.
+        values, vectors = np.full(k, -np.inf), np.zeros((len(S), k))
+        values[: len(error.eigenvalues)] = error.eigenvalues
+        vectors[:, : len(error.eigenvalues)] = error.eigenvectors
+        return _tidy(values, vectors, converged=False)
+
+
+def _by_blocks(S: Similarity, start: Array) -> Spectrum:
+    """The smallest of I - S, which has no negative ones, preconditioned by I minus everything but the graph."""
+    identity = LinearOperator((len(S), len(S)), matvec=lambda v: v - S @ v, matmat=lambda V: V - S @ V, dtype=float)
+    inverse = penalty_inverse(S)
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # of a tolerance missed by little; what is missed is judged below
+        values, vectors = lobpcg(identity, start, M=inverse, largest=False, tol=1e-6, maxiter=_MOST_BLOCK_STEPS)
+    residual = np.linalg.norm(vectors - S @ vectors - vectors * values, axis=0)
+    return _tidy(1 - values, vectors, converged=bool(residual.max() < 1e-4))
+
+
+def penalty_inverse(S: Similarity) -> LinearOperator:
+    """(I - diagonal - factors)^-1 by Woodbury's formula; R x R is the largest matrix it needs."""
+    inverse = 1 / (1 - S.diagonal)
+    U, w = S.factors.columns, S.factors.weights
+    scaled = sparse.diags_array(inverse) @ U
+    core = linalg.inv(np.diag(1 / w) - (U.T @ scaled).toarray())
+
+    def solve(V: Array) -> Array:
+        Z = (inverse * V.T).T
+        found: Array = Z + scaled @ (core @ (U.T @ Z))
+        return found
+
+    return LinearOperator(S.operator().shape, matvec=solve, matmat=solve, dtype=float)
+
+
+def _tidy(values: Array, vectors: Array, *, converged: bool) -> Spectrum:
+    """Descending, and every vector with its largest entry positive: a sign is anyone's otherwise."""
+    order = np.argsort(-values, kind="stable")
+    values, vectors = values[order], vectors[:, order]
+    largest_entries = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))]
+    return Spectrum(values, vectors * np.where(largest_entries < 0, -1.0, 1.0), converged)
