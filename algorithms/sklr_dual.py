@@ -3,7 +3,7 @@
 Of K = Z M Z' (Eq 9), min over M of tr M - logdet M - r subject to constraints tr(K C_c) <= t_c has the dual
 max over lam of f(lam) = logdet(I + Z' A Z) - t'lam with A = sum of lam_c C_c, 0 <= lam_c <= cap_c (|lam_c| <= cap_c
 for equalities); a finite cap is the soft form. M = (I + Z'AZ)^-1, so that lam alone is the whole model. Only rows
-of Z that occur in a constraint matter, and of these only the space that they span.
+of Z that occur in a constraint matter, and of these only their inner products.
 """
 
 from dataclasses import dataclass, replace
@@ -16,12 +16,39 @@ from algorithms.patterns import Array
 from algorithms.sklr_constraints import CANNOT_LINK, COMPARISON, MUST_LINK, Rows
 
 # A multiplier this far above what a kernel of unit diagonal needs means that nothing stops it from growing.
-_UNBOUNDED = 1e8
-# A constraint is left out of the Newton system while it is at a bound and this far from leaving it.
-_FAR = 0.25
-_ARMIJO = 1e-4
+UNBOUNDED = 1e8
+# The items' own inner products are kept while there are at most so many times more items than coordinates.
+_FEW_ITEMS = 2.0
 # Squared distance, in a kernel of unit diagonal, below which two items are one point.
 _SAME = 1e-10
+
+
+@dataclass(frozen=True)
+class OfItems:
+    """The learned kernel between all items."""
+
+    upper: Array  # (n, n) the upper triangle of K, and zeros
+
+    def between(self, items: Array) -> Array:
+        """K between some of the items, ascending."""
+        part = self.upper[np.ix_(items, items)]
+        part[np.diag_indices_from(part)] /= 2
+        both: Array = part + part.T
+        return both
+
+
+@dataclass(frozen=True)
+class OfSpace:
+    """The learned kernel where there are many more items than coordinates."""
+
+    root: Array  # (s, s) lower Cholesky factor of M^-1
+    rotated: Array  # (s, n) root^-1 of the items' coordinates: their inner products are K
+
+    def between(self, items: Array) -> Array:
+        """K between some of the items."""
+        part = self.rotated[:, items]
+        products: Array = part.T @ part
+        return products
 
 
 @dataclass(frozen=True)
@@ -30,8 +57,7 @@ class Point:
 
     lam: Array  # (m,)
     value: float  # f(lam)
-    root: Array  # (s, s) lower Cholesky factor of I + Z'AZ
-    rotated: Array  # (s, n) root^-1 of the items' coordinates: their inner products are K
+    kernel: OfItems | OfSpace
     p: Array  # (m,) d(a, b)
     q: Array  # (m,) d(a, e)
 
@@ -41,8 +67,7 @@ class Problem:
     """m constraints on n items with s coordinates each."""
 
     items: Array  # (n,) positions of the constrained items, ascending
-    basis: Array | None  # (r, s) orthonormal: the span of their rows of Z; None: all of the space
-    coordinates: Array  # (n, s) rows of Z in that basis
+    coordinates: Array  # (n, s) rows with the inner products of their rows of Z
     places: Array  # (m, 3) a, b, e as positions in `items`
     g: Array  # (m,) weight of d(a, b)
     h: Array  # (m,) weight of d(a, e), subtracted
@@ -55,12 +80,12 @@ class Problem:
         return len(self.g)
 
     @cached_property
-    def differences(self) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """Sparse (m, n) matrices that give x = z_a - z_b and y = z_a - z_e of every constraint."""
+    def entries(self) -> tuple[Array, Array, Array]:
+        """Rows, columns and values of all C_c, each (m, 7), for A = sum of lam_c C_c of shape (n, n)."""
         a, b, e = self.places.T
-        shape, rows = (len(self), len(self.items)), np.arange(len(self))
-        take_a, take_b, take_e = (sparse.csr_array((np.ones(len(self)), (rows, i)), shape=shape) for i in (a, b, e))
-        return take_a - take_b, take_a - take_e
+        g, h = self.g, self.h
+        rows, columns = np.stack([a, b, e, a, b, a, e], axis=1), np.stack([a, b, e, b, a, e, a], axis=1)
+        return rows, columns, np.stack([g - h, g, -h, -g, -g, h, h], axis=1)
 
     def point(self, lam: Array) -> Point | None:
         """Everything at lam; None where I + Z'AZ is not positive definite."""
@@ -69,30 +94,54 @@ class Problem:
 
     def complete(self, lam: Array, value: float, root: Array) -> Point:
         """Everything at lam, given what `value` says."""
-        rotated = linalg.solve_triangular(root, self.coordinates.T, lower=True, check_finite=False)
+        rotated = linalg.blas.dtrsm(1.0, root, self.coordinates.T, lower=1) if lam.any() else self.coordinates.T
+        if len(self.items) <= _FEW_ITEMS * len(root):
+            # BLAS fills the lower triangle in the memory order of Fortran, which is the upper one in that of C.
+            return self.of_items(lam, value, linalg.blas.dsyrk(1.0, rotated, trans=1, lower=1).T)
         by_item = np.ascontiguousarray(rotated.T)
         a, b, e = (by_item.take(self.places[:, role], axis=0) for role in range(3))
         p, q = (np.einsum("ms,ms->m", a - other, a - other) for other in (b, e))
-        return Point(lam, value, root, rotated, p, q)
+        return Point(lam, value, OfSpace(root, rotated), p, q)
+
+    def of_items(self, lam: Array, value: float, upper: Array) -> Point:
+        """Everything at lam, given f and the upper triangle of the kernel between all items there."""
+        return Point(lam, value, OfItems(upper), *self.distances(upper))
+
+    def distances(self, upper: Array) -> tuple[Array, Array]:
+        """d(a, b) and d(a, e) of every constraint under the kernel of this upper triangle."""
+        size = np.diag(upper)[self.places]
+        squared = size[:, :1] + size[:, 1:] - 2 * upper.ravel().take(self.of_upper)
+        p, q = np.maximum(squared, 0).T
+        return p, q
+
+    @cached_property
+    def of_upper(self) -> Array:
+        """Where (a, b) and (a, e) are in the upper triangle of an (n, n) matrix, shape (m, 2)."""
+        a, others = self.places[:, :1], self.places[:, 1:]
+        where: Array = np.minimum(a, others) * len(self.items) + np.maximum(a, others)
+        return where
 
     def value(self, lam: Array) -> tuple[float, Array | None]:
         """f(lam) and the Cholesky factor of I + Z'AZ; -inf and None where that is not positive definite."""
-        try:
-            root = linalg.cholesky(self.inverse(lam), lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
+        if not lam.any():
+            return 0.0, np.eye(self.coordinates.shape[1])
+        root, failed = linalg.lapack.dpotrf(self.inverse(lam, self.coordinates).T, lower=1, overwrite_a=1)
+        if failed:
             return -np.inf, None
         return 2 * float(np.log(np.diag(root)).sum()) - float(self.t @ lam), root
 
-    def inverse(self, lam: Array) -> Array:
-        """M^-1 = I + Z'AZ, shape (s, s)."""
+    def inverse(self, lam: Array, coordinates: Array) -> Array:
+        """M^-1 = I + Z'AZ, shape (s, s), for the items' rows of Z or their coordinates in another basis."""
+        inverse = np.eye(coordinates.shape[1])
         used = np.flatnonzero(lam)
-        x, y = (difference[used] for difference in self.differences)
-        A = x.T @ (x * (lam * self.g)[used, None]) - y.T @ (y * (lam * self.h)[used, None])
-        touched = np.flatnonzero(np.diff(sparse.csr_array(A).indptr))
-        part = self.coordinates[touched]
-        product: Array = part.T @ (A[touched][:, touched] @ part)
-        product[np.diag_indices_from(product)] += 1
-        return product
+        if len(used):
+            rows, columns, values = (part[used] for part in self.entries)
+            shape = (len(self.items), len(self.items))
+            A = sparse.csr_array(((lam[used, None] * values).ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+            touched = np.unique(rows)
+            part = coordinates[touched]
+            inverse += part.T @ (A[touched][:, touched] @ part)
+        return inverse
 
     def gradient(self, p: Array, q: Array) -> Array:
         """df / dlam_c = tr(K C_c) - t_c: positive where the constraint is violated."""
@@ -110,29 +159,6 @@ class Problem:
         relative = self.relative(point.p, point.q)
         up, down = point.lam < self.high, point.lam > self.low
         return float(np.max(np.maximum(np.where(up, relative, 0), np.where(down, -relative, 0)), initial=0.0))
-
-    def working_set(self, point: Point) -> Array:
-        """Constraints that a Newton step may move: strictly inside the box, or near to leaving a bound."""
-        relative = self.relative(point.p, point.q)
-        resting = (point.lam <= self.low) & (relative <= -_FAR)
-        pressed = (point.lam >= self.high) & (relative >= _FAR)
-        return np.flatnonzero(~resting & ~pressed)
-
-    def curvature(self, point: Point, work: Array) -> Array:
-        """-Hessian of f on the working set: tr(K C_c K C_d) from entries of K = rotated' rotated."""
-        used, local = np.unique(self.places[work], return_inverse=True)
-        a, b, e = local.reshape(-1, 3).T
-        part = point.rotated[:, used]
-        K = part.T @ part
-        # Kept with a column for each constraint, so that what follows takes whole rows.
-        x, y = (np.ascontiguousarray((K[a] - K[other]).T) for other in (b, e))
-        g, h = self.g[work], self.h[work]
-        H = _weighted_squares(x[a] - x[b], g, g)
-        H += _weighted_squares(y[a] - y[e], h, h)
-        mixed = _weighted_squares(x[a] - x[e], h, g)
-        H -= mixed
-        H -= mixed.T
-        return H
 
     def impossible(self) -> Array:
         """Constraints that no kernel of full rank can meet, since some of their items have the same features."""
@@ -157,16 +183,12 @@ class Problem:
         free = ~dropped
         return replace(self, low=np.where(free, self.low, 0.0), high=np.where(free, self.high, 0.0))
 
-    def is_unbounded(self, point: Point) -> bool:
+    def is_unbounded(self, lam: Array) -> bool:
         """Whether lam has grown along a direction that nothing stops: the constraints contradict each other."""
-        return bool(np.max(np.square(point.root).sum(axis=1), initial=0.0) > _UNBOUNDED)
-
-
-def _weighted_squares(values: Array, of_row: Array, of_column: Array) -> Array:
-    np.square(values, out=values)
-    values *= of_row[:, None]
-    values *= of_column
-    return values
+        longest = 4 * float(np.square(self.coordinates).sum(axis=1).max(initial=0.0))
+        if np.abs(lam) @ (np.abs(self.g) + np.abs(self.h)) * longest <= UNBOUNDED:
+            return False  # M^-1 cannot be larger either
+        return bool(np.diag(self.inverse(lam, self.coordinates)).max() > UNBOUNDED)
 
 
 def pose(Z: Array, rows: Rows, gamma: float, C: float = 1.0, near: float = 1.0, far: float = 1.0) -> Problem:
@@ -175,17 +197,24 @@ def pose(Z: Array, rows: Rows, gamma: float, C: float = 1.0, near: float = 1.0, 
     What an answer may say is measured against distances of about 1, what a link may say against its bound.
     """
     items, places = np.unique(rows.keys[:, :3], return_inverse=True)
-    basis, coordinates = None, Z[items]
-    if len(items) < Z.shape[1]:
-        basis, triangle = linalg.qr(coordinates.T, mode="economic", check_finite=False)
-        coordinates = triangle.T.copy()
+    coordinates = Z[items]
+    if len(items) <= Z.shape[1]:
+        coordinates = _root(coordinates @ coordinates.T)
     code = rows.keys[:, 3]
     g = np.select([code == COMPARISON, code == CANNOT_LINK], [gamma, -1.0], 1.0)
     h = np.where((code == MUST_LINK) | (code == CANNOT_LINK), 0.0, 1.0)
     t = np.select([code == MUST_LINK, code == CANNOT_LINK], [near, -far], 0.0)
     caps = rows.weights / np.where(t == 0, 1.0, np.abs(t))
     low = np.where(rows.is_equality, -caps, 0.0)
-    return Problem(items, basis, coordinates, places.reshape(-1, 3), g, h, t, caps, low, caps).capped(C)
+    return Problem(items, coordinates, places.reshape(-1, 3), g, h, t, caps, low, caps).capped(C)
+
+
+def _root(K: Array) -> Array:
+    """R (n, s) with R R' = K, positive semidefinite of rank s."""
+    packed, pivots, rank, _ = linalg.lapack.dpstrf(K, lower=1)
+    root = np.empty((len(K), rank))
+    root[pivots - 1] = np.tril(packed[:, :rank])
+    return root
 
 
 def link_bounds(Z: Array, rng: np.random.RandomState, n_pairs: int = 10_000) -> tuple[float, float]:
@@ -202,69 +231,10 @@ def link_bounds(Z: Array, rng: np.random.RandomState, n_pairs: int = 10_000) -> 
 
 def transformation(problem: Problem, lam: Array, Z: Array) -> Array:
     """T (r, r) with T T' = M, for which the columns of Z T are principal axes, from the widest on."""
-    inverse = problem.inverse(lam)
-    if problem.basis is not None:
-        inverse[np.diag_indices_from(inverse)] -= 1
-        inverse = problem.basis @ inverse @ problem.basis.T
-        inverse[np.diag_indices_from(inverse)] += 1
+    inverse = problem.inverse(lam, Z[problem.items])
     root = linalg.cholesky(inverse, lower=True, check_finite=False)
     T = linalg.solve_triangular(root, np.eye(len(root)), lower=True, trans="T", check_finite=False)
     centred = (Z - Z.mean(axis=0)) @ T
     axes = linalg.eigh(centred.T @ centred, check_finite=False, driver="evd")[1][:, ::-1]
     widest_first: Array = T @ axes
     return widest_first
-
-
-def newton_step(problem: Problem, point: Point) -> Point:
-    """The next point of a sequential quadratic program: a model of f maximised in the box, then a line search."""
-    work = problem.working_set(point)
-    gradient = problem.gradient(point.p, point.q)[work]
-    lam = point.lam[work]
-    move = box_maximum(problem.curvature(point, work), gradient, problem.low[work] - lam, problem.high[work] - lam)
-
-    def trial(step: float) -> Array:
-        moved = point.lam.copy()
-        moved[work] = np.clip(lam + step * move, problem.low[work], problem.high[work])
-        return moved
-
-    gain, step = float(gradient @ move), 1.0
-    value, root = problem.value(trial(step))
-    while root is None or value < point.value + _ARMIJO * step * gain:
-        step /= 2
-        if step < 1e-10:
-            return point
-        value, root = problem.value(trial(step))
-    # Without caps the maximum may lie at infinity, which unit steps would take for ever to show.
-    while gain > 0.5 and np.isinf(problem.high).any() and step < _UNBOUNDED:
-        further, its_root = problem.value(trial(2 * step))
-        if its_root is None or further <= value + 0.1:
-            break
-        value, root, step = further, its_root, 2 * step
-    return problem.complete(trial(step), value, root)
-
-
-def box_maximum(H: Array, gradient: Array, low: Array, high: Array, max_iter: int = 50) -> Array:
-    """The d in the box that maximises gradient'd - d'Hd / 2, by projected Newton; H may change on its diagonal."""
-    if len(H):
-        H[np.diag_indices_from(H)] += 1e-10 * max(float(np.mean(np.diag(H))), 1e-300)
-    d = np.clip(np.zeros(len(H)), low, high)
-    slope = gradient - H @ d
-    tolerance = 1e-10 * max(float(np.abs(gradient).max(initial=0.0)), 1e-300)
-    for _ in range(max_iter):
-        held = ((d <= low) & (slope <= 0)) | ((d >= high) & (slope >= 0))
-        free = np.flatnonzero(~held)
-        if np.abs(slope[free]).max(initial=0.0) <= tolerance:
-            break
-        factor = linalg.cho_factor(H[np.ix_(free, free)], lower=True, overwrite_a=True, check_finite=False)
-        newton = linalg.cho_solve(factor, slope[free], check_finite=False)
-        step, gain = 1.0, 0.0
-        while gain <= 0 and step > 1e-12:
-            change = np.zeros(len(H))
-            change[free] = np.clip(d[free] + step * newton, low[free], high[free]) - d[free]
-            bend = H @ change
-            gain = float(slope @ change - change @ bend / 2)
-            step /= 2
-        if gain <= 0:
-            break
-        d, slope = d + change, slope - bend
-    return d

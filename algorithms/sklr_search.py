@@ -12,7 +12,8 @@ import numpy as np
 
 from algorithms.fitting import StopFit
 from algorithms.patterns import Array
-from algorithms.sklr_dual import Point, Problem, newton_step
+from algorithms.sklr_dual import Point, Problem
+from algorithms.sklr_newton import newton_step
 from algorithms.sklr_projection import sweeps
 
 Solver = Literal["newton", "projection", "paper"]
@@ -21,8 +22,10 @@ Solver = Literal["newton", "projection", "paper"]
 _SWEEPS = 10
 _WARM_SWEEPS = 4
 _ROUGH = 0.01
-# Sweeps between two callbacks of the solvers that make nothing else; then M is made anew from the multipliers.
+# Sweeps between two callbacks of the solvers that make nothing else. They leave no constraint that is off by the
+# tolerance, nor by a rounding error less.
 _ROUND = 10
+_WITHIN = 1 - 1e-6
 # A share of the largest multiplier below which an answer has no part in a contradiction.
 _BLAMED = 1e-3
 
@@ -108,7 +111,7 @@ class Learning:
         """One Newton step or one sweep further."""
         problem, solver = self._problem(state), self._solver(state)
         found = self._step(problem, solver, state, point)
-        if not state.blame.any() and (found is None or problem.is_unbounded(found)):
+        if not state.blame.any() and (found is None or problem.is_unbounded(found.lam)):
             lam = point.lam if found is None else found.lam
             return self._soften(state, lam)
         stuck = found is None or found is point
@@ -129,12 +132,12 @@ class Learning:
         rng = np.random.RandomState((state.seed + state.iteration) % 2**32)
         if solver != "newton":
             corrected = solver != "paper"
-            lam = sweeps(problem, point, rng, n_sweeps=_ROUND, corrected=corrected, tol=self.tol / 2)
-            return problem.point(lam)
+            return sweeps(problem, point, rng, n_sweeps=_ROUND, corrected=corrected, tol=_WITHIN * self.tol)
         if state.iteration == 0 or not point.lam.any():
             n_sweeps = _WARM_SWEEPS if point.lam.any() else _SWEEPS
-            lam = sweeps(problem, point, rng, n_sweeps=n_sweeps, corrected=True, tol=_ROUGH)
-            point = problem.point(lam) or point
+            point = sweeps(problem, point, rng, n_sweeps=n_sweeps, corrected=True, tol=_ROUGH)
+            if problem.is_unbounded(point.lam):
+                return point
         return newton_step(problem, point)
 
     def _solver(self, state: LearningState) -> Solver:

@@ -29,8 +29,8 @@ PARTS = {
     "posing the problem": "sklr_dual.py:pose",
     "sweeps": "sklr_projection.py:sweeps",
     "values of the dual (Cholesky)": "sklr_dual.py:value",
-    "Hessians": "sklr_dual.py:curvature",
-    "quadratic programs": "sklr_dual.py:box_maximum",
+    "Hessians": "sklr_newton.py:curvature",
+    "quadratic programs": "sklr_newton.py:box_maximum",
     "K-means": "sklr_clusters.py:kernel_kmeans",
 }
 PROBLEMS = (("vehicle", 120), ("vehicle", 360), ("vehicle", 1368), ("digits", 900))

@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from algorithms.sklr_constraints import CANNOT_LINK, MUST_LINK, Rows, carry_over, read_rows
-from algorithms.sklr_dual import box_maximum, newton_step, pose, transformation
+from algorithms.sklr_dual import pose, transformation
+from algorithms.sklr_newton import box_maximum, curvature, newton_step
 from algorithms.sklr_projection import sweeps
 from algorithms.sklr_search import Learning
 
@@ -57,7 +58,7 @@ def optimum(posed, solver="newton", tol=1e-8, max_iter=3000):
 
 def inside(posed, point):
     """M in the space of the constrained items."""
-    return np.linalg.inv(posed.inverse(point.lam))
+    return np.linalg.inv(posed.inverse(point.lam, posed.coordinates))
 
 
 def gradient(posed, lam):
@@ -84,7 +85,8 @@ def test_optimum_agrees_with_a_generic_convex_solver(name):
     s = posed.coordinates.shape[1]
     M = cvxpy.Variable((s, s), PSD=True)
     cost, limits = cvxpy.trace(M) - cvxpy.log_det(M) - s, []
-    x, y = (difference @ posed.coordinates for difference in posed.differences)
+    a, b, e = (posed.coordinates[role] for role in posed.places.T)
+    x, y = a - b, a - e
     for c in range(len(posed)):
         C = posed.g[c] * np.outer(x[c], x[c]) - posed.h[c] * np.outer(y[c], y[c])
         excess = cvxpy.trace(M @ C) - posed.t[c]
@@ -111,7 +113,8 @@ def test_gradient_and_hessian_are_those_of_the_dual(name):
     lam = np.abs(rng.normal(size=len(posed))) * 0.1
     here = gradient(posed, lam)
     assert check_grad(lambda at: posed.value(at)[0], lambda at: gradient(posed, at), lam) < 1e-5
-    H = posed.curvature(posed.point(lam), np.arange(len(posed)))
+    H = np.tril(curvature(posed, posed.point(lam), np.arange(len(posed))))
+    H += np.tril(H, -1).T
     for direction in rng.normal(size=(3, len(posed))):
         moved = gradient(posed, lam + 1e-6 * direction)
         np.testing.assert_allclose((here - moved) / 1e-6, H @ direction, rtol=1e-3, atol=1e-4)
@@ -131,8 +134,7 @@ def test_every_single_projection_keeps_the_trace_and_meets_its_constraint():
     posed = problem("mixed with equalities")
     for c in np.flatnonzero(relative(posed, posed.point(np.zeros(len(posed)))) > 0):
         alone = posed.without(np.arange(len(posed)) != c)
-        lam = swept(alone, alone.point(np.zeros(len(posed))))
-        after = alone.point(lam)
+        after = swept(alone, alone.point(np.zeros(len(posed))))
         assert np.trace(inside(alone, after)) == pytest.approx(posed.coordinates.shape[1], abs=1e-9)
         assert relative(posed, after)[c] == pytest.approx(0, abs=1e-9)
 
@@ -143,7 +145,7 @@ def test_newton_and_corrected_sweeps_never_go_down():
     for _ in range(4):
         further = newton_step(posed, point)
         assert further.value >= point.value
-        point = posed.point(swept(posed, further))
+        point = swept(posed, further)
         assert point.value >= further.value - 1e-12
 
 
@@ -185,7 +187,7 @@ def test_contradictory_hard_answers_come_with_a_certificate():
     state, _ = learning.run(learning.first_state(np.zeros(len(posed)), 0), None)
     assert state.converged
     # lam >= 0 with Z'A(lam)Z >= 0: no kernel can meet these constraints together.
-    proof = posed.inverse(state.blame) - np.eye(posed.coordinates.shape[1])
+    proof = posed.inverse(state.blame, posed.coordinates) - np.eye(posed.coordinates.shape[1])
     assert np.linalg.eigvalsh(proof).min() > -1e-6
     assert (rows.spread(state.blame) > 0).tolist() == [True, True, False]
 
