@@ -5,14 +5,15 @@ every connection of the pool while all threads wait for one.
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, make_url
+from sqlalchemy import Connection, create_engine, event, exc, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 PRAGMAS = (
     "journal_mode=WAL",
@@ -21,6 +22,8 @@ PRAGMAS = (
     "foreign_keys=ON",
     "cache_size=-65536",
 )
+# A connection that was in use so lately is trusted to be alive; asking costs as much as a question.
+TRUSTED_SECONDS = 1.0
 
 
 class Database:
@@ -38,20 +41,26 @@ class Database:
             parsed,
             pool_size=pool_size,
             max_overflow=4,
-            pool_pre_ping=not self.is_sqlite,
+            pool_use_lifo=True,
             connect_args=arguments,
         )
         # SQLite has one writer. Threads that wait here in turn have a far shorter tail than threads that
         # poll SQLite's own lock; other processes are kept apart by BEGIN IMMEDIATE and busy_timeout.
         self._writer: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
+        self._readers = self.engine
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            event.listen(self.engine, "checkin", _note_use)
+            event.listen(self.engine, "checkout", self._check_alive)
+            # There each statement has a view of its own in any case: a transaction would only add two round trips.
+            self._readers = self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """Open a session that only reads: a consistent view, rolled back at the end."""
-        with Session(self.engine, expire_on_commit=False, autoflush=False) as session:
+        """Open a session that only reads."""
+        with Session(self._readers, expire_on_commit=False, autoflush=False) as session:
             yield session
 
     @contextmanager
@@ -64,6 +73,23 @@ class Database:
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+    def _check_alive(
+        self, connection: DBAPIConnection, record: ConnectionPoolEntry, proxy: PoolProxiedConnection
+    ) -> None:
+        """Have the pool open another connection in place of one that died while nobody used it."""
+        used = record.info.get("used")
+        if used is None or time.monotonic() - used < TRUSTED_SECONDS:
+            return
+        dialect = self.engine.dialect
+        try:
+            dialect.do_ping(connection)
+        except dialect.loaded_dbapi.Error as error:
+            raise exc.DisconnectionError from error
+
+
+def _note_use(connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+    record.info["used"] = time.monotonic()
 
 
 def _prepare_sqlite(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:

@@ -30,6 +30,14 @@ class ConstraintRow(NamedTuple):
     response_ms: int | None
 
 
+class CheckedAnswers(NamedTuple):
+    """The answers of one request, found right, and how far their labeler was before them."""
+
+    project: Project
+    rows: list[ConstraintRow]
+    before: ProgressOut
+
+
 class Content(NamedTuple):
     """What an id stands for: sent again with the same content it is the same answer."""
 
@@ -39,27 +47,29 @@ class Content(NamedTuple):
     value: str
 
 
-def store_answers(session: Session, given: Sequence[tuple[Access, Sequence[AnswerIn]]]) -> list[AnswersOut]:
-    """Store the answers of labelers of one project, all or none; those that are here already are only counted."""
-    project = given[0][0].project
-    every = [(access.user.id, answer) for access, answers in given for answer in answers]
-    asked = check_triplets(session, project, [answer.triplet for _, answer in every])
-    check_values(project.question_kind, [answer.answer for _, answer in every])
+def check_answers(session: Session, access: Access, answers: Sequence[AnswerIn]) -> CheckedAnswers:
+    """Look up what answers need before they are stored, or say what is wrong with them."""
+    asked = check_triplets(session, access.project, [answer.triplet for answer in answers])
+    check_values(access.project.question_kind, [answer.answer for answer in answers])
     rows = [
-        ConstraintRow(i, answer.id, ids, answer.answer, labeler, answer.response_ms)
-        for i, ((labeler, answer), ids) in enumerate(zip(every, asked, strict=True))
+        ConstraintRow(i, answer.id, ids, answer.answer, access.user.id, answer.response_ms)
+        for i, (answer, ids) in enumerate(zip(answers, asked, strict=True), 1)
     ]
-    # Counted before the project is locked, and then only added to.
-    before = [get_progress(session, access) for access, _ in given]
-    fresh = store_constraints(session, project, rows)
+    return CheckedAnswers(access.project, rows, get_progress(session, access))
+
+
+def store_answers(session: Session, given: Sequence[CheckedAnswers]) -> list[AnswersOut]:
+    """Store the answers of requests of one project, all or none; those that are here already are only counted."""
+    project = given[0].project
+    fresh = store_constraints(session, project, [row for one in given for row in one.rows])
     if fresh:
         answers_arrived(session, project)
     outcomes = []
-    for (_, answers), progress in zip(given, before, strict=True):
-        mine = fresh & {answer.id for answer in answers}
+    for one in given:
+        mine = fresh & {row.id for row in one.rows}
         fresh -= mine  # the same answer, sent twice at once, is new only once
         stored = len(mine)
-        outcomes.append(AnswersOut(stored=stored, repeated=len(answers) - stored, progress=progress.plus(stored)))
+        outcomes.append(AnswersOut(stored=stored, repeated=len(one.rows) - stored, progress=one.before.plus(stored)))
     return outcomes
 
 

@@ -2,7 +2,8 @@
 
 All answers of a project are numbered one transaction after the other. With fifty labelers most of an answer's time
 would be waiting for the transactions of others; whoever's turn it is therefore takes along everybody who waits.
-Each request still gets its own outcome, and none before the commit.
+What can be read is read before, while others write. Each request still gets its own outcome, and none before the
+commit.
 """
 
 import threading
@@ -12,15 +13,14 @@ from dataclasses import dataclass, field
 from app.accounts.access import Action, Caller, authorize
 from app.database import Database
 from app.labeling.schemas import AnswerIn, AnswersOut
-from app.labeling.service import store_answers
+from app.labeling.service import CheckedAnswers, check_answers, store_answers
 
 
 @dataclass
 class _Post:
     """The answers of one request, and what became of them."""
 
-    caller: Caller
-    answers: Sequence[AnswerIn]
+    answers: CheckedAnswers
     outcome: AnswersOut | Exception | None = None
 
 
@@ -44,7 +44,9 @@ class Together:
 
     def store(self, caller: Caller, project: str, answers: Sequence[AnswerIn]) -> AnswersOut:
         """Store the answers, all or none, and return once they are committed."""
-        post = _Post(caller, answers)
+        with self.database.reading() as session:
+            access = authorize(session, caller, project, Action.LABEL)
+            post = _Post(check_answers(session, access, answers))
         with self._guard:
             turn = self._turns.setdefault(project, _Turn())
             turn.waiting.append(post)
@@ -53,7 +55,7 @@ class Together:
             if post.outcome is None:  # else somebody took these along
                 with self._guard:
                     posts, turn.waiting = turn.waiting, []
-                self._write(project, posts)
+                self._write(posts)
         with self._guard:
             turn.requests -= 1
             if not turn.requests:
@@ -63,21 +65,17 @@ class Together:
             raise post.outcome
         return post.outcome
 
-    def _write(self, project: str, posts: list[_Post]) -> None:
+    def _write(self, posts: list[_Post]) -> None:
         try:
-            outcomes = self._transact(project, posts)
+            with self.database.transaction() as session:
+                outcomes = store_answers(session, [post.answers for post in posts])
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
             if len(posts) == 1:
                 posts[0].outcome = error
                 return
             # What is wrong with one must not cost the others anything.
             for post in posts:
-                self._write(project, [post])
+                self._write([post])
             return
         for post, outcome in zip(posts, outcomes, strict=True):
             post.outcome = outcome
-
-    def _transact(self, project: str, posts: list[_Post]) -> list[AnswersOut]:
-        with self.database.transaction() as session:
-            given = [(authorize(session, post.caller, project, Action.LABEL), post.answers) for post in posts]
-            return store_answers(session, given)

@@ -1,0 +1,23 @@
+"""Connections that die while nobody uses them cost no request anything."""
+
+import pytest
+from sqlalchemy import text
+
+from app import database as module
+from app.database import Database
+
+
+def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    if database.is_sqlite:
+        pytest.skip("SQLite's connections have no server that could end them")
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = :db"
+    with database.reading() as one, database.reading() as two:
+        pids = {session.execute(text("SELECT pg_backend_pid()")).scalar_one() for session in (one, two)}
+        ended = one.execute(text(end_others), {"db": database.url.database}).scalars().all()
+    assert len(pids) == 2
+    assert any(ended)
+    monkeypatch.setattr(module, "TRUSTED_SECONDS", 0)
+    for _ in range(2):
+        with database.reading() as one, database.transaction() as two:
+            assert one.execute(text("SELECT 1")).scalar_one() == 1
+            assert two.execute(text("SELECT 2")).scalar_one() == 2
