@@ -24,6 +24,9 @@ Scale = Literal["absolute", "relative"]
 BETA = 20.0
 # Constraints whose largest eigenvalue is below this say nothing; a single bag leaves only rounding.
 _TINY = 1e-10
+# A degree is at least so many times an item's tie to itself: an item cut off from all others would otherwise be a
+# cluster of its own, with the largest eigenvalue there is, and many of them would hide what the graph is like.
+_LEAST = 2.0
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Recipe:
         factors, missing, alpha = no_factors(W.shape[0]), np.zeros(W.shape[0]), 0.0
         if method.cannot:
             W, factors = edit_graph(W, bags, must=must)
-        d = degrees(W) + factors @ np.ones(W.shape[0])
+        d = np.maximum(degrees(W) + factors @ np.ones(W.shape[0]), _LEAST * W.diagonal())
         if method.regularized and n_clusters <= len(bags.names):
             factors, missing = _clique_penalty(bags)
         if method.additive:

@@ -17,7 +17,7 @@ from algorithms.patterns import Array
 
 # Up to so many items the whole spectrum by LAPACK is as fast and needs no iteration.
 _FEW = 200
-_TOL = 1e-8
+_TOL = 1e-6
 # A graph in many pieces has its largest eigenvalue many times over, which neither method can separate quickly.
 _MOST_RESTARTS, _MOST_BLOCK_STEPS = 500, 300
 
