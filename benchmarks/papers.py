@@ -2,6 +2,7 @@
 
     python -m benchmarks.papers dcrc --data DIR --metric-python PYTHON --cache DIR [--runs 20] [--jobs 2]
     python -m benchmarks.papers sklr --data DIR --metric-python PYTHON --cache DIR
+    python -m benchmarks.papers bags --data DIR --cache DIR
 
 Results go to benchmarks/results/papers_<table>.txt and .svg. Finished rows are kept in --cache: a run that was
 stopped goes on where it was, and --runs 0 only writes the tables again. --metric-python is an interpreter with
@@ -12,10 +13,10 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from benchmarks import datasets, papers_dcrc, papers_sklr, rounds
+from benchmarks import datasets, papers_bags, papers_dcrc, papers_sklr, rounds
 
 RESULTS = Path(__file__).with_name("results")
-TABLES = {"dcrc": papers_dcrc, "sklr": papers_sklr}
+TABLES = {"bags": papers_bags, "dcrc": papers_dcrc, "sklr": papers_sklr}
 
 
 def main() -> None:
@@ -26,7 +27,8 @@ def main() -> None:
     cache = rounds.Cache(arguments.cache, arguments.table)
     work = partial(chosen.work, folder=arguments.data, python=arguments.metric_python)
     rounds.run(chosen.tasks(names, methods, arguments.runs), work, cache, arguments.jobs)
-    command = f"python -m benchmarks.papers {arguments.table} --data DIR --metric-python PYTHON --cache DIR"
+    metric = " --metric-python PYTHON" if any(map(chosen.needs_metric, chosen.ALL)) else ""
+    command = f"python -m benchmarks.papers {arguments.table} --data DIR{metric} --cache DIR"
     report = chosen.report(cache, chosen.names(list(datasets.NAMES)))
     (RESULTS / f"papers_{arguments.table}.txt").write_text(f"{command}\n\n{report}")
     chosen.draw(cache, RESULTS)
