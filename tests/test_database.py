@@ -10,10 +10,12 @@ from app.database import Database
 def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     if database.is_sqlite:
         pytest.skip("SQLite's connections have no server that could end them")
-    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = :db"
+    end_others = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = :d"
+    )
     with database.reading() as one, database.reading() as two:
         pids = {session.execute(text("SELECT pg_backend_pid()")).scalar_one() for session in (one, two)}
-        ended = one.execute(text(end_others), {"db": database.url.database}).scalars().all()
+        ended = one.execute(text(end_others), {"d": database.url.database}).scalars().all()
     assert len(pids) == 2
     assert any(ended)
     monkeypatch.setattr(module, "TRUSTED_SECONDS", 0)
