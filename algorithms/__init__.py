@@ -3,6 +3,8 @@
 from algorithms.bag_naming import bag_prior
 from algorithms.bag_search import SpectralState
 from algorithms.bags import BagSpectralClustering
+from algorithms.cmbc import CMBC
+from algorithms.cmbc_search import CMBCState
 from algorithms.cross_validation import DCRCCV
 from algorithms.dcrc import DCRC
 from algorithms.fitting import FitState, StopFit
@@ -12,10 +14,12 @@ from algorithms.sklr import SKLR
 from algorithms.sklr_search import LearningState
 
 __all__ = [
+    "CMBC",
     "DCRC",
     "DCRCCV",
     "SKLR",
     "BagSpectralClustering",
+    "CMBCState",
     "FitState",
     "LearningState",
     "SpectralState",
