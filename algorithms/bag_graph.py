@@ -24,6 +24,9 @@ MOST_DENSE = 6000
 AUTO_NEIGHBORS = 20
 # Squared distances below this share of the squared sizes are rounding.
 _TINY = 1e-12
+# A given affinity may differ from its mirror image by so much of its largest value.
+_ASYMMETRY = 1e-8
+_BLOCK = 512
 
 
 def dense_graph(X: Array, local_k: int) -> tuple[Array, Array]:
@@ -81,12 +84,14 @@ def given_graph(X: Any) -> Graph:
     values = W.data if is_sparse(W) else W
     if not np.isfinite(values).all():
         raise ValueError("a precomputed affinity must be finite numbers; a row holds NaN or inf")
-    rows, columns = (W < 0).nonzero()
-    if len(rows):
-        raise ValueError(f"affinity row {rows[0]}, column {columns[0]} is negative: expected at least 0")
-    rows, columns = (abs(W - W.T) > 1e-8 * abs(W).max()).nonzero()
-    if len(rows):
-        raise ValueError(f"affinity row {rows[0]}, column {columns[0]} differs from its mirror image")
+    if values.min(initial=0.0) < 0:
+        row, column = (place[0] for place in (W < 0).nonzero())
+        raise ValueError(f"affinity row {row}, column {column} is negative: expected at least 0")
+    for start in range(0, W.shape[0], _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        off, columns = (abs(W[rows] - W[:, rows].T) > _ASYMMETRY * values.max(initial=0.0)).nonzero()
+        if len(off):
+            raise ValueError(f"affinity row {start + off[0]}, column {columns[0]} differs from its mirror image")
     return W
 
 

@@ -9,7 +9,6 @@ too gets nothing.
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from algorithms.bag_labels import Bags, read_bags
 from algorithms.patterns import Array
@@ -23,19 +22,15 @@ def label_affinity(posterior: Array, bags: Bags) -> Array:
 
     `posterior` (N, K) weighs the items.
     """
-    allowed = bags.labels_of_items
-    labelled = np.asarray(allowed.sum(axis=1)).ravel() > 0
-    weights, allowed = posterior[labelled], csr_array(allowed[labelled])
-    mass = weights.sum(axis=0)
-    theta = _rows_to_one((allowed.T @ weights).T)
+    labelled = bags.n_labels > 0
+    weights = (bags.members.T @ posterior)[labelled].T  # (K, M) of each cluster in each bag
+    allowed = bags.labels[labelled]
+    theta = _rows_to_one(weights @ allowed)
     for _ in range(_STEPS):
-        expected = theta @ allowed.T  # (K, n) how likely each item's bag is
-        ratio = np.divide(weights.T, expected, out=np.zeros_like(expected), where=expected > 0)
-        updated = theta * (allowed.T @ ratio.T).T / np.where(mass > 0, mass, 1)[:, None]
-        updated = _rows_to_one(updated)
-        moved = np.abs(updated - theta).max(initial=0.0)
-        theta = updated
-        if moved < _TOL:
+        likely = theta @ allowed.T  # (K, M) how likely an item's cluster makes its bag
+        ratio = np.divide(weights, likely, out=np.zeros_like(likely), where=likely > 0)
+        before, theta = theta, _rows_to_one(theta * (ratio @ allowed))
+        if np.abs(theta - before).max(initial=0.0) < _TOL:
             break
     return theta
 

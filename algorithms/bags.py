@@ -31,6 +31,8 @@ from algorithms.validation import check_features, check_features_of
 # many times sqrt(K) their variance, the mean confidence on songs and letters is about the share of items that are
 # of their cluster's commonest class, and it tells these items from the others better than with the variance alone.
 _WIDENING = 2.0
+# Stands for the bandwidth of a new item that is the same as all its neighbours.
+_TINY = 1e-100
 
 
 class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -158,7 +160,7 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
         self.n_features_in_ = given.shape[1]
         self.bags_: Bags = read
         self.alpha_ = alpha
-        self._features, self._sigma = given, sigma
+        self._features, self._sigma = None if self.affinity == "precomputed" else given, sigma
         self._keep(state)
         if not (state.converged or stopped):
             what = "k-means" if state.found else "the search for eigenvectors; the graph may be in many pieces"
@@ -191,13 +193,10 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
             nearest = np.argsort(-new, axis=1, kind="stable")[:, :n_voters]
             return nearest, np.take_along_axis(new, nearest, axis=1)
         distances, nearest = NearestNeighbors(n_neighbors=n_voters).fit(self._features).kneighbors(new)
-        own = np.maximum(distances[:, -1:], np.finfo(float).tiny)
-        with np.errstate(over="ignore"):
-            exponents = np.maximum(-np.square(distances) / (2 * own * self._sigma[nearest]), -1e9)
-        return nearest, softmax(exponents, axis=1)
+        own = np.maximum(distances[:, -1:], _TINY)
+        return nearest, softmax(-np.square(distances) / (2 * own * self._sigma[nearest]), axis=1)
 
     def _check_parameters(self) -> None:
-        relative = self.alpha_scale != "absolute"
         expected = {
             "n_clusters": (self.n_clusters >= 1, "at least 1"),
             "alpha": (0 <= self.alpha < np.inf, "at least 0"),
@@ -214,25 +213,21 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
                 raise ValueError(f"{name} must be {words}, got {getattr(self, name)!r}")
         if self.method == "bag-without-links" and self.center == "ones":
             raise ValueError("center='ones' has no zeros for links: use 'identity' with method='bag-without-links'")
-        if relative and self.alpha >= 1 and self.alpha_scale == "relative":
-            raise ValueError(f"alpha must be below 1 with alpha_scale='relative', got {self.alpha!r}")
 
     def _graph(self, X: Any) -> tuple[Graph, Array]:
         if self.affinity == "precomputed":
             return bag_graph.given_graph(X), np.ones(X.shape[0])
         X = X.astype(np.float64)
-        if self.n_neighbors is None and len(X) <= bag_graph.MOST_DENSE:
+        if len(X) == 1 or (self.n_neighbors is None and len(X) <= bag_graph.MOST_DENSE):
             return bag_graph.dense_graph(X, self.local_k)
         return bag_graph.neighbor_graph(X, self.n_neighbors or bag_graph.AUTO_NEIGHBORS, self.local_k)
 
     def _scale(self, W: Graph) -> Scale:
-        if self.alpha_scale != "auto":
-            return self.alpha_scale
-        if is_sparse(W) or self.n_neighbors is not None:
-            if self.alpha >= 1:
-                raise ValueError(f"alpha must be below 1 for a graph of neighbours, got {self.alpha!r}")
-            return "relative"
-        return "absolute"
+        sparse = is_sparse(W) or self.n_neighbors is not None
+        scale = self.alpha_scale if self.alpha_scale != "auto" else "relative" if sparse else "absolute"
+        if scale == "relative" and self.alpha >= 1:
+            raise ValueError(f"alpha must be below 1 in the relative scale, got {self.alpha!r}")
+        return scale
 
     def _keep(self, state: SpectralState) -> None:
         self.eigenvalues_ = state.values

@@ -1,0 +1,63 @@
+"""Eigenvalues and vectors found by products alone against LAPACK's of the whole matrix."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from algorithms.bag_constraints import Factors
+from algorithms.bag_graph import dense_graph, neighbor_graph
+from algorithms.bag_labels import read_bags
+from algorithms.bag_methods import METHODS, Recipe, Similarity
+from algorithms.bag_spectrum import largest, penalty_inverse
+from tests.algorithms.bag_data import bagged
+
+X, Y, BAGS, LABELS = bagged(n_bags=60)
+READ = read_bags(BAGS, LABELS, n_items=len(X))
+
+
+def similarity(name, *, sparse):
+    W = neighbor_graph(X, 12, 7)[0] if sparse else dense_graph(X, 7)[0]
+    return Recipe(METHODS[name], 0.5, "relative", "identity").similarity(W, READ, 4)[0]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", METHODS)
+def test_the_largest_eigenvalues_are_lapacks(name, sparse):
+    S = similarity(name, sparse=sparse)
+    assert len(S) > 300  # or LAPACK itself would be used
+    found = largest(S, 5, np.random.RandomState(0))
+    values = np.linalg.eigvalsh(S.toarray())[::-1][:5]
+    assert found.converged
+    assert np.allclose(found.values, values, atol=1e-6)
+    assert np.allclose(S @ found.vectors, found.vectors * values, atol=2e-4)
+    assert np.allclose(found.vectors.T @ found.vectors, np.eye(5), atol=1e-6)
+
+
+def test_few_items_and_many_clusters_take_the_whole_matrix():
+    W = np.random.default_rng(0).random((30, 30))
+    S = Similarity((W + W.T) / 2, Factors(csr_array((30, 0)), np.empty(0)), np.zeros(30))
+    for k in (1, 29, 30):
+        found = largest(S, k, np.random.RandomState(0))
+        assert np.allclose(found.values, np.linalg.eigvalsh(S.toarray())[::-1][:k])
+        assert found.vectors.shape == (30, k)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_signs_and_vectors_are_the_same_from_any_start(sparse):
+    S = similarity("bag", sparse=sparse)
+    one, two = (largest(S, 4, np.random.RandomState(seed)) for seed in (0, 1))
+    assert np.allclose(one.vectors, two.vectors, atol=1e-4)
+
+
+def test_the_preconditioner_inverts_all_but_the_graph():
+    S = similarity("regularized", sparse=True)
+    whole = np.eye(len(S)) - np.diag(S.diagonal) - S.factors.toarray()
+    V = np.random.default_rng(0).normal(size=(len(S), 3))
+    assert np.allclose(penalty_inverse(S) @ (whole @ V), V)
+
+
+def test_a_graph_in_more_pieces_than_asked_for_ends():
+    pieces = csr_array(np.kron(np.eye(150), np.ones((3, 3)) / 3))
+    S = Similarity(pieces, Factors(csr_array((450, 0)), np.empty(0)), np.zeros(450))
+    found = largest(S, 4, np.random.RandomState(0))
+    assert np.allclose(found.values, 1)
