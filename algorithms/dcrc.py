@@ -2,7 +2,8 @@
 
 The default algorithm of Tercet: clusters are the classes of a logistic model whose parameters make the people's
 answers likely ("don't know" included), keep unasked items away from the borders and, if wanted, the clusters of
-similar size. Answers may be wrong with probability epsilon, so a few mistakes do not break a clustering.
+similar size. Answers may be wrong with probability epsilon, so a few mistakes do not break a clustering. Where items
+come in bags whose labels are known (species heard in a recording), these speak in the same likelihood.
 """
 
 import warnings
@@ -14,10 +15,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from algorithms.bag_evidence import are_told, evidence_of
+from algorithms.bag_labels import Bags, read_bags
+from algorithms.bag_naming import label_affinity
 from algorithms.discriminative import LowerBound
 from algorithms.feature_space import FeatureSpace, SpacePlan
 from algorithms.fitted_dcrc import FittedDCRC
 from algorithms.fitting import (
+    BAGS,
+    GIVEN,
     HARD_EPSILON,
     HARD_SCHEDULE,
     NO_TABLES,
@@ -34,7 +40,7 @@ from algorithms.mean_field import MeanField
 from algorithms.parameters import check_parameters
 from algorithms.patterns import Array
 from algorithms.suggesting import Suggesting
-from algorithms.validation import Constraints, check_features, read_constraints
+from algorithms.validation import Constraints, check_features, read_constraints, read_labels
 from algorithms.warm_start import Previous
 
 Weight = Literal["paper", "balanced"]
@@ -60,7 +66,8 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         Whether "don't know" answers are learned from.
     n_init : int
         Number of starts; the one with the best lower bound wins. One of them is a thorough K-means. With a warm
-        start the first continues from the previous fit, so n_init=1, n_moves=0 then is the warm start alone.
+        start the first continues from the previous fit, so n_init=1, n_moves=0 then is the warm start alone. Next
+        come the start from `init` and that from bag labels, which is so good that others gain little.
     n_moves : int
         Split-and-merge moves tried on the best start, each kept if it raises the bound. They repair what starts
         cannot when clusters are many: two classes in one cluster, one class in two.
@@ -68,8 +75,9 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         "profile" climbs max over q of the bound by L-BFGS; "em" is the paper's variational EM, slower and usually
         ending lower.
     weight : "balanced" or "paper"
-        Weight of the answers' log likelihood: 3 / |I| (|I| items occur in answers) or the paper's 1 / M. Equal as
-        long as no item occurs twice; the paper's fades out as answers become dense.
+        Weight of the log likelihood of answers and bag labels: 3 / |I| (|I| items occur in answers or labelled bags)
+        or the paper's 1 / M (an item in a labelled bag counts as a third of an answer). Equal as long as no item
+        occurs twice; the paper's fades out as answers become dense.
     max_iter : int
         Most outer iterations of one start; one is 20 L-BFGS steps, with solver="em" after an E-step.
     tol : float
@@ -95,9 +103,12 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         with the same right answer share a row. Needs epsilon > 0 and is worth having with several labelers.
     table_prior : float
         Imagined answers per row of a learned table, spread as `epsilon` says (a Dirichlet prior).
+    bag_epsilon : float in (0, 1/2)
+        Probability that an item's bag has none of the labels that its cluster goes with: how often labels are
+        missing. The smaller, the more they count.
     transductive : bool
-        Whether `labels_` says of items in answers what their answers say too (argmax q) or, as `predict` does, what
-        the model alone says (argmax p). With epsilon=0 it is always the latter, which is then better.
+        Whether `labels_` says of items in answers and labelled bags what these say too (argmax q) or, as `predict`
+        does, what the model alone says (argmax p). With epsilon=0 it is always the latter, which is then better.
     warm_start : bool
         Whether `fit` continues from the previous fit (or from `set_state_arrays`).
     random_state : int, RandomState or None
@@ -105,8 +116,11 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
     Attributes
     ----------
     labels_ : (N,) cluster of every item; see `transductive`
-    posterior_ : (N, K) q of constrained items, p(y | x) of the others; single precision where X is
+    posterior_ : (N, K) q of constrained items, p(y | x) of the others, each with what the labels of the item's bag
+        say; single precision where X is
     constrained_ : positions of the items that occur in answers that were used
+    label_names_, cluster_label_affinity_ : the C bag labels and their shares in each cluster (K, C), the most likely
+        given the bags; only with bags
     coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_, or on the kernel's features
     mean_, scale_ : (D,)
     labeler_tables_ : dict, labeler -> kind -> (5, A) table P(answer | pattern); rows as in `algorithms.patterns`.
@@ -149,6 +163,7 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         n_components: int = 200,
         labeler_tables: Literal["fixed", "learn"] = "fixed",
         table_prior: float = 3.0,
+        bag_epsilon: float = 0.005,
         transductive: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
@@ -172,6 +187,7 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         self.n_components = n_components
         self.labeler_tables = labeler_tables
         self.table_prior = table_prior
+        self.bag_epsilon = bag_epsilon
         self.transductive = transductive
         self.warm_start = warm_start
         self.random_state = random_state
@@ -185,6 +201,9 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         answers: Any = None,
         kinds: Any = None,
         labelers: Iterable[object] | None = None,
+        bags: Any = None,
+        bag_labels: Any = None,
+        init: Any = None,
         callback: Callback | None = None,
         resume: FitState | None = None,
     ) -> Self:
@@ -193,6 +212,10 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         `triplets` (M, 3) are item positions (anchor, left, right), `answers` (M,) "yes" / "no" / "dnk" or 1 / -1 / 0
         (1 / 2 / 3 / "dnk" where `kinds` says "outlier"). Identical rows of one labeler count once; without `labelers`
         all answers are one labeler's.
+        `bags` (N,) names the bag of every item (None for none) and `bag_labels` maps bags to their labels, or is a
+        table of 0 and 1 whose rows `bags` are; a bag without labels says nothing (see `BagSpectralClustering.fit`).
+        With labelled bags, each cluster goes with some labels: with one where there are as many labels as clusters.
+        `init` (N,) are clusters from elsewhere, 0 to K - 1, to start from too.
         `callback(state)` is called after every outer iteration; when it raises StopFit the fit ends with the best
         so far. `resume` continues from such a state, given the same X, answers and parameters.
         Raises ValueError with the row, value or parameter that is wrong.
@@ -204,16 +227,21 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         constraints = read_constraints(triplets, answers, kinds, labelers, n_items=len(features))
         if not self.use_dnk:
             constraints = constraints.select(~constraints.is_dnk())
+        read = read_bags(bags, bag_labels, n_items=len(features))
+        given = None if init is None else read_labels(init, len(features), self.n_clusters)
         rng = check_random_state(self.random_state)
         plan = SpacePlan(self.standardize, self.kernel, self.gamma, self.kernel_params or {}, self.n_components)
         previous = self._previous(plan, features.shape[1]) if self.warm_start and hasattr(self, "coef_") else None
         space = plan.fit(features, None if previous is None else previous.space, rng)
-        search = self._search(features, space, constraints, previous)
-        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, self.n_clusters, rng)
+        search, order = self._search(features, space, constraints, read, previous, given)
+        more = [GIVEN] * (given is not None) + [BAGS] * (search.objective.bags is not None)
+        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, self.n_clusters, rng, more)
         state = resume if resume is not None else search.first_state(*kinds_of_starts)
         search.check_resumable(state)
         state, stopped = search.run(state, callback)
-        self._keep(search, space, state.current if state.best is None else state.best, features.dtype)
+        self._keep(search, space, state.current if state.best is None else state.best, order, features.dtype)
+        if bags is not None:
+            self.label_names_, self.cluster_label_affinity_ = read.names, label_affinity(self.posterior_, read)
         if not (self.converged_ or stopped):
             message = f"DCRC stopped after {self.n_iter_} iterations without converging; raise max_iter or tol"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
@@ -228,27 +256,43 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         return previous
 
     def _search(
-        self, features: Array, space: FeatureSpace, constraints: Constraints, previous: Previous | None
-    ) -> Search:
+        self,
+        features: Array,
+        space: FeatureSpace,
+        constraints: Constraints,
+        bags: Bags,
+        previous: Previous | None,
+        given: Array | None,
+    ) -> tuple[Search, Array]:
+        """The search, and the positions of the items in the order that it has them."""
         schedule = HARD_SCHEDULE if self.epsilon == 0 else (self.epsilon,)
 
         def log_likelihoods(epsilon: float) -> Array:
             return np.log(constraints.likelihoods(epsilon or HARD_EPSILON))
 
-        field, learner, weight = None, None, 0.0
+        field, learner = None, None
         if len(constraints):
             field = MeanField(constraints.triplets, log_likelihoods(schedule[0]), self.n_clusters, np.float32)
-            weight = 3 / len(field.items) if self.weight == "balanced" else 1 / len(constraints)
             if self.labeler_tables == "learn":
                 learner = TableLearner(constraints, self.epsilon, self.table_prior)
-        design = space.design(features, _constrained_first(field, len(features)))
-        objective = LowerBound(design, field, tau=self.tau, lam=self.lam, balance=self.balance, weight=weight)
+        told = are_told(bags)
+        order, n_evident = _evident_first(field, told)
+        n_times = n_evident if self.weight == "balanced" else 3 * len(constraints) + int(told.sum())
+        objective = LowerBound(
+            space.design(features, order),
+            field,
+            tau=self.tau,
+            lam=self.lam,
+            balance=self.balance,
+            weight=3 / n_times if n_evident else 0.0,
+            bags=evidence_of(bags, order, self.bag_epsilon) if told.any() else None,
+        )
         warm = None
         if previous is not None:
             tables = NO_TABLES if learner is None else learner.starting_from(previous.tables)
             last = len(schedule) - 1  # what was fitted needs no annealing
             warm = previous.solution(space, objective, tables, stage=last)
-        return Search(
+        search = Search(
             objective,
             self.n_clusters,
             schedule,
@@ -258,20 +302,21 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
             tol=self.tol,
             learner=learner,
             warm=warm,
+            given=None if given is None else given[order],
         )
+        return search, order
 
-    def _keep(self, search: Search, space: FeatureSpace, solution: Solution, dtype: Any) -> None:
-        objective, field = search.objective, search.objective.field
+    def _keep(self, search: Search, space: FeatureSpace, solution: Solution, order: Array, dtype: Any) -> None:
+        objective, tables = search.objective, None
+        hard = search.load(solution)
         P, log_p = objective.log_posteriors(solution.W)
-        order = _constrained_first(field, P.shape[1])
         p = np.empty(P.T.shape, dtype)
         p[order] = P.T
-        posterior, tables = p.copy(), None
-        if field is not None:
-            objective.refresh(log_p, tol=1e-4, hard=search.load(solution))
-            posterior[field.items] = field.q
-            if search.learner is not None:
-                tables = search.learner.learned(solution.tables, search.table_patterns())
+        objective.refresh(log_p, tol=1e-4, hard=hard)
+        posterior = np.empty_like(p)
+        posterior[order] = objective.posterior(solution.W).T
+        if search.learner is not None:
+            tables = search.learner.learned(solution.tables, search.table_patterns())
         self._settle(space, tables)
         self.coef_, self.intercept_ = solution.W[:, :-1].copy(), solution.W[:, -1].copy()
         self.posterior_ = posterior
@@ -283,10 +328,13 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         self.converged_ = solution.converged
 
 
-def _constrained_first(field: MeanField | None, n_items: int) -> Array:
-    """Item positions in the order of the objective: those in answers as the E-step has them, then the others."""
-    if field is None:
-        return np.arange(n_items)
-    free = np.ones(n_items, dtype=bool)
-    free[field.items] = False
-    return np.concatenate([field.items, np.flatnonzero(free)])
+def _evident_first(field: MeanField | None, told: Array) -> tuple[Array, int]:
+    """Item positions in the order of the objective, and how many items anything is said of, which come first.
+
+    Those in answers as the E-step has them, then the others in labelled bags, then the rest.
+    """
+    answered = np.empty(0, dtype=np.int64) if field is None else field.items
+    others = np.ones(len(told), dtype=bool)
+    others[answered] = False
+    only_told = np.flatnonzero(others & told)
+    return np.concatenate([answered, only_told, np.flatnonzero(others & ~told)]), len(answered) + len(only_told)

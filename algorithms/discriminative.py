@@ -4,6 +4,10 @@ One softmax serves the bound, the E-step and the gradient. Logits are kept clust
 reduction over clusters runs along memory; constrained items come first, so that "constrained" and
 "unconstrained" are slices; and items pass in blocks that stay in the processor's cache. The paper's gradient is
 corrected as its newer version has it: the balance term holds log p_hat_k.
+
+Bag labels (beyond the paper) give each item of a labelled bag a factor r_k = P(label set | y = k). An item in answers
+has it beside p(y | x) in the E-step and in the bound; of any other the best q is p_k r_k / sum_l p_l r_l, so that its
+part of the bound is log sum_k p_k r_k, without a gap. Like those in answers such items have no entropy term.
 """
 
 from collections.abc import Callable
@@ -11,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from algorithms.bag_evidence import BagEvidence
 from algorithms.feature_space import blocks
 from algorithms.mean_field import MeanField
 from algorithms.patterns import Array
@@ -24,17 +29,39 @@ _E_STEP_REST = 3e-3
 
 
 class LowerBound:
-    """LB(W, q) over N items, the constrained ones of `field` first."""
+    """LB(W, q) over N items, the constrained ones of `field` first, then those that only bag labels tell about."""
 
-    def __init__(self, X: Array, field: MeanField | None, *, tau: float, lam: float, balance: bool, weight: float):
+    def __init__(
+        self,
+        X: Array,
+        field: MeanField | None,
+        *,
+        tau: float,
+        lam: float,
+        balance: bool,
+        weight: float,
+        bags: BagEvidence | None = None,
+    ):
         """X (N, D + 1) holds a column of ones last and its first rows in the order of `field.items`."""
         self.X = X
         self.field = field
+        self.bags = bags
+        self.goes: Array = np.empty((0, 0))
         self.tau, self.lam, self.balance, self.weight = tau, lam, balance, weight
         self.n_constrained = 0 if field is None else len(field.items)
-        self.n_free = len(X) - self.n_constrained
+        n_told = 0 if bags is None else int(np.count_nonzero(bags.told[self.n_constrained :]))
+        self.n_evident = self.n_constrained + n_told
+        self.n_free = len(X) - self.n_evident
         self._kept: tuple[Array, Array] | None = None
         self.log_prior = 0.0  # of the answer tables, where they are learned
+
+    def use_labels(self, goes: Array) -> None:
+        """Let the clusters go with these bag labels, 0 and 1, (K, C); without bags there are none."""
+        self.goes = goes
+        if self.bags is not None:
+            logs = self.bags.log_factors(goes).astype(self.X.dtype)
+            self._log_factors = logs[:, self.bags.place[: self.n_constrained]]
+            self._factors = np.exp(logs)[:, self.bags.place[: self.n_evident]]
 
     def log_posteriors(self, W: Array) -> tuple[Array, Array]:
         """p(y | x; W) and its logarithm (Eq 6), both (K, N); the next call writes over them.
@@ -68,12 +95,26 @@ class LowerBound:
         """The E-step: sweep the posteriors of the constrained items until they settle."""
         if self.field is not None:
             constrained = np.ascontiguousarray(log_p[:, : self.n_constrained].T)
+            if self.bags is not None:
+                constrained += self._log_factors.T
             self.field.settle(constrained, tol, _E_STEP_SWEEPS, hard, _E_STEP_REST)
 
     def expect_posteriors(self, W: Array) -> None:
-        """Start the posteriors at p(y | x; W)."""
+        """Start the posteriors of constrained items at p(y | x; W), or what bag labels make of it."""
         if self.field is not None:
-            self.field.q[:] = self.log_posteriors(W)[0][:, : self.n_constrained].T
+            q = self.log_posteriors(W)[0][:, : self.n_constrained]
+            if self.bags is not None:
+                q = _joint(q, self._factors[:, : self.n_constrained])[0]
+            self.field.q[:] = q.T
+
+    def posterior(self, W: Array) -> Array:
+        """What is known of every item, (K, N): q, p(y | x; W) and the bag labels, or p(y | x; W) alone."""
+        P = self.log_posteriors(W)[0].copy()
+        if self.bags is not None:
+            P[:, : self.n_evident] = _joint(P[:, : self.n_evident], self._factors)[0]
+        if self.field is not None:
+            P[:, : self.n_constrained] = self.field.q.T
+        return P
 
     def _bound_and_gradient(self, W: Array, P: Array, log_p: Array) -> tuple[float, Array]:
         bound = -self.lam * float(np.vdot(W[:, :-1], W[:, :-1]))
@@ -88,6 +129,8 @@ class LowerBound:
             pull = -self.tau / len(self.X) * log_mean
         if self.field is not None:
             evidence = self.field.expected_log_likelihood() + self.field.entropy() + self.log_prior
+            if self.bags is not None:
+                evidence += _inner(self.field.q.T, self._log_factors)
             bound += self.weight * evidence
         for rows in blocks(len(self.X)):
             value, V = self._derivatives(rows, P[:, rows], log_p[:, rows], pull.astype(P.dtype))
@@ -97,20 +140,25 @@ class LowerBound:
 
     def _derivatives(self, rows: slice, P: Array, log_p: Array, pull: Array) -> tuple[float, Array]:
         """What the items of a block add to the bound, and the derivative (K, n) of the bound by their logits."""
-        n = min(max(self.n_constrained - rows.start, 0), P.shape[1])  # so many of the block are constrained
+        # So many of the block are constrained, and so many have evidence of any kind.
+        n, m = (min(max(first - rows.start, 0), P.shape[1]) for first in (self.n_constrained, self.n_evident))
         value = 0.0
         # V is the derivative of the bound by p, whose chain through the softmax is p (V - sum_k p V).
         V = np.empty_like(P)
         V[:] = pull[:, None]
-        if n < P.shape[1]:
-            value += self.tau / self.n_free * _inner(P[:, n:], log_p[:, n:])
-            V[:, n:] += P.dtype.type(self.tau / self.n_free) * log_p[:, n:]
+        if m < P.shape[1]:
+            value += self.tau / self.n_free * _inner(P[:, m:], log_p[:, m:])
+            V[:, m:] += P.dtype.type(self.tau / self.n_free) * log_p[:, m:]
         V -= np.einsum("kn,kn->n", P, V)
         V *= P
         if self.field is not None and n:
             q = self.field.q[rows.start : rows.start + n].T
             value += self.weight * _inner(q, log_p[:, :n])
             V[:, :n] += P.dtype.type(self.weight) * (q - P[:, :n])
+        if self.bags is not None and n < m:
+            q, likelihood = _joint(P[:, n:m], self._factors[:, rows.start + n : rows.start + m])
+            value += self.weight * float(np.log(likelihood).sum(dtype=np.float64))
+            V[:, n:m] += P.dtype.type(self.weight) * (q - P[:, n:m])
         return value, V
 
 
@@ -150,6 +198,14 @@ def fit_classifier(X: Array, labels: Array, n_clusters: int, lam: float) -> Arra
         return value, gradient
 
     return climb(objective, np.zeros((n_clusters, X.shape[1])), max_steps=50, tol=1e-4)[0]
+
+
+def _joint(P: Array, factors: Array) -> tuple[Array, Array]:
+    """P(y | x, label set), (K, n), and P(label set | x), (n,)."""
+    joint = P * factors
+    total = joint.sum(axis=0)
+    joint /= total
+    return joint, total
 
 
 def _inner(a: Array, b: Array) -> float:

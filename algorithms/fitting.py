@@ -4,18 +4,19 @@ A fit is a chain of states. `advance` makes the next one from the last and nothi
 stopped, saved and resumed elsewhere goes through the same states as one that ran through.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
 from sklearn.cluster import KMeans
 
+from algorithms.bag_starts import start_from_bags
 from algorithms.discriminative import LowerBound, climb, fit_classifier
 from algorithms.labeler_tables import TableLearner
 from algorithms.patterns import Array, pattern_probabilities
 from algorithms.rearranging import rearrange
-from algorithms.sampling import sample, shares
+from algorithms.sampling import sample, shares, some_items
 
 Solver = Literal["profile", "em"]
 
@@ -29,15 +30,13 @@ HARD_EPSILON = 1e-6
 # Hard answers decide greedily, so they are approached through softer ones.
 HARD_SCHEDULE = (0.3, 0.15, 0.05, 0.01, 0.0)
 
-# A start is only a start: K-means and its classifier see so many items at most.
-_START_ITEMS = 10_000
 # With few clusters random starts find what K-means cannot. With 13 the bound preferred them where they were worse.
 _FEW_CLUSTERS = 8
 
 # What stands for labelers' tables where none are learned.
 NO_TABLES: Array = np.empty((0, 5, 4))
 
-WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE = range(5)
+WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE, GIVEN, BAGS = range(7)
 
 
 class StopFit(Exception):
@@ -65,11 +64,12 @@ class Solution:
 class FitState:
     """Everything needed to continue a fit of the same data, answers and parameters."""
 
-    start_kinds: Array  # (n_starts,) WARM, BEST_KMEANS, KMEANS, RANDOM or MOVE
+    start_kinds: Array  # (n_starts,) WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE, GIVEN or BAGS
     seeds: Array  # (n_starts,)
     start: int  # which start is at work
     current: Solution
     best: Solution | None  # of the finished starts
+    goes: Array  # (K, C) 0 and 1, which bag labels go with which cluster; empty without bags
 
     @property
     def iteration(self) -> int:
@@ -91,7 +91,7 @@ class FitState:
 
     def to_arrays(self) -> dict[str, Array]:
         """Plain arrays for `numpy.savez`; no pickle."""
-        arrays = {name: np.asarray(getattr(self, name)) for name in ("start_kinds", "seeds", "start")}
+        arrays = {name: np.asarray(getattr(self, name)) for name in ("start_kinds", "seeds", "start", "goes")}
         for prefix, solution in (("current", self.current), ("best", self.best)):
             if solution is not None:
                 for field in fields(solution):
@@ -101,8 +101,8 @@ class FitState:
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array]) -> "FitState":
         best = _solution(arrays, "best") if "best_W" in arrays else None
-        current = _solution(arrays, "current")
-        return cls(arrays["start_kinds"], arrays["seeds"], int(arrays["start"]), current, best)
+        current, goes = _solution(arrays, "current"), arrays.get("goes", np.empty((0, 0)))
+        return cls(arrays["start_kinds"], arrays["seeds"], int(arrays["start"]), current, best, goes)
 
 
 def _solution(arrays: dict[str, Array], prefix: str) -> Solution:
@@ -127,10 +127,14 @@ class Search:
     tol: float
     learner: TableLearner | None = None  # of labelers' tables, which otherwise are given by epsilon
     warm: Solution | None = None
+    given: Array | None = None  # (N,) clusters to start from, in the order of the objective
 
     def first_state(self, start_kinds: Array, seeds: Array) -> FitState:
         """The state before anything was done."""
-        return FitState(start_kinds, seeds, 0, self.first(int(start_kinds[0]), int(seeds[0]), None), None)
+        objective, seed = self.objective, int(seeds[0])
+        if objective.bags is not None and self.warm is None:  # a warm start's clusters have their labels already
+            objective.use_labels(start_from_bags(objective, objective.bags, self.n_clusters, seed)[1])
+        return FitState(start_kinds, seeds, 0, self.first(int(start_kinds[0]), seed, None), None, objective.goes)
 
     def check_resumable(self, state: FitState) -> None:
         """Raise ValueError where a state cannot belong to this fit."""
@@ -141,6 +145,7 @@ class Search:
 
     def run(self, state: FitState, callback: Callback | None) -> tuple[FitState, bool]:
         """The last state, and whether the callback stopped the fit there."""
+        self.objective.use_labels(state.goes)
         while not state.done:
             state = self.advance(state)
             if callback is not None:
@@ -171,8 +176,8 @@ class Search:
             assert best is not None, "a move needs something to start from"
             W = self._moved(best, seed)
         else:
-            W = _first_weights(self.objective, self.n_clusters, kind, seed)
-        W = self._roughly(W, seed)
+            W = self._first_weights(kind, seed)
+        W = self._roughly(self._in_order_of_labels(W), seed)
         field = self.objective.field
         if field is None:
             q = np.empty((0, self.n_clusters))
@@ -184,12 +189,37 @@ class Search:
             tables = best.tables
         return Solution(W, q, tables, np.empty(0), 0, converged=False, finished=False)
 
+    def _first_weights(self, kind: int, seed: int) -> Array:
+        X, bags = self.objective.X, self.objective.bags
+        if kind == RANDOM:
+            return 0.1 * np.random.RandomState(seed).standard_normal((self.n_clusters, X.shape[1]))
+        if kind == BAGS:
+            assert bags is not None, "a start from bags needs some"
+            return start_from_bags(self.objective, bags, self.n_clusters, seed)[0]
+        rows = some_items(len(X), seed)
+        X = X[rows]
+        if kind == GIVEN:
+            assert self.given is not None, "a given start needs clusters"
+            labels = self.given[rows]
+        else:
+            kmeans = KMeans(self.n_clusters, n_init=10 if kind == BEST_KMEANS else 1, random_state=seed)
+            labels = kmeans.fit(X[:, :-1]).labels_
+        return fit_classifier(X, labels, self.n_clusters, self.objective.lam)
+
+    def _in_order_of_labels(self, W: Array) -> Array:
+        """The same clusters, numbered so that they fit the bag labels that each number goes with."""
+        objective = self.objective
+        if objective.bags is None:
+            return W
+        return W[objective.bags.order(objective.log_posteriors(W)[0], objective.goes)]
+
     def _roughly(self, W: Array, seed: int) -> Array:
         """Weights nearer to the best, by fits of samples, where there are so many items that this is cheaper."""
         rng = np.random.RandomState(seed)
         for share in shares(len(self.objective.X)):
             likelihoods = self.log_likelihoods(self.schedule[0])
             small = sample(self.objective, likelihoods, self.n_clusters, share, rng)
+            small.use_labels(self.objective.goes)
             small.expect_posteriors(W)
             W = climb(small.profile, W, _ROUGH_STEPS, max(self.tol, _ROUGH_TOL))[0]
         return W
@@ -197,9 +227,10 @@ class Search:
     def _moved(self, solution: Solution, seed: int) -> Array:
         """Weights of a classifier for the solution's clusters after one split-and-merge move."""
         objective = self.objective
-        posterior = objective.log_posteriors(solution.W)[0].T.astype(np.float64)
-        posterior[: len(solution.q)] = solution.q
-        rows = _some_items(len(posterior), seed)
+        if objective.field is not None:
+            objective.field.q[:] = solution.q
+        posterior = objective.posterior(solution.W).T.astype(np.float64)
+        rows = some_items(len(posterior), seed)
         X = objective.X[rows]
         return fit_classifier(X, rearrange(X[:, :-1], posterior[rows], seed), self.n_clusters, objective.lam)
 
@@ -257,30 +288,12 @@ class Search:
 
 
 def plan_starts(
-    n_init: int, n_moves: int, warm: bool, n_clusters: int, rng: np.random.RandomState
+    n_init: int, n_moves: int, warm: bool, n_clusters: int, rng: np.random.RandomState, more: Sequence[int] = ()
 ) -> tuple[Array, Array]:
-    """Kinds and seeds of the starts: warm if there is one, a thorough K-means, quick and random ones, then moves."""
-    first = [WARM] if warm else []
+    """Kinds and seeds: the warm start if there is one, `more`, K-means with care, quick and random starts, moves."""
+    first = [*([WARM] if warm else []), *more][:n_init]
     others = max(n_init - len(first), 0)
     n_random = others // 2 if n_clusters <= _FEW_CLUSTERS else 0
     n_quick = max(others - n_random - 1, 0)
     kinds = first + [BEST_KMEANS] * min(others, 1) + [KMEANS] * n_quick + [RANDOM] * n_random + [MOVE] * n_moves
     return np.array(kinds), rng.randint(np.iinfo(np.int32).max, size=len(kinds))
-
-
-def _first_weights(objective: LowerBound, n_clusters: int, kind: int, seed: int) -> Array:
-    X = objective.X
-    if kind == RANDOM:
-        return 0.1 * np.random.RandomState(seed).standard_normal((n_clusters, X.shape[1]))
-    X = X[_some_items(len(X), seed)]
-    kmeans = KMeans(n_clusters, n_init=10 if kind == BEST_KMEANS else 1, random_state=seed)
-    labels = kmeans.fit(X[:, :-1]).labels_
-    return fit_classifier(X, labels, n_clusters, objective.lam)
-
-
-def _some_items(n_items: int, seed: int) -> slice | Array:
-    """All items, or that many at random that a start needs."""
-    if n_items <= _START_ITEMS:
-        return slice(None)
-    chosen: Array = np.sort(np.random.RandomState(seed).choice(n_items, _START_ITEMS, replace=False))
-    return chosen

@@ -23,6 +23,7 @@ def check_parameters(model: Any) -> None:
         "n_components": (model.n_components >= 1, "at least 1"),
         "labeler_tables": (model.labeler_tables in ("fixed", "learn"), "'fixed' or 'learn'"),
         "table_prior": (model.table_prior > 0, "above 0"),
+        "bag_epsilon": (0 < model.bag_epsilon < 1 / 2, "in (0, 1/2)"),
     }
     for name, (good, words) in expected.items():
         if not good:

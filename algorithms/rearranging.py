@@ -19,7 +19,7 @@ def rearrange(X: Array, posterior: Array, seed: int) -> Array:
     labels: Array = posterior.argmax(axis=1)
     freed = int(rng.choice(posterior.shape[1], p=_dispensable(posterior, rng)))
     _dissolve(labels, posterior, freed)
-    _split(X, labels, posterior.shape[1], freed, rng)
+    split(X, labels, posterior.shape[1], freed, rng)
     return labels
 
 
@@ -44,14 +44,16 @@ def _dissolve(labels: Array, posterior: Array, freed: int) -> None:
     labels[mine] = others.argmax(axis=1)
 
 
-def _split(X: Array, labels: Array, n_clusters: int, freed: int, rng: RandomState) -> None:
-    """Give the freed number to one half of a cluster, chosen by how much its items differ in all."""
+def split(X: Array, labels: Array, n_clusters: int, freed: int, rng: RandomState) -> int:
+    """Give the freed number to one half of a cluster, chosen by how much its items differ in all; which it was."""
     scatter = np.zeros(n_clusters)
     for k in np.unique(labels):
         members = X[labels == k]
         scatter[k] = members.var(axis=0).sum() * len(members) if len(members) > 1 else 0
     if scatter.sum() == 0:
-        return
-    members = np.flatnonzero(labels == rng.choice(n_clusters, p=scatter / scatter.sum()))
+        return int(labels[0])
+    halved = int(rng.choice(n_clusters, p=scatter / scatter.sum()))
+    members = np.flatnonzero(labels == halved)
     halves = KMeans(2, n_init=1, random_state=rng.randint(np.iinfo(np.int32).max)).fit(X[members])
     labels[members[halves.labels_ == 1]] = freed
+    return halved

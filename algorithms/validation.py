@@ -166,6 +166,18 @@ def _check_length(name: str, length: int, n_rows: int) -> None:
         raise ValueError(f"{name} has {length} rows, triplets has {n_rows}")
 
 
+def read_labels(labels: object, n_items: int, n_clusters: int) -> Array:
+    """Clusters of all items as an (N,) integer array; raises ValueError with the row and value that is wrong."""
+    clusters = np.asarray(labels)
+    if clusters.shape != (n_items,):
+        raise ValueError(f"init must have one cluster for each of the {n_items} items, got shape {clusters.shape}")
+    bad = ~np.isin(clusters, np.arange(n_clusters))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"init row {row} is {clusters[row].item()!r}: expected a cluster from 0 to {n_clusters - 1}")
+    return clusters.astype(np.int64)
+
+
 def check_features(X: object) -> Array:
     """X as a finite (N, D) array, single precision if it is so, else double; names what is wrong otherwise.
 

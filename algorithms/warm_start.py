@@ -34,6 +34,8 @@ class Previous:
     def solution(self, space: FeatureSpace, objective: LowerBound, tables: Array, stage: int) -> Solution:
         """The same model in the coordinates of another space, as a start at the given stage."""
         W = self._weights(space)
+        if objective.bags is not None:
+            objective.use_labels(objective.bags.match(objective.log_posteriors(W)[0]))
         return Solution(W, self._posteriors(W, objective), tables, np.empty(0), stage, False, False)
 
     def _weights(self, space: FeatureSpace) -> Array:

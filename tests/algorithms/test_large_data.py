@@ -90,7 +90,7 @@ def test_a_fit_that_begins_with_samples_is_as_good(monkeypatch):
     bound, labels = plain.lower_bound_, plain.labels_
     monkeypatch.setattr(sampling, "_FEWEST", 100)
     monkeypatch.setattr(mean_field, "_MANY", 100)
-    monkeypatch.setattr("algorithms.fitting._START_ITEMS", 200)
+    monkeypatch.setattr(sampling, "_START_ITEMS", 200)
     sampled = model.fit(X, **given)
     assert sampled.lower_bound_ > bound - 0.02
     assert adjusted_rand_score(sampled.labels_, labels) > 0.8
