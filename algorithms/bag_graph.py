@@ -86,7 +86,9 @@ def given_graph(X: Any) -> Graph:
         raise ValueError("a precomputed affinity must be finite numbers; a row holds NaN or inf")
     if values.min(initial=0.0) < 0:
         row, column = (place[0] for place in (W < 0).nonzero())
-        raise ValueError(f"affinity row {row}, column {column} is negative: expected at least 0")
+        raise ValueError(f"Negative values in data: affinity row {row}, column {column}, expected at least 0")
+    if not values.any():
+        raise ValueError("a precomputed affinity must have positive entries, got none")
     for start in range(0, W.shape[0], _BLOCK):
         rows = slice(start, start + _BLOCK)
         off, columns = (abs(W[rows] - W[:, rows].T) > _ASYMMETRY * values.max(initial=0.0)).nonzero()

@@ -24,6 +24,8 @@ Scale = Literal["absolute", "relative"]
 BETA = 20.0
 # Constraints whose largest eigenvalue is below this say nothing; a single bag leaves only rounding.
 _TINY = 1e-10
+# Of fewer items all eigenvalues are as quickly found.
+_FEW = 100
 # A degree is at least so many times an item's tie to itself: an item cut off from all others would otherwise be a
 # cluster of its own, with the largest eigenvalue there is, and many of them would hide what the graph is like.
 _LEAST = 2.0
@@ -128,10 +130,12 @@ def relative_alpha(Q: Factors, share: float) -> float:
 
 def _largest_eigenvalue(Q: Factors) -> float:
     n_items = Q.columns.shape[0]
-    if n_items < 100 or not Q.columns.nnz:
+    if n_items < _FEW:
         return float(np.linalg.eigvalsh(Q.toarray())[-1])
+    start = np.random.RandomState(0).uniform(size=n_items)
+    if np.linalg.norm(Q @ start) <= _TINY * np.linalg.norm(start):
+        return 0.0  # Lanczos has nothing to begin with
     operator = LinearOperator((n_items, n_items), matvec=Q.__matmul__, dtype=np.float64)
-    start = Q @ np.ones(n_items) + 1e-3
     return float(eigsh(operator, 1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)[0])
 
 

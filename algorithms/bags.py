@@ -184,7 +184,8 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.affinity == "precomputed"
+        given = self.affinity == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.sparse = tags.input_tags.positive_only = given
         return tags
 
     def _neighbors(self, new: Array) -> tuple[Array, Array]:

@@ -164,6 +164,16 @@ def test_relative_alpha_sets_the_largest_eigenvalue_of_the_constraints(n_items):
         assert np.allclose(plain.toarray(), S.toarray())
 
 
+def test_the_largest_eigenvalue_of_next_to_nothing():
+    """One labelled bag among many that are not: a reward of rank one, and mu's small losses."""
+    bags = read_bags(np.arange(300) // 3, {4: ["x"]}, n_items=300)
+    Q = bag_factors(bags)
+    assert relative_alpha(Q, 0.5) == pytest.approx(1 / np.linalg.eigvalsh(Q.toarray())[-1])
+    silent = read_bags(np.arange(300) // 3, {}, n_items=300)
+    one = read_bags([0] * 300, [[1, 1, 0]], n_items=300)
+    assert [relative_alpha(bag_factors(bags), 0.5) for bags in (silent, one)] == [0, 0]
+
+
 def test_an_item_cut_off_from_all_others_has_no_large_eigenvalue():
     W = np.eye(6)
     W[1:, 1:] = 1

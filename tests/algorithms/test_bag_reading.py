@@ -107,7 +107,8 @@ def test_a_given_graph_is_copied_and_checked():
         assert W[0, 0] == 1
     for wrong, words in (
         (np.ones((2, 3)), "square"),
-        (np.array([[1, -0.5], [-0.5, 1]]), "row 0, column 1 is negative"),
+        (np.array([[1, -0.5], [-0.5, 1]]), "row 0, column 1, expected at least 0"),
+        (np.zeros((2, 2)), "positive entries"),
         (np.array([[1, 0.5], [0.4, 1]]), "row 0, column 1 differs"),
         (np.array([[1, np.nan], [np.nan, 1]]), "finite"),
     ):
