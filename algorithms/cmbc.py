@@ -35,9 +35,9 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     ----------
     n_clusters : int
         Number of clusters K. They count as equally likely.
-    method : "cmbc", "em" or "regress-out"
-        "cmbc" maximises (3.14); "em" is the same model without knowing anything (annealed EM);
-        "regress-out" subtracts from the features what the
+    method : "cmbc", "em", "dibws" or "regress-out"
+        "cmbc" maximises (3.14); "em" is the same model without knowing anything (annealed EM); "dibws" is the
+        information bottleneck with side information (5.19); "regress-out" subtracts from the features what the
         known clusters' means explain, by least squares, and clusters the rest by k-means.
     gamma : float or "auto"
         How much being different weighs against the likelihood (a mean over items), in [0, 1). "auto" seeks among
@@ -45,7 +45,8 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         every known one below 0.05 (after what chance gives is taken off); a warning says if there is none.
     update : "exact", "batch" or "partial"
         The M-step: its maximum, by Newton steps; one sweep over the coordinates (CMBCbu); or one coordinate after
-        each E-step (CMBCpm), several times slower.
+        each E-step (CMBCpm), several times slower. "dibws" knows "exact", whose steps are halved until the objective
+        gains, and "batch", the paper's update, which cycles where noise is large.
     bound : "variance" or "joint"
         Lower bound of H(C, Y-): (3.7) with d = K V cells ("joint"), or with the least factor that keeps the penalty
         concave. Then the penalty is the variance of p(y- | c) over the clusters and nothing else; "joint" also wants
@@ -156,7 +157,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     def predict_proba(self, X: Any, known: Any = None, negative_features: Any = None) -> Array:
         """How likely every cluster is, shape (N, K).
 
-        "cmbc" and "em" need features alone. "regress-out" needs of the items what `fit` was given: a
+        "cmbc" and "em" need features alone. "regress-out" and "dibws" need of the items what `fit` was given: a
         known cluster that is not one of the fitted ones counts as unknown. Raises ValueError where it is missing.
         """
         check_is_fitted(self, "theta_")
@@ -171,15 +172,16 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     def _check_parameters(self) -> None:
         gamma, T0 = self.gamma, self.T0
+        most = np.inf if self.method == "dibws" else 1
         expected = {
             "n_clusters": (self.n_clusters >= 1, "at least 1"),
             "method": (
-                self.method in ("cmbc", "em", "regress-out"),
-                "'cmbc', 'em' or 'regress-out'",
+                self.method in ("cmbc", "em", "dibws", "regress-out"),
+                "'cmbc', 'em', 'dibws' or 'regress-out'",
             ),
             "gamma": (
-                gamma == "auto" or (not isinstance(gamma, str) and 0 <= gamma < 1),
-                "'auto' or in [0, 1)",
+                gamma == "auto" or (not isinstance(gamma, str) and 0 <= gamma < most),
+                "'auto' or in [0, 1) ('dibws': at least 0)",
             ),
             "update": (self.update in ("exact", "batch", "partial"), "'exact', 'batch' or 'partial'"),
             "bound": (self.bound in ("joint", "variance"), "'joint' or 'variance'"),
@@ -193,6 +195,8 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         for name, (good, words) in expected.items():
             if not good:
                 raise ValueError(f"{name} must be {words}, got {getattr(self, name)!r}")
+        if self.method == "dibws" and self.update == "partial":
+            raise ValueError("update must be 'exact' or 'batch' with method='dibws', got 'partial'")
 
     def _options(self) -> Options:
         return Options(
@@ -223,7 +227,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         self._fitted = plan.fitted(solution.gamma, solution.position)
         self.posterior_ = self.responsibilities_ = self._fitted.posterior(features, given)
         self.labels_: Array = self.posterior_.argmax(axis=1)
-        self.theta_ = solution.position
+        self.theta_ = self._fitted.theta
         self.gamma_, self.objective_, self.objective_trace_ = solution.gamma, solution.objective, solution.values
         self.known_nmi_ = np.array([nmi(self.labels_, codes) for codes in given.codes.T])
         self.n_clusters_ = len(np.unique(self.labels_))

@@ -15,6 +15,8 @@ from algorithms.patterns import Array
 from algorithms.validation import check_features
 
 UNKNOWN = -1
+# Codes (N,) and number of values of a known clustering or a negative feature.
+Part = tuple[Array, int]
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,19 @@ class Known:
     values: tuple[Array, ...]  # the codes as they were given, of each clustering
     negative: Array  # (N, m-) bits of the negative features
 
-    def parts(self) -> list[tuple[Array, int]]:
-        """Codes (N,) and number of values of each clustering and each negative feature."""
+    def parts(self) -> list[Part]:
+        """Each clustering of two clusters or more, then each negative feature."""
         clusterings = [(column, len(values)) for column, values in zip(self.codes.T, self.values, strict=True)]
-        return clusterings + [(column.astype(np.int64), 2) for column in self.negative.T]
+        return [part for part in clusterings if part[1] > 1] + [
+            (column.astype(np.int64), 2) for column in self.negative.T
+        ]
 
     def combinations(self) -> Array:
         """The unique combination of every item, (N,), numbered from 0; -1 where a part of it is unknown."""
-        telling = [column for column, n_values in self.parts() if n_values > 1]
+        parts = self.parts()
         found = np.zeros(len(self.codes), dtype=np.int64)
-        if telling:
-            columns = np.column_stack(telling)
+        if parts:
+            columns = np.column_stack([column for column, _ in parts])
             complete = (columns != UNKNOWN).all(axis=1)
             found[complete] = np.unique(columns[complete], axis=0, return_inverse=True)[1].ravel()
             found[~complete] = UNKNOWN

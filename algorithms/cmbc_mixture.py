@@ -19,8 +19,9 @@ from algorithms.patterns import Array
 Update = Literal["exact", "batch", "partial"]
 
 # Noise that lets clusters part which a higher temperature has brought together.
-_NOISE = 1e-3
-_HARD = 0.999
+NOISE = 1e-3
+# An anneal ends when the mean of the items' largest responsibilities is above this.
+HARD = 0.999
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,8 @@ class Mixture:
         return self.penalty.n_clusters
 
     def hottest(self) -> float:
-        """Twice the largest eigenvalue of the features' correlations: no clusters are apart above about that."""
-        centred = self.few - self.few.mean(axis=0)
-        scale = centred.std(axis=0)
-        scaled = centred[:, scale > 0] / scale[scale > 0]
-        if not scaled.shape[1]:
-            return 1.0
-        return max(2 * float(np.linalg.norm(scaled, 2)) ** 2 / len(scaled), 1.0)
+        """Where no clusters are apart."""
+        return hottest(self.few)
 
     def first(self, rng: np.random.RandomState) -> Array:
         """All clusters about the mean of the features, where every anneal begins anyway."""
@@ -52,7 +48,7 @@ class Mixture:
 
     def perturbed(self, theta: Array, rng: np.random.RandomState) -> Array:
         """Theta with a little noise."""
-        return np.clip(theta + _NOISE * rng.standard_normal(theta.shape), LOWEST, HIGHEST)
+        return np.clip(theta + NOISE * rng.standard_normal(theta.shape), LOWEST, HIGHEST)
 
     def settle(self, theta: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float], bool]:
         """EM until theta moves by less than `tol`: theta, F_T before each step, and whether it came to that."""
@@ -81,7 +77,7 @@ class Mixture:
     def is_hard(self, theta: Array, temperature: float) -> bool:
         """Whether nearly every item is in one cluster alone."""
         q, _ = self.responsibilities(self.few, theta, temperature)
-        return bool(q.max(axis=1).mean() > _HARD)
+        return bool(q.max(axis=1).mean() > HARD)
 
     def objective(self, theta: Array) -> float:
         """(3.14)."""
@@ -130,6 +126,16 @@ class FittedMixture:
     def posterior(self, X: Array, known: Known | None) -> Array:
         """p(c_k | y+), (N, K)."""
         return normalised(log_likelihoods(self.coding.bits(X), self.theta))[0]
+
+
+def hottest(bits: Array) -> float:
+    """Twice the largest eigenvalue of the features' correlations: no clusters are apart above about that."""
+    centred = bits - bits.mean(axis=0)
+    scale = centred.std(axis=0)
+    scaled = centred[:, scale > 0] / scale[scale > 0]
+    if not scaled.shape[1]:
+        return 1.0
+    return max(2 * float(np.linalg.norm(scaled, 2)) ** 2 / len(scaled), 1.0)
 
 
 def log_likelihoods(bits: Array, theta: Array) -> Array:

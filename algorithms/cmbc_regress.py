@@ -99,12 +99,12 @@ class FittedResiduals:
     """Round clusters of one width among residuals; an item's residual needs its y-."""
 
     regression: Regression
-    centers: Array  # (K, D)
+    theta: Array  # (K, D) centres
     variance: float
 
     def posterior(self, X: Array, known: Known | None) -> Array:
         """How likely every cluster is, (N, K)."""
-        return soft_assignments(self.regression.residuals(X, known), self.centers, self.variance)
+        return soft_assignments(self.regression.residuals(X, known), self.theta, self.variance)
 
 
 def fitted_residuals(regression: Regression, model: Residuals, centers: Array) -> FittedResiduals:

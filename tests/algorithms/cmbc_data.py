@@ -2,7 +2,7 @@
 
 import numpy as np
 
-METHODS = ["cmbc", "em", "regress-out"]
+METHODS = ["cmbc", "em", "dibws", "regress-out"]
 SIZES = (6, 5, 4, 3)
 
 
