@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from algorithms.patterns import Array
 from algorithms.sklr_constraints import CANNOT_LINK, COMPARISON, MUST_LINK, Rows
@@ -80,12 +80,12 @@ class Problem:
         return len(self.g)
 
     @cached_property
-    def entries(self) -> tuple[Array, Array, Array]:
-        """Rows, columns and values of all C_c, each (m, 7), for A = sum of lam_c C_c of shape (n, n)."""
-        a, b, e = self.places.T
-        g, h = self.g, self.h
-        rows, columns = np.stack([a, b, e, a, b, a, e], axis=1), np.stack([a, b, e, b, a, e, a], axis=1)
-        return rows, columns, np.stack([g - h, g, -h, -g, -g, h, h], axis=1)
+    def pairs(self) -> tuple[Array, Array]:
+        """The pairs of items i <= j whose distances matter, as i n + j; and which are (a, b) and (a, e), (m, 2)."""
+        a, others = self.places[:, :1], self.places[:, 1:]
+        codes = np.minimum(a, others) * len(self.items) + np.maximum(a, others)
+        pairs, which = np.unique(codes, return_inverse=True)
+        return pairs, which.reshape(-1, 2)
 
     def point(self, lam: Array) -> Point | None:
         """Everything at lam; None where I + Z'AZ is not positive definite."""
@@ -98,10 +98,7 @@ class Problem:
         if len(self.items) <= _FEW_ITEMS * len(root):
             # BLAS fills the lower triangle in the memory order of Fortran, which is the upper one in that of C.
             return self.of_items(lam, value, linalg.blas.dsyrk(1.0, rotated, trans=1, lower=1).T)
-        by_item = np.ascontiguousarray(rotated.T)
-        a, b, e = (by_item.take(self.places[:, role], axis=0) for role in range(3))
-        p, q = (np.einsum("ms,ms->m", a - other, a - other) for other in (b, e))
-        return Point(lam, value, OfSpace(root, rotated), p, q)
+        return Point(lam, value, OfSpace(root, rotated), *self.distances_of(np.ascontiguousarray(rotated.T)))
 
     def of_items(self, lam: Array, value: float, upper: Array) -> Point:
         """Everything at lam, given f and the upper triangle of the kernel between all items there."""
@@ -109,38 +106,42 @@ class Problem:
 
     def distances(self, upper: Array) -> tuple[Array, Array]:
         """d(a, b) and d(a, e) of every constraint under the kernel of this upper triangle."""
-        size = np.diag(upper)[self.places]
-        squared = size[:, :1] + size[:, 1:] - 2 * upper.ravel().take(self.of_upper)
-        p, q = np.maximum(squared, 0).T
-        return p, q
+        pairs, which = self.pairs
+        i, j = divmod(pairs, len(upper))
+        size = np.diag(upper)
+        squared = np.maximum(size[i] + size[j] - 2 * upper.ravel()[pairs], 0)
+        return squared[which[:, 0]], squared[which[:, 1]]
 
-    @cached_property
-    def of_upper(self) -> Array:
-        """Where (a, b) and (a, e) are in the upper triangle of an (n, n) matrix, shape (m, 2)."""
-        a, others = self.places[:, :1], self.places[:, 1:]
-        where: Array = np.minimum(a, others) * len(self.items) + np.maximum(a, others)
-        return where
+    def distances_of(self, by_item: Array) -> tuple[Array, Array]:
+        """d(a, b) and d(a, e) of every constraint, squared Euclidean between rows of the items."""
+        pairs, which = self.pairs
+        i, j = divmod(pairs, len(by_item))
+        difference = by_item[i]
+        difference -= by_item[j]
+        squared = np.einsum("ms,ms->m", difference, difference)
+        return squared[which[:, 0]], squared[which[:, 1]]
 
     def value(self, lam: Array) -> tuple[float, Array | None]:
         """f(lam) and the Cholesky factor of I + Z'AZ; -inf and None where that is not positive definite."""
         if not lam.any():
             return 0.0, np.eye(self.coordinates.shape[1])
-        root, failed = linalg.lapack.dpotrf(self.inverse(lam, self.coordinates).T, lower=1, overwrite_a=1)
+        root, failed = linalg.lapack.dpotrf(self.inverse(lam, self.coordinates), lower=1, overwrite_a=1)
         if failed:
             return -np.inf, None
         return 2 * float(np.log(np.diag(root)).sum()) - float(self.t @ lam), root
 
     def inverse(self, lam: Array, coordinates: Array) -> Array:
-        """M^-1 = I + Z'AZ, shape (s, s), for the items' rows of Z or their coordinates in another basis."""
-        inverse = np.eye(coordinates.shape[1])
-        used = np.flatnonzero(lam)
-        if len(used):
-            rows, columns, values = (part[used] for part in self.entries)
-            shape = (len(self.items), len(self.items))
-            A = sparse.csr_array(((lam[used, None] * values).ravel(), (rows.ravel(), columns.ravel())), shape=shape)
-            touched = np.unique(rows)
-            part = coordinates[touched]
-            inverse += part.T @ (A[touched][:, touched] @ part)
+        """The lower triangle of M^-1 = I + Z'AZ, (s, s), for the items' rows of Z or their coordinates."""
+        inverse = np.eye(coordinates.shape[1], order="F")
+        pairs, which = self.pairs
+        weights = np.bincount(which[:, 0], lam * self.g, len(pairs)) - np.bincount(
+            which[:, 1], lam * self.h, len(pairs)
+        )
+        for sign in (1.0, -1.0):
+            used = np.flatnonzero(sign * weights > 0)
+            i, j = divmod(pairs[used], len(self.items))
+            difference = (coordinates[i] - coordinates[j]) * np.sqrt(sign * weights[used])[:, None]
+            inverse = linalg.blas.dsyrk(sign, difference.T, 1.0, inverse, lower=1, overwrite_c=1)
         return inverse
 
     def gradient(self, p: Array, q: Array) -> Array:

@@ -9,7 +9,7 @@ from algorithms.sklr_dual import UNBOUNDED, Point, Problem
 # A constraint is left out of a step while it is at a bound and so far from leaving it, or so many times as far as
 # any constraint is from where it should be: the nearer the optimum, the fewer are looked at.
 _FAR = 0.25
-_FARTHER = 4.0
+_FARTHER = 2.0
 _ARMIJO = 1e-4
 # A gain of so much of what the gradient alone promises: the dual bends less than its model, which says half.
 _STRAIGHT = 0.6

@@ -19,7 +19,7 @@ from algorithms.sklr_projection import sweeps
 Solver = Literal["newton", "projection", "paper"]
 
 # Corrected sweeps before the first Newton step: they find most of the constraints that will matter.
-_SWEEPS = 10
+_SWEEPS = 6
 _WARM_SWEEPS = 4
 _ROUGH = 0.01
 # Sweeps between two callbacks of the solvers that make nothing else. They leave no constraint that is off by the

@@ -56,9 +56,14 @@ def optimum(posed, solver="newton", tol=1e-8, max_iter=3000):
     return posed.point(state.lam)
 
 
+def inverse(posed, lam):
+    lower = posed.inverse(lam, posed.coordinates)
+    return np.tril(lower) + np.tril(lower, -1).T
+
+
 def inside(posed, point):
     """M in the space of the constrained items."""
-    return np.linalg.inv(posed.inverse(point.lam, posed.coordinates))
+    return np.linalg.inv(inverse(posed, point.lam))
 
 
 def gradient(posed, lam):
@@ -187,7 +192,7 @@ def test_contradictory_hard_answers_come_with_a_certificate():
     state, _ = learning.run(learning.first_state(np.zeros(len(posed)), 0), None)
     assert state.converged
     # lam >= 0 with Z'A(lam)Z >= 0: no kernel can meet these constraints together.
-    proof = posed.inverse(state.blame, posed.coordinates) - np.eye(posed.coordinates.shape[1])
+    proof = inverse(posed, state.blame) - np.eye(posed.coordinates.shape[1])
     assert np.linalg.eigvalsh(proof).min() > -1e-6
     assert (rows.spread(state.blame) > 0).tolist() == [True, True, False]
 
@@ -216,11 +221,11 @@ def test_the_transformation_is_that_of_all_constraints_written_out(r):
     rows = answered(n_answers=3)
     posed = pose(Z, rows, GAMMA)
     lam = np.linspace(0.01, 0.1, len(posed))
-    inverse = np.eye(r)
+    whole = np.eye(r)
     for (a, b, e, _), weight in zip(rows.keys, lam, strict=True):
-        inverse += weight * (GAMMA * np.outer(Z[a] - Z[b], Z[a] - Z[b]) - np.outer(Z[a] - Z[e], Z[a] - Z[e]))
+        whole += weight * (GAMMA * np.outer(Z[a] - Z[b], Z[a] - Z[b]) - np.outer(Z[a] - Z[e], Z[a] - Z[e]))
     T = transformation(posed, lam, Z)
-    np.testing.assert_allclose(T @ T.T @ inverse, np.eye(r), atol=1e-9)
+    np.testing.assert_allclose(T @ T.T @ whole, np.eye(r), atol=1e-9)
 
 
 def keys(triplet, answer, kind, mapping="class"):
