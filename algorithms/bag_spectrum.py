@@ -18,6 +18,8 @@ from algorithms.patterns import Array
 # Up to so many items the whole spectrum by LAPACK is as fast and needs no iteration.
 _FEW = 200
 _TOL = 1e-6
+# Enough to see whether there is an eigenvalue that was missed.
+_ROUGH = 1e-2
 # A graph in many pieces has its largest eigenvalue many times over, which neither method can separate quickly.
 _MOST_RESTARTS, _MOST_BLOCK_STEPS = 500, 300
 
@@ -39,18 +41,50 @@ def largest(S: Similarity, k: int, rng: np.random.RandomState) -> Spectrum:
         return _tidy(values, vectors, converged=True)
     if (S.diagonal < 0).any():
         return _by_blocks(S, start)
-    return _by_lanczos(S, start[:, 0], k)
+    return _by_lanczos(S, start)
 
 
-def _by_lanczos(S: Similarity, start: Array, k: int) -> Spectrum:
+def _by_lanczos(S: Similarity, starts: Array) -> Spectrum:
+    """Lanczos, and again beside what it found: of an eigenvalue that comes several times it may have seen one vector.
+
+    A graph in pieces, or nearly so, has its largest eigenvalue once for each; just that is a graph of clear clusters.
+    """
+    k = starts.shape[1]
     try:
-        return _tidy(*eigsh(S.operator(), k, which="LA", v0=start, tol=_TOL, maxiter=_MOST_RESTARTS), converged=True)
+        values, vectors = eigsh(S.operator(), k, which="LA", v0=starts[:, 0], tol=_TOL, maxiter=_MOST_RESTARTS)
+        converged = True
     except ArpackNoConvergence as error:
-        # Those that did not converge are made up from the ones that did, and a vector of zeros says nothing.
-        values, vectors = np.full(k, -np.inf), np.zeros((len(S), k))
-        values[: len(error.eigenvalues)] = error.eigenvalues
-        vectors[:, : len(error.eigenvalues)] = error.eigenvectors
-        return _tidy(values, vectors, converged=False)
+        found = len(error.eigenvalues)
+        values = np.append(error.eigenvalues, np.full(k - found, error.eigenvalues.min(initial=0.0) - 1))
+        vectors, converged = np.column_stack([error.eigenvectors, starts[:, found:]]), False
+    for start in starts[:, 1:].T:
+        value, vector = _next_beside(S, values, vectors, start)
+        least = values.argmin()
+        if value <= values[least] + _TOL * max(1, abs(value)):
+            break
+        values[least], vectors[:, least] = value, vector
+    # Rayleigh and Ritz: the best eigenvectors that these span.
+    basis = linalg.qr(vectors, mode="economic")[0]
+    values, turned = linalg.eigh(basis.T @ (S @ basis))
+    return _tidy(values, basis @ turned, converged=converged)
+
+
+def _next_beside(S: Similarity, values: Array, vectors: Array, start: Array) -> tuple[float, Array]:
+    """The largest eigenvalue, and its vector, among vectors at right angles to the given ones."""
+    lowered = values - (values.min() - 1)
+
+    def product(v: Array) -> Array:
+        out: Array = S @ v - vectors @ (lowered * (vectors.T @ v))
+        return out
+
+    operator = LinearOperator((len(S), len(S)), matvec=product, dtype=np.float64)
+    try:
+        value, vector = eigsh(operator, 1, which="LA", v0=start, tol=_ROUGH, maxiter=_MOST_RESTARTS)
+        if value[0] > values.min() + _TOL:
+            value, vector = eigsh(operator, 1, which="LA", v0=vector[:, 0], tol=_TOL, maxiter=_MOST_RESTARTS)
+    except ArpackNoConvergence:
+        return -np.inf, start
+    return float(value[0]), vector[:, 0]
 
 
 def _by_blocks(S: Similarity, start: Array) -> Spectrum:

@@ -56,6 +56,19 @@ def test_the_preconditioner_inverts_all_but_the_graph():
     assert np.allclose(penalty_inverse(S) @ (whole @ V), V)
 
 
+@pytest.mark.parametrize("n_neighbors", [10, None])
+def test_an_eigenvalue_that_comes_several_times_is_found_as_often(n_neighbors):
+    """Ten groups far apart: the graph is in ten pieces, or as good as, and Lanczos alone sees some of them."""
+    rng = np.random.default_rng(0)
+    points = 100 * rng.normal(size=(10, 5))[np.repeat(np.arange(10), 60)] + rng.normal(size=(600, 5))
+    W = dense_graph(points, 7)[0] if n_neighbors is None else neighbor_graph(points, n_neighbors, 7)[0]
+    S = Recipe(METHODS["spectral"], 0, "absolute", "identity").similarity(W, READ, 10)[0]
+    found = largest(S, 10, np.random.RandomState(0))
+    assert np.allclose(found.values, 1, atol=1e-5)
+    groups = np.abs(found.vectors @ found.vectors.T).reshape(10, 60, 10, 60).sum(axis=(1, 3))
+    assert np.allclose(groups, np.diag(np.diag(groups)), atol=1e-3)
+
+
 def test_a_graph_in_more_pieces_than_asked_for_ends():
     pieces = csr_array(np.kron(np.eye(150), np.ones((3, 3)) / 3))
     S = Similarity(pieces, Factors(csr_array((450, 0)), np.empty(0)), np.zeros(450))
