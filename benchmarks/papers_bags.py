@@ -84,15 +84,17 @@ def needs_metric(method: str) -> bool:
 
 
 def tasks(names: Iterable[str], methods: Iterable[str], runs: int) -> Iterator[Task]:
-    """Seed by seed; within a seed all sections."""
+    """Seed by seed; within a seed section by section."""
     chosen = list(methods)
     for seed in range(runs):
         for name in names:
-            for method in chosen:
-                yield from (Task("bags", name, setting, method, seed) for setting in settings(name, method))
+            for section in ("labelled", "alpha", "clusters"):
+                cells = [(setting, method) for method in chosen for setting in settings(method)]
+                cells = [cell for cell in cells if cell[0].startswith(section)]
+                yield from (Task("bags", name, setting, method, seed) for setting, method in cells)
 
 
-def settings(name: str, method: str) -> list[str]:
+def settings(method: str) -> list[str]:
     """The columns of all sections in which a method has a value."""
     found = LABELLED[-1:] if method in WITHOUT else list(LABELLED)
     found += [f"alpha {alpha}" for alpha in WEIGHTED.get(method, ())]
