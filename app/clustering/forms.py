@@ -76,7 +76,7 @@ def others(fields: dict[str, str]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    if value is None:
+    if value is None or value == []:
         return NONE
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -86,7 +86,7 @@ def _text(value: Any) -> str:
 
 
 def _words(value: Any) -> str:
-    if isinstance(value, list):
+    if isinstance(value, list) and value:
         return ", ".join(map(_words, value))
     if isinstance(value, float):
         return f"{value:.4g}"

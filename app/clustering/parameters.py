@@ -14,14 +14,16 @@ ADVANCED: dict[str, Any] = {"advanced": True}
 WIDEST = 40
 
 
-def _split(value: Any) -> Any:
-    """Forms send several numbers as one text, separated by commas."""
+def split(value: Any) -> Any:
+    """Forms send several values as one text, separated by commas, and none of them as nothing."""
+    if value is None:
+        return []
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
 
-Several = Annotated[list[Annotated[float, Field(ge=0)]], BeforeValidator(_split), Field(min_length=1, max_length=10)]
+Several = Annotated[list[Annotated[float, Field(ge=0)]], BeforeValidator(split), Field(min_length=1, max_length=10)]
 Shares = Annotated[
-    list[Annotated[float, Field(ge=0, lt=2 / 3)]], BeforeValidator(_split), Field(min_length=1, max_length=10)
+    list[Annotated[float, Field(ge=0, lt=2 / 3)]], BeforeValidator(split), Field(min_length=1, max_length=10)
 ]
 
 
