@@ -26,6 +26,7 @@ MOST_EIGEN = 2000
 # Rank of those factorisations where `max_rank` is None.
 DEFAULT_MAX_RANK = 500
 _BLOCK = 4096
+_FEW_ROWS = 256  # of distances, so that they stay in the processor's cache
 _TINY = 1e-12
 
 
@@ -92,14 +93,15 @@ class AdaptiveKernel:
         return np.column_stack([X, sigma])
 
 
-def adaptive_kernel(X: Array, n_neighbors: int, rng: np.random.RandomState) -> AdaptiveKernel:
-    """The kernel of the items X (N, D); `n_neighbors` may be more than there are."""
+def adaptive_kernel(X: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[AdaptiveKernel, Array]:
+    """The kernel of the items X (N, D), and its rows of them; `n_neighbors` may be more than there are."""
     references = X
     if len(X) > MOST_REFERENCES:
         references = X[np.sort(rng.permutation(len(X))[:MOST_REFERENCES])]
     sigma = neighbor_distances(X, references, n_neighbors)
     positive = sigma[sigma > 0]
-    return AdaptiveKernel(references, n_neighbors, float(positive.min()) if len(positive) else 1.0)
+    kernel = AdaptiveKernel(references, n_neighbors, float(positive.min()) if len(positive) else 1.0)
+    return kernel, np.column_stack([X, np.maximum(sigma, kernel.floor)])
 
 
 def neighbor_distances(X: Array, references: Array, n_neighbors: int) -> Array:
@@ -109,18 +111,37 @@ def neighbor_distances(X: Array, references: Array, n_neighbors: int) -> Array:
     whether it is met as one of the references or again later.
     """
     out = np.empty(len(X))
-    norms = np.einsum("nd,nd->n", references, references)
-    for start in range(0, len(X), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        squared = euclidean_distances(X[rows], references, Y_norm_squared=norms, squared=True)
-        size = np.einsum("nd,nd->n", X[rows], X[rows])[:, None] + norms
-        squared[squared <= _TINY * size] = 0
-        itself = (squared == 0).any(axis=1)
-        last = len(references) - 1
-        wanted = np.minimum(np.arange(n_neighbors - 1, n_neighbors + 1), last)
-        nearest = np.partition(squared, np.unique(wanted), axis=1)[:, wanted]
-        out[rows] = np.sqrt(np.where(itself, nearest[:, 1], nearest[:, 0]))
+    columns, norms = -2 * references.T, np.einsum("nd,nd->n", references, references)
+    wanted = np.minimum([0, n_neighbors - 1, n_neighbors], len(references) - 1)
+    for start in range(0, len(X), _FEW_ROWS):
+        rows = X[start : start + _FEW_ROWS]
+        size = np.einsum("nd,nd->n", rows, rows)[:, None]
+        less_size = rows @ columns
+        less_size += norms
+        squared = _smallest(less_size, wanted) + size
+        squared[squared <= 2 * _TINY * size] = 0
+        itself = squared[:, 0] == 0
+        out[start : start + _FEW_ROWS] = np.sqrt(np.where(itself, squared[:, 2], squared[:, 1]))
     return out
+
+
+def _smallest(values: Array, wanted: Array) -> Array:
+    """The values at places `wanted` of every row, were it sorted, the last place being the largest.
+
+    The least of a few values each are a quick bound of what can be there; only what is within it is looked at.
+    """
+    n_rows, n_columns = values.shape
+    few = n_columns // (2 * (wanted[-1] + 1))
+    if few > 1:
+        least = values[:, : n_columns // few * few].reshape(n_rows, few, -1).min(axis=1)
+        least.partition(wanted[-1], axis=1)
+        within = values <= least[:, wanted[-1], None]
+        count = within.sum(axis=1)
+        kept = np.full((n_rows, count.max()), np.inf)
+        kept[np.arange(count.max()) < count[:, None]] = values[within]
+        values = kept
+    found: Array = np.partition(values, np.unique(wanted), axis=1)[:, wanted]
+    return found
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ def make_map(X: Array, recipe: Recipe, rng: np.random.RandomState) -> KernelMap:
     n_items, n_features = X.shape
     mean, scale = np.zeros(n_features), np.ones(n_features)
     kernel: BaseKernel
+    rows: Array
     if recipe.kernel == "precomputed":
         _check_precomputed(X)
         kernel, rows = PrecomputedKernel(X), np.arange(n_items)[:, None]
@@ -96,10 +97,9 @@ def make_map(X: Array, recipe: Recipe, rng: np.random.RandomState) -> KernelMap:
             mean, scale = moments(X)
         standard = (X - mean) / scale
         if recipe.kernel == "adaptive":
-            kernel = adaptive_kernel(standard, recipe.n_neighbors, rng)
+            kernel, rows = adaptive_kernel(standard, recipe.n_neighbors, rng)
         else:
-            kernel = NamedKernel(recipe.kernel)
-        rows = _prepared(kernel, standard)
+            kernel, rows = NamedKernel(recipe.kernel), standard
     method = recipe.low_rank
     if method == "auto":
         method = "eigen" if n_items <= MOST_EIGEN else "cholesky"

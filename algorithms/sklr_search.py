@@ -136,7 +136,7 @@ class Learning:
         if state.iteration == 0 or not point.lam.any():
             n_sweeps = _WARM_SWEEPS if point.lam.any() else _SWEEPS
             point = sweeps(problem, point, rng, n_sweeps=n_sweeps, corrected=True, tol=_ROUGH)
-            if problem.is_unbounded(point.lam):
+            if problem.residual(point) <= self.tol or problem.is_unbounded(point.lam):
                 return point
         return newton_step(problem, point)
 

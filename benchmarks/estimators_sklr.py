@@ -59,8 +59,7 @@ def report(folder: Path, runs: int, largest: int) -> str:
 def factor(X: np.ndarray, method: LowRank = "eigen", max_rank: int | None = None) -> np.ndarray:
     """Z of the adaptive kernel, 0.99 of its trace."""
     rng = np.random.RandomState(0)
-    kernel = adaptive_kernel(X, min(NEIGHBORS, len(X) - 1), rng)
-    points = kernel.with_bandwidths(X)
+    kernel, points = adaptive_kernel(X, min(NEIGHBORS, len(X) - 1), rng)
     return factorise(kernel, points, method, criterion="trace", share=0.99, max_rank=max_rank, rng=rng).Z
 
 

@@ -14,11 +14,22 @@ def test_bandwidths_are_distances_to_the_nth_nearest_other_item():
     assert neighbor_distances(np.array([[2.0]]), points, 2).tolist() == [1]
 
 
+@pytest.mark.parametrize("n_neighbors", [1, 7, 40, 300])
+def test_bandwidths_are_those_of_all_distances_sorted(n_neighbors):
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(280, 3)), np.zeros((9, 3)), rng.normal(size=(20, 3)) + 50])
+    references = points[rng.permutation(len(points))[:200]]
+    distances = np.sort(np.linalg.norm(points[:, None] - references, axis=2), axis=1)
+    place = np.minimum(n_neighbors - (distances[:, 0] > 0), len(references) - 1)
+    expected = np.take_along_axis(distances, place[:, None], axis=1)[:, 0]
+    np.testing.assert_allclose(neighbor_distances(points, references, n_neighbors), expected, rtol=1e-6, atol=1e-6)
+
+
 def test_many_equal_items_do_not_make_a_bandwidth_of_nothing():
     points = np.concatenate([np.zeros((9, 2)), [[1.0, 0], [5, 0]]])
-    kernel = adaptive_kernel(points, 3, np.random.RandomState(0))
+    kernel, rows = adaptive_kernel(points, 3, np.random.RandomState(0))
     assert kernel.floor > 0
-    rows = kernel.with_bandwidths(points)
+    np.testing.assert_array_equal(kernel.with_bandwidths(points), rows)
     K = kernel(rows, rows)
     assert np.isfinite(K).all()
     np.testing.assert_allclose(K, K.T)
@@ -29,8 +40,7 @@ def test_many_equal_items_do_not_make_a_bandwidth_of_nothing():
 def kernel_rows(n=70):
     rng = np.random.RandomState(0)
     points = rng.normal(size=(n, 3))
-    kernel = adaptive_kernel(points, 10, rng)
-    return kernel, kernel.with_bandwidths(points)
+    return adaptive_kernel(points, 10, rng)
 
 
 def made(
