@@ -132,7 +132,7 @@ def coefficients(n_values: int, n_clusters: int, bound: Bound) -> tuple[float, f
 
     "joint" takes d = K V, the cells of (C, Y-). Since beta_d >= d = K V and ln V / (V - 1) < 1, beta >= K kappa, so
     the penalty is concave; d = V, as printed, is not and lets all clusters drift together (K = 3 collapses).
-    "variance" is the border case beta = K kappa: -kappa times the variance of p(. | c_k) over the clusters.
+    "variance" is the border case beta = K kappa: ln K minus kappa times the variance of p(. | c_k) over the clusters.
     """
     if n_values < 2:
         return 0.0, 0.0, 0.0
@@ -140,5 +140,5 @@ def coefficients(n_values: int, n_clusters: int, bound: Bound) -> tuple[float, f
     d = n_clusters * n_values
     delta = np.log(d + 1) + d * np.log1p(1 / d)
     beta = (d + 1) * d * np.log1p(1 / d) if bound == "joint" else n_clusters * kappa
-    constant = (delta if bound == "joint" else np.log(d)) - np.log(n_values) - kappa / n_values
+    constant = delta - np.log(n_values) - kappa / n_values if bound == "joint" else np.log(n_clusters)
     return float(kappa), float(beta), float(constant)

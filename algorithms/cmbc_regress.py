@@ -7,7 +7,7 @@ negative features: without their least squares fit) k-means has nothing left of 
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 
 from algorithms.cmbc_known import Known
 from algorithms.patterns import Array
@@ -60,8 +60,7 @@ class Residuals:
 
     def first(self, rng: np.random.RandomState) -> Array:
         """Centres by k-means++."""
-        start = KMeans(self.n_clusters, n_init=1, max_iter=1, random_state=rng)
-        centers: Array = start.fit(self.residuals).cluster_centers_
+        centers: Array = kmeans_plusplus(self.residuals, self.n_clusters, random_state=rng)[0]
         return centers
 
     def perturbed(self, position: Array, rng: np.random.RandomState) -> Array:

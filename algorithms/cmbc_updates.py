@@ -38,9 +38,10 @@ def maximise(theta: Array, S: Array, N: Array, penalty: Penalty) -> Array:
         step, decrement = newton_step(theta, S, N, penalty)
         if decrement <= _DECREMENT * (1 - penalty.gamma):
             break
-        theta, before, value = *_climb(theta, step, decrement, value, S, N, penalty), value
-        if value <= before:
+        moved, found = _climb(theta, step, decrement, value, S, N, penalty)
+        if found <= value:
             break
+        theta, value = moved, found
     return theta
 
 

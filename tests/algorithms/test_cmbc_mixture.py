@@ -1,0 +1,104 @@
+"""CMBC's EM: it climbs its objective at every temperature, and without penalty is the textbook's EM."""
+
+import numpy as np
+import pytest
+
+from algorithms.cmbc_mixture import Mixture, hottest, log_likelihoods
+from algorithms.cmbc_penalty import make_penalty
+from tests.algorithms.cmbc_data import crossed_bits
+
+BITS, GROUPS = crossed_bits(0.2, n_items=200, seed=3)
+KNOWN = np.unique(GROUPS[:, :2], axis=0, return_inverse=True)[1].ravel()
+
+
+def mixture(update="exact", gamma=0.9, n_clusters=2, bound="joint", known=KNOWN, few=BITS):
+    return Mixture(BITS, few, make_penalty(BITS, known, n_clusters, bound).at(gamma), update)
+
+
+def begin(n_clusters=2, seed=0):
+    return np.random.default_rng(seed).uniform(0.2, 0.8, size=(n_clusters, BITS.shape[1]))
+
+
+@pytest.mark.parametrize("update", ["exact", "batch", "partial"])
+@pytest.mark.parametrize("bound", ["joint", "variance"])
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("gamma", [0.0, 0.9, 0.995])
+def test_the_objective_never_falls(update, bound, temperature, gamma):
+    model = mixture(update, gamma, bound=bound)
+    theta, values, _ = model.settle(begin(), temperature, tol=0.0, max_iter=12)
+    values.append(model.responsibilities(BITS, theta, temperature)[1])
+    assert np.diff(values).min() > -1e-12
+    assert values[-1] > values[0]
+
+
+def test_every_update_comes_to_rest_where_the_exact_one_rests():
+    theta, _, converged = mixture().settle(begin(), 1.0, 1e-7, 500)
+    assert converged
+    for update in ("batch", "partial"):
+        stayed, _, _ = mixture(update).settle(theta, 1.0, 0.0, 3)
+        assert stayed == pytest.approx(theta, abs=1e-4)
+
+
+@pytest.mark.parametrize("update", ["exact", "batch"])
+def test_without_a_penalty_it_is_em(update):
+    theta = begin(3)
+    textbook = theta.copy()
+    for _ in range(5):
+        p = np.stack([np.prod(np.where(BITS == 1, row, 1 - row), axis=1) for row in textbook], axis=1)
+        q = p / p.sum(axis=1, keepdims=True)
+        textbook = q.T @ BITS / q.sum(axis=0)[:, None]
+    found, values, _ = mixture(update, gamma=0.0, n_clusters=3).settle(theta, 1.0, 0.0, 5)
+    assert found == pytest.approx(textbook)
+    p = np.stack([np.prod(np.where(BITS == 1, row, 1 - row), axis=1) for row in theta], axis=1)
+    assert values[0] == pytest.approx(np.log(p.mean(axis=1)).mean())
+
+
+def test_one_combination_is_em_at_any_gamma():
+    nobody = np.zeros(len(BITS), dtype=int)
+    one = mixture(gamma=0.9, known=nobody).settle(begin(), 1.0, 1e-6, 50)[0]
+    two = mixture(gamma=0.0).settle(begin(), 1.0, 1e-6, 50)[0]
+    assert one == pytest.approx(two)
+
+
+def test_responsibilities_at_a_temperature():
+    theta = begin(3)
+    scores = log_likelihoods(BITS, theta)
+    p = np.stack([np.prod(np.where(BITS == 1, row, 1 - row), axis=1) for row in theta], axis=1)
+    assert scores == pytest.approx(np.log(p))
+    q, _ = mixture(n_clusters=3).responsibilities(BITS, theta, 2.5)
+    assert q == pytest.approx(p**0.4 / (p**0.4).sum(axis=1, keepdims=True))
+
+
+def test_partial_steps_are_coordinates_with_an_e_step_each():
+    model, theta = mixture("partial"), begin()
+    expected = theta.copy()
+    for j in range(theta.shape[1]):
+        for k in range(2):
+            q, _ = model.responsibilities(BITS, expected, 2.0)
+            F = np.polynomial.Polynomial(
+                model.penalty.cubic(expected, q.T @ BITS / len(q), q.mean(axis=0), k, j)[::-1]
+            )
+            expected[k, j] = next(r.real for r in F.roots() if abs(r.imag) < 1e-12 and 0 < r.real < 1)
+    found, _, _ = model.settle(theta, 2.0, 0.0, 1)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+def test_above_the_first_temperature_clusters_do_not_part():
+    model = mixture(gamma=0.0)
+    top = hottest(BITS)
+    theta = model.first(np.random.RandomState(0))
+    together, _, _ = model.settle(theta, 1.5 * top, 1e-6, 200)
+    assert np.ptp(together, axis=0).max() < 0.01
+    apart, _, _ = model.settle(theta, top / 8, 1e-6, 200)
+    assert np.ptp(apart, axis=0).max() > 0.2
+
+
+def test_some_items_stand_for_all_until_the_end():
+    model = mixture(few=BITS[:80])
+    theta = model.settle(begin(), 1.0, 1e-6, 200)[0]
+    alone = mixture().settle(begin(), 1.0, 1e-6, 200)[0]
+    assert np.abs(theta - alone).max() > 0.01
+    polished, more = model.polished(theta, 1.0, 1e-6, 200)
+    assert polished == pytest.approx(alone, abs=1e-3)
+    assert len(more) > 0
+    assert mixture().polished(theta, 1.0, 1e-6, 200) == (theta, [])
