@@ -18,7 +18,7 @@ from app.clustering.queries import last_done, lock_project
 from app.database import Database
 from app.errors import Invalid, Problem
 from app.items.queries import latest_features
-from app.models import Project, Run, RunStatus, now
+from app.models import Project, Purpose, Run, RunStatus, now
 
 MAX_ATTEMPTS = 3
 GAVE_UP = (
@@ -41,7 +41,8 @@ class Claim:
 
 def announce(session: Session, run: Run) -> None:
     """Tell open pages where the run stands."""
-    payload = {"number": run.number, "status": run.status, "progress": run.progress, "reason": run.reason}
+    told = ("number", "purpose", "status", "progress", "reason")
+    payload = {name: getattr(run, name) for name in told}
     events.record(session, run.project_id, "run", payload)
 
 
@@ -104,7 +105,7 @@ def _start(session: Session, project: Project, run: Run, lease_seconds: float) -
 
 def _pin(session: Session, project: Project, run: Run) -> None:
     run.answers_to = project.answer_number
-    previous = last_done(session, project.id)
+    previous = last_done(session, project.id) if run.purpose == Purpose.CURRENT else None
     run.answers_from = (previous.answers_to or 0) if previous else 0
     features = latest_features(session, project.id)
     if features is None:
@@ -112,7 +113,8 @@ def _pin(session: Session, project: Project, run: Run) -> None:
     run.feature_set_id = features.id
     if run.reason != "request":
         run.algorithm = project.algorithm  # the settings may have changed while it waited
-    run.parameters = algorithms.resolve(project, run.algorithm, run.parameters, features.n)
+    if run.purpose != Purpose.COMPARISON:
+        run.parameters = algorithms.resolve(project, run.algorithm, run.parameters, features.n)
 
 
 def _sentence(problem: Problem) -> str:

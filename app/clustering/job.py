@@ -8,8 +8,9 @@ run's row.
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -17,18 +18,17 @@ from typing import Any
 import numpy as np
 from sqlalchemy.exc import OperationalError
 
-from algorithms.layout import cluster_map
 from algorithms.matching import match_clusters
 from app import events
-from app.clustering import claims, fitting, material, measures, questions, reporting, resolutions, results
+from app.clustering import claims, fitting, material, measures, placing, questions, reporting, resolutions, results
 from app.clustering.claims import Superseded
 from app.clustering.fitting import Fit, State
 from app.clustering.material import Material
-from app.clustering.results import Array, Result
+from app.clustering.results import Result
 from app.clustering.task import Place
 from app.database import Database
 from app.labeling.refill import Candidate, refill
-from app.models import Run, RunStatus, Source, now
+from app.models import Purpose, Run, RunStatus, Source, now
 from app.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,8 @@ def run_job(place: Place, run_id: int) -> str:
         return "superseded"
     try:
         with _heartbeat(database, run, place.lease_seconds) as lost:
-            status = _compute(database, storage, run, lost, place.lease_seconds)
+            JOBS[Purpose(run.purpose)](Job(database, storage, run, lost, place.lease_seconds))
+            status = "done"
     except Superseded:
         status = "cancelled" if claims.end_mine(database, run, RunStatus.CANCELLED) else "superseded"
     except OperationalError:
@@ -94,29 +95,60 @@ def _heartbeat(database: Database, run: Run, lease_seconds: float) -> Iterator[t
         thread.join()
 
 
-def _compute(database: Database, storage: Storage, run: Run, lost: threading.Event, lease_seconds: float) -> str:
-    loaded = material.load(database, storage, run)
-    checkpoints = Checkpoints(database, storage, run, lost, loaded.digest(), lease_seconds)
-    state = checkpoints.resume()
-    fitted = fitting.fit(run, loaded, state, checkpoints)
+@dataclass(frozen=True)
+class Job:
+    """A run that this copy of the task has taken up, and all that it needs to see it through."""
+
+    database: Database
+    storage: Storage
+    run: Run
+    lost: threading.Event  # set when another copy took over
+    lease_seconds: float
+
+
+def _compute_current(job: Job) -> None:
+    """Go on from the clustering before, and become the one that people see and are asked about."""
+    loaded = material.load(job.database, job.storage, job.run)
+    fitted, metrics = _fit(job, loaded)
     result = number_clusters(fitted, loaded)
-    previous = None if loaded.previous is None else _padded(loaded.previous.coordinates, len(result.labels))
-    coordinates = cluster_map(loaded.features, result.posterior, previous)
-    metrics = measures.measure(run, loaded, fitted, result)
-    if state is not None:
-        metrics |= {"resumed_start": getattr(state, "start", 0), "resumed_iteration": state.iteration}
-    key = results.save(storage, run, result, coordinates)
-    metrics |= _save_rest(storage, run, key, loaded, fitted, result)
-    _finish(database, run, key, metrics)
+    before = None if loaded.previous is None else loaded.previous.coordinates
+    coordinates = placing.anew(loaded.features, result.posterior, before)
+    key = results.save(job.storage, job.run, result, coordinates)
+    results.save_state(job.storage, key, fitted.state)
+    metrics |= _save_rest(job.storage, key, loaded, fitted, result)
+    _finish(job.database, job.run, key, measures.measure(job.run, loaded, fitted, result) | metrics)
     if loaded.previous is not None and loaded.previous.run.result is not None:
-        results.delete_state(storage, loaded.previous.run.result)
-    _refill(database, run, loaded, result, fitted.epsilon)
-    return "done"
+        results.delete_state(job.storage, loaded.previous.run.result)
+    _refill(job.database, job.run, loaded, result, fitted.epsilon)
 
 
-def _save_rest(storage: Storage, run: Run, key: str, loaded: Material, fitted: Fit, result: Result) -> dict[str, int]:
+def _compute_view(job: Job) -> None:
+    """Stand beside: with its own numbers, in the places of the map that it is to be compared with."""
+    loaded = material.load(job.database, job.storage, job.run)
+    fitted, metrics = _fit(job, loaded)
+    result = number_clusters(fitted, loaded)
+    known = placing.known_coordinates(job.database, job.storage, job.run)
+    coordinates = placing.beside(loaded.features, result.posterior, known)
+    key = results.save(job.storage, job.run, result, coordinates)
+    metrics |= _save_rest(job.storage, key, loaded, fitted, result)
+    _finish(job.database, job.run, key, measures.measure(job.run, loaded, fitted, result) | metrics)
+
+
+JOBS: dict[Purpose, Callable[[Job], None]] = {Purpose.CURRENT: _compute_current, Purpose.VIEW: _compute_view}
+
+
+def _fit(job: Job, loaded: Material) -> tuple[Fit, dict[str, Any]]:
+    """Fit with checkpoints, from the last of them if a copy before this one was stopped; and where it went on."""
+    checkpoints = Checkpoints(job.database, job.storage, job.run, job.lost, loaded.digest(), job.lease_seconds)
+    state = checkpoints.resume()
+    fitted = fitting.fit(job.run, loaded, state, checkpoints)
+    if state is None:
+        return fitted, {}
+    return fitted, {"resumed_start": getattr(state, "start", 0), "resumed_iteration": state.iteration}
+
+
+def _save_rest(storage: Storage, key: str, loaded: Material, fitted: Fit, result: Result) -> dict[str, Any]:
     """Store what later runs and other pages need beside the result, and give the metrics that tell of it."""
-    results.save_state(storage, key, fitted.state)
     results.save_report(storage, key, reporting.report(loaded, fitted, result.posterior))
     if fitted.embedding is None or result.n_clusters > resolutions.MOST:
         return {}
@@ -181,13 +213,6 @@ def number_clusters(fitted: Fit, loaded: Material) -> Result:
     return Result(labels, posterior.max(axis=1), posterior)
 
 
-def _padded(coordinates: Array, n_items: int) -> Array:
-    """Items that came after the previous run had no place on its map."""
-    padded = np.full((n_items, 2), np.nan)
-    padded[: len(coordinates)] = coordinates[:n_items]
-    return padded
-
-
 def _finish(database: Database, run: Run, key: str, metrics: dict[str, Any]) -> None:
     """Write everything about the end at once, if this copy still may."""
     finished = now()
@@ -197,7 +222,8 @@ def _finish(database: Database, run: Run, key: str, metrics: dict[str, Any]) -> 
     with database.transaction() as session:
         claims.write(session, run, **values, metrics=metrics, lease_expires_at=None)
         claims.announce(session, run)
-        events.record(session, run.project_id, "clusters", {"run": run.number})
+        if run.purpose == Purpose.CURRENT:
+            events.record(session, run.project_id, "clusters", {"run": run.number})
 
 
 def _refill(database: Database, run: Run, loaded: Material, result: Result, epsilon: float) -> None:

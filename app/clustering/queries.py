@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.models import ClusterNote, Item, Project, Run, RunStatus
+from app.models import ClusterNote, Item, Project, Purpose, Run, RunStatus
 
 
 def lock_project(session: Session, project_id: int) -> Project:
@@ -18,15 +18,16 @@ def lock_project(session: Session, project_id: int) -> Project:
 
 
 def last_done(session: Session, project_id: int, before: int | None = None) -> Run | None:
-    """Give the newest run that is done, or the newest before a run number."""
-    statement = select(Run).where(Run.project_id == project_id, Run.status == RunStatus.DONE)
+    """Give the current clustering: the newest run of that purpose that is done, or the newest before a run number."""
+    mine = (Run.project_id == project_id) & (Run.purpose == Purpose.CURRENT)
+    statement = select(Run).where(mine, Run.status == RunStatus.DONE)
     if before is not None:
         statement = statement.where(Run.number < before)
     return session.scalar(statement.order_by(Run.number.desc()).limit(1))
 
 
 def find_run(session: Session, project_id: int, name: str) -> Run | None:
-    """Give a run by its number, or the newest that is done by the name `latest`."""
+    """Give a run by its number, or the current clustering by the name `latest`."""
     if name == "latest":
         return last_done(session, project_id)
     if not (name.isascii() and name.isdigit() and len(name) < 10):
@@ -43,13 +44,16 @@ def page_of_runs(session: Session, project_id: int, after: int | None, limit: in
 
 
 def cluster_notes(session: Session, run: Run) -> dict[int, ClusterNote]:
-    """Give the names that hold in a run, by cluster: the newest given to the number, in this run or before."""
-    notes = (
-        select(ClusterNote)
-        .join(Run, Run.id == ClusterNote.run_id)
-        .where(ClusterNote.project_id == run.project_id, Run.number <= run.number)
-        .order_by(Run.number)
-    )
+    """Give the names that hold in a run, by cluster: the newest given to the number, in this run or before.
+
+    A view numbers its clusters by itself, so names of other runs mean nothing in it.
+    """
+    notes = select(ClusterNote).join(Run, Run.id == ClusterNote.run_id).order_by(Run.number)
+    if run.purpose == Purpose.CURRENT:
+        before = (Run.number <= run.number) & (Run.purpose == Purpose.CURRENT)
+        notes = notes.where(ClusterNote.project_id == run.project_id, before)
+    else:
+        notes = notes.where(ClusterNote.run_id == run.id)
     return {note.cluster: note for note in session.scalars(notes)}
 
 

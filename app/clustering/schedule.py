@@ -1,4 +1,6 @@
-"""When runs happen: the rerun rule, and the one queued run that gathers all answers that come while it waits."""
+"""When runs happen: the rerun rule, the one queued run that gathers all answers that come while it waits, and runs
+beside it, which wait in a row.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +17,7 @@ from app.clustering.claims import announce
 from app.clustering.queries import lock_project
 from app.errors import Conflict
 from app.items.queries import latest_features
-from app.models import Base, FeatureSet, Project, Run, RunStatus, now
+from app.models import WAITING_FOR_ANSWERS, Base, FeatureSet, Project, Purpose, Run, RunStatus, now
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,39 @@ def request_run(
     return run
 
 
+def request_beside(
+    session: Session, project: Project, purpose: Purpose, algorithm: str, parameters: dict[str, Any], name: str = ""
+) -> Run:
+    """Queue a run that is not one of the project's own: a view or a comparison, due now. Several may wait."""
+    lock_project(session, project.id)
+    run = Run(
+        project_id=project.id,
+        number=session.scalar(_next_number(), {"of_project": project.id}),
+        purpose=purpose,
+        name=name,
+        algorithm=algorithm,
+        parameters=parameters,
+        reason="request",
+        due_at=now(),
+    )
+    session.add(run)
+    session.flush()
+    announce(session, run)
+    bell.ring_after_commit(session)
+    return run
+
+
+def request_view(
+    session: Session, project: Project, algorithm: str, parameters: dict[str, Any], name: str = ""
+) -> Run:
+    """Queue another clustering, which will stand beside the current one."""
+    features = latest_features(session, project.id)
+    if features is None:
+        raise Conflict(f"Project '{project.key}' has no features yet: upload features before starting a run.")
+    algorithms.resolve(project, algorithm, parameters, features.n)
+    return request_beside(session, project, Purpose.VIEW, algorithm, parameters, name)
+
+
 def due_at(standing: Standing, project: Project, moment: datetime) -> datetime:
     """Give the time at which the waiting run becomes due, were an answer to come at `moment`."""
     if standing.due_at is not None and standing.due_at <= moment:
@@ -96,10 +131,11 @@ def _standing(session: Session, project_id: int) -> Standing:
 
 def _select_standing() -> Select[int, int, bool, datetime, datetime]:
     this: BindParameter[int] = bindparam("of_project")
-    runs = select(Run.answers_to).where(Run.project_id == this, Run.answers_to.is_not(None))
+    mine = (Run.project_id == this) & (Run.purpose == Purpose.CURRENT)
+    runs = select(Run.answers_to).where(mine, Run.answers_to.is_not(None))
     served = runs.order_by(Run.number.desc()).limit(1).scalar_subquery()
     features = select(FeatureSet.id).where(FeatureSet.project_id == this).exists()
-    waiting = (Run.project_id == Project.id) & (Run.status == RunStatus.QUEUED)
+    waiting = (Run.project_id == Project.id) & (Run.status == RunStatus.QUEUED) & (Run.purpose == Purpose.CURRENT)
     return (
         select(Project.answer_number, func.coalesce(served, 0), features, Run.created_at, Run.due_at)
         .outerjoin(Run, waiting)
@@ -116,17 +152,20 @@ def _upsert(session: Session, project: Project, changed: tuple[str, ...], **valu
 @cache
 def _upsert_statement(dialect: str, changed: tuple[str, ...]) -> ReturningInsert[int]:
     insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
-    numbers = select(func.coalesce(func.max(Run.number), 0) + 1).where(Run.project_id == bindparam("of_project"))
-    statement = insert(Base.metadata.tables["run"]).values(number=numbers.scalar_subquery())
+    statement = insert(Base.metadata.tables["run"]).values(number=_next_number().scalar_subquery())
     # Written out, not as a parameter: psycopg prepares what it has run a few times, and PostgreSQL cannot match
     # a prepared plan's parameter with the index's condition.
-    only_queued = text(f"status = '{RunStatus.QUEUED}'")
+    only_queued = text(WAITING_FOR_ANSWERS)
     merged = statement.on_conflict_do_update(
         index_elements=["project_id"],
         index_where=only_queued,
         set_={name: statement.excluded[name] for name in changed},
     )
     return merged.returning(Run.id)
+
+
+def _next_number() -> Select[int]:
+    return select(func.coalesce(func.max(Run.number), 0) + 1).where(Run.project_id == bindparam("of_project"))
 
 
 # Every answer passes here, so the statements are built once.

@@ -12,6 +12,8 @@ from app.texts import Text
 
 RUN_EXAMPLE: dict[str, Any] = {
     "number": 41,
+    "purpose": "current",
+    "name": "",
     "status": "done",
     "algorithm": "dcrc",
     "parameters": {"n_clusters": 13, "epsilon": 0.05, "tau": 1.0},
@@ -113,11 +115,17 @@ class RunIn(BaseModel):
 
 
 class RunOut(BaseModel):
-    """One run; `seconds` is from its start to its end, waiting for a worker included."""
+    """One run; `seconds` is from its start to its end, waiting for a worker included.
+
+    Its `purpose` is `current` for the project's own clusterings, `view` for another one that stands beside, and
+    `comparison` for figures about several algorithms, without clusters.
+    """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})
 
     number: int
+    purpose: str
+    name: str
     status: str
     algorithm: str
     parameters: dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, Select, func, select
 from sqlalchemy.orm import Session
 
-from app.models import Answer, Item, Membership, Project, Run, RunStatus, User, now
+from app.models import Answer, Item, Membership, Project, Purpose, Run, RunStatus, User, now
 
 CHUNK = 5_000  # values that one statement may carry, on both databases
 RECENT = 5_000  # answers over which a labeler's habits are told: old ones say little and would have to be read
@@ -48,7 +48,8 @@ def my_projects(session: Session, user: User) -> list[Row[Any]]:
 
 
 def _latest_run() -> Select[int]:
-    done = select(Run.id).where(Run.project_id == Project.id, Run.status == RunStatus.DONE)
+    mine = (Run.project_id == Project.id) & (Run.purpose == Purpose.CURRENT)
+    done = select(Run.id).where(mine, Run.status == RunStatus.DONE)
     return done.order_by(Run.number.desc()).limit(1).correlate(Project)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.clustering import forms
 from app.clustering import service as clustering
+from app.clustering.queries import last_done
 from app.clustering.schemas import ClusterOut, RunOut
 from app.clustering.service import Resolution
 from app.dashboard import queries
@@ -25,7 +26,7 @@ from app.dashboard.schemas import (
 )
 from app.errors import FieldError, Invalid
 from app.items.queries import item_count, items_by_position, latest_features
-from app.models import Project, Run, RunStatus
+from app.models import Project, Purpose, Run, RunStatus
 from app.storage import Storage
 
 PREDICTED_RUNS = 5
@@ -89,6 +90,7 @@ def places(session: Session, project: Project, positions: list[int]) -> Places:
 def summarize(session: Session, project: Project) -> Summary:
     """Gather the figures: a handful of small statements whatever the size of the project."""
     runs = queries.recent_runs(session, project.id)
+    latest = last_done(session, project.id)
     people = labelers(session, project)
     features = latest_features(session, project.id)
     withdrawn = sum(person.withdrawn for person in people)
@@ -108,7 +110,7 @@ def summarize(session: Session, project: Project) -> Summary:
             labelers=[LabelerFigures.model_validate(person) for person in people if person.answers],
         ),
         next_run=next_run(project, runs),
-        latest=next((RunOut.of(run) for run in runs if run.status == RunStatus.DONE), None),
+        latest=RunOut.of(latest) if latest else None,
         runs=[RunOut.of(run) for run in runs],
     )
 
@@ -134,7 +136,11 @@ def given_by_labeler(session: Session, project: Project) -> Counter[int]:
 
 
 def next_run(project: Project, runs: list[Run]) -> NextRun:
-    """Say what happens next: the running run, else the queued one, else how many answers start one."""
+    """Say what happens next: the running run, else the queued one, else how many answers start one.
+
+    Views and comparisons take up no answers, so they are not what people wait for.
+    """
+    runs = [run for run in runs if run.purpose == Purpose.CURRENT]
     served = next((run.answers_to for run in runs if run.answers_to is not None), 0)
     after = max(0, project.rerun_answers - (project.answer_number - served))
     active = {run.status: run for run in runs if run.status in (RunStatus.RUNNING, RunStatus.QUEUED)}

@@ -2,12 +2,13 @@
 
 from app.models.accounts import ApiToken, Scope, SignInLink, User
 from app.models.base import Base, now
-from app.models.clustering import ClusterNote, Event, Run, RunStatus
+from app.models.clustering import WAITING_FOR_ANSWERS, ClusterNote, Event, Purpose, Run, RunStatus
 from app.models.items import Bag, FeatureSet, Item
 from app.models.labeling import Answer, Decision, Lease, Skip, Source, Triplet, Verdict
 from app.models.projects import Membership, Project, QuestionKind, Role, ShareLink
 
 __all__ = [
+    "WAITING_FOR_ANSWERS",
     "Answer",
     "ApiToken",
     "Bag",
@@ -20,6 +21,7 @@ __all__ = [
     "Lease",
     "Membership",
     "Project",
+    "Purpose",
     "QuestionKind",
     "Role",
     "Run",

@@ -20,30 +20,46 @@ class RunStatus(enum.StrEnum):
     CANCELLED = "cancelled"
 
 
-def _one_per_project(status: RunStatus) -> Index:
-    where = text(f"status = '{status}'")
+class Purpose(enum.StrEnum):
+    """What a run is for."""
+
+    CURRENT = "current"  # one of the project's own clusterings; the newest that is done is the current one
+    VIEW = "view"  # another clustering, which stands beside
+    COMPARISON = "comparison"  # figures about several algorithms, without clusters
+
+
+def _one_per_project(status: RunStatus, condition: str) -> Index:
+    where = text(condition)
     return Index(f"uq_run_{status}", "project_id", unique=True, sqlite_where=where, postgresql_where=where)
+
+
+# Answers gather in this one run. Written out, so that an upsert names the index's condition word for word.
+WAITING_FOR_ANSWERS = f"status = '{RunStatus.QUEUED}' AND purpose = '{Purpose.CURRENT}'"
 
 
 class Run(Base):
     """One fit of one algorithm on one feature set and the answers up to `answers_to`; immutable once done.
 
-    At most one run waits and one runs in a project: two partial unique indexes say so. The worker's first
-    act is to raise `token`; every later write names the token it got, so an older copy cannot write.
+    In a project at most one run of the current purpose waits and one of any purpose runs: two partial unique
+    indexes say so. The worker's first act is to raise `token`; every later write names the token it got, so an
+    older copy cannot write.
     """
 
     __tablename__ = "run"
     __table_args__ = (
         UniqueConstraint("project_id", "number"),
         CheckConstraint("status IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="status"),
-        _one_per_project(RunStatus.QUEUED),
-        _one_per_project(RunStatus.RUNNING),
+        CheckConstraint("purpose IN ('current', 'view', 'comparison')", name="purpose"),
+        _one_per_project(RunStatus.QUEUED, WAITING_FOR_ANSWERS),
+        _one_per_project(RunStatus.RUNNING, f"status = '{RunStatus.RUNNING}'"),
         Index("ix_run_status", "status", "due_at"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"))
     number: Mapped[int]
+    purpose: Mapped[str] = mapped_column(String(12), default=Purpose.CURRENT, server_default=Purpose.CURRENT)
+    name: Mapped[str] = mapped_column(String(200), default="", server_default="")
     algorithm: Mapped[str] = mapped_column(String(40))
     parameters: Mapped[dict[str, Any]] = mapped_column(default=dict)
     feature_set_id: Mapped[int | None] = mapped_column(ForeignKey("feature_set.id"), index=True)
