@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -18,6 +19,8 @@ class SpectralState:
     values: Array  # (K,) eigenvalues
     vectors: Array  # (N, K) eigenvectors
     found: bool  # whether the eigenvectors converged
+    alpha: float  # what Q was multiplied by
+    sigma: Array  # (N,) bandwidths of the items
     seeds: Array  # (n_init,) of the starts of k-means
     start: int  # how many starts are done
     centers: Array  # (K, K) of the best of these
@@ -53,23 +56,27 @@ class SpectralState:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array]) -> "SpectralState":
-        values, vectors, found, seeds, start, centers, inertia, steps, settled = (
-            arrays[field.name] for field in fields(cls)
-        )
-        return cls(
-            values, vectors, bool(found), seeds, int(start), centers, float(inertia), int(steps), bool(settled)
-        )
+        plain: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)}
+        return cls(**{name: value if value.ndim else value.item() for name, value in plain.items()})
 
 
 Callback = Callable[[SpectralState], object]
 
 
-def first_state(spectrum: Spectrum, seeds: Array) -> SpectralState:
+def first_state(spectrum: Spectrum, alpha: float, sigma: Array, seeds: Array) -> SpectralState:
     """The state once the eigenvectors are known and before the first start."""
-    K = len(spectrum.values)
-    none = np.zeros((K, K))
     return SpectralState(
-        spectrum.values, spectrum.vectors, spectrum.converged, seeds, 0, none, np.inf, 0, settled=False
+        values=spectrum.values,
+        vectors=spectrum.vectors,
+        found=spectrum.converged,
+        alpha=alpha,
+        sigma=sigma,
+        seeds=seeds,
+        start=0,
+        centers=np.zeros((len(spectrum.values), len(spectrum.values))),
+        inertia=np.inf,
+        steps=0,
+        settled=False,
     )
 
 

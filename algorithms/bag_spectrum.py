@@ -92,9 +92,8 @@ def _by_blocks(S: Similarity, start: Array) -> Spectrum:
     identity = LinearOperator((len(S), len(S)), matvec=lambda v: v - S @ v, matmat=lambda V: V - S @ V, dtype=float)
     inverse = penalty_inverse(S)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # of a tolerance missed by little; what is missed is judged below
+        # It warns of a tolerance missed by ever so little; what is missed is judged below.
+        warnings.simplefilter("ignore", UserWarning)
         values, vectors = lobpcg(identity, start, M=inverse, largest=False, tol=1e-6, maxiter=_MOST_BLOCK_STEPS)
     residual = np.linalg.norm(vectors - S @ vectors - vectors * values, axis=0)
     return _tidy(1 - values, vectors, converged=bool(residual.max() < 1e-4))

@@ -148,19 +148,14 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
             raise ValueError(f"n_clusters={self.n_clusters} is more than the number of items, {given.shape[0]}")
         read = read_bags(bags, bag_labels, n_items=given.shape[0])
         rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
-        W, sigma = self._graph(given)
-        recipe = Recipe(METHODS[self.method], self.alpha, self._scale(W), self.center)
-        S, alpha = recipe.similarity(W, read, self.n_clusters)
-        if resume is None:
-            state = bag_search.first_state(bag_spectrum.largest(S, self.n_clusters, rng), seeds)
-        else:
-            state = _checked(resume, given.shape[0], self.n_clusters)
+        state = self._first_state(given, read, rng) if resume is None else resume
+        if state.vectors.shape != (given.shape[0], self.n_clusters):
+            found, expected = state.vectors.shape, (given.shape[0], self.n_clusters)
+            raise ValueError(f"resume is the state of another fit: shape {found}, expected {expected}")
         state, stopped = bag_search.run(state, callback)
         self.n_features_in_ = given.shape[1]
         self.bags_: Bags = read
-        self.alpha_ = alpha
-        self._features, self._sigma = None if self.affinity == "precomputed" else given, sigma
+        self._features = None if self.affinity == "precomputed" else given
         self._keep(state)
         if not (state.converged or stopped):
             what = "k-means" if state.found else "the search for eigenvectors; the graph may be in many pieces"
@@ -215,6 +210,13 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
         if self.method == "bag-without-links" and self.center == "ones":
             raise ValueError("center='ones' has no zeros for links: use 'identity' with method='bag-without-links'")
 
+    def _first_state(self, X: Any, bags: Bags, rng: np.random.RandomState) -> SpectralState:
+        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
+        W, sigma = self._graph(X)
+        recipe = Recipe(METHODS[self.method], self.alpha, self._scale(W), self.center)
+        S, alpha = recipe.similarity(W, bags, self.n_clusters)
+        return bag_search.first_state(bag_spectrum.largest(S, self.n_clusters, rng), alpha, sigma, seeds)
+
     def _graph(self, X: Any) -> tuple[Graph, Array]:
         if self.affinity == "precomputed":
             return bag_graph.given_graph(X), np.ones(X.shape[0])
@@ -231,7 +233,7 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
         return scale
 
     def _keep(self, state: SpectralState) -> None:
-        self.eigenvalues_ = state.values
+        self.eigenvalues_, self.alpha_, self._sigma = state.values, state.alpha, state.sigma
         self.embedding_: Array = bag_search.unit_rows(state.vectors)
         self.cluster_centers_, self.inertia_ = state.centers, state.inertia
         variance = _WIDENING * np.sqrt(self.n_clusters) * within_variance(self.embedding_, state.centers)
@@ -240,10 +242,3 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
         self.label_names_ = self.bags_.names
         self.cluster_label_affinity_: Array = label_affinity(np.eye(self.n_clusters)[self.labels_], self.bags_)
         self.n_iter_, self.converged_ = state.steps, state.converged
-
-
-def _checked(resume: SpectralState, n_items: int, n_clusters: int) -> SpectralState:
-    found, expected = resume.vectors.shape, (n_items, n_clusters)
-    if found != expected:
-        raise ValueError(f"resume is the state of another fit: shape {found}, expected {expected}")
-    return resume
