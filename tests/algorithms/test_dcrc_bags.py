@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from algorithms import DCRC, FitState
+from algorithms import DCRC, FitState, sampling
 from algorithms.bag_evidence import BagEvidence, are_told, evidence_of
 from algorithms.bag_labels import read_bags
 from algorithms.discriminative import LowerBound
@@ -309,6 +309,31 @@ def test_labels_may_come_after_answers_and_the_other_way_round():
     both = model.fit(X, **questions(y, 60), **bags).labels_
     assert adjusted_rand_score(y, both) > adjusted_rand_score(y, alone) + 0.1
     assert model.fit(X, **questions(y, 60)).labels_.shape == (240,)
+
+
+@pytest.mark.parametrize(("n", "share"), [(0, 1), (150, 1), (0, 3)])
+def test_a_fit_that_begins_with_samples_hears_the_labels_too(n, share, monkeypatch):
+    X, y, bags = bagged(n_items=600, n_bags=150)
+    bags["bag_labels"] = {bag: labels for bag, labels in bags["bag_labels"].items() if bag % share == 0}
+    given, options = {**questions(y, n), **bags}, {"n_init": 2, "n_moves": 0, "random_state": 0}
+    whole = DCRC(4, **options).fit(X, **given)
+    monkeypatch.setattr(sampling, "_FEWEST", 100)
+    sampled = DCRC(4, **options).fit(X, **given)
+    assert sampled.lower_bound_ == pytest.approx(whole.lower_bound_, abs=2e-3)
+    assert np.mean(sampled.labels_ == whole.labels_) > 0.97
+
+
+def test_a_sample_weighs_every_term_as_the_whole_does():
+    rng = np.random.default_rng(0)
+    n_items, W = 4000, rng.normal(size=(3, 3))
+    X = np.column_stack([rng.normal(size=(n_items, 2)), np.ones(n_items)])
+    terms = {"tau": 0.7, "lam": 0.01, "balance": True, "weight": 3 / (n_items - 1000)}
+    whole = LowerBound(X, None, **terms, bags=evidence(n_items, last_silent=1000))
+    parts = [sampling.sample(whole, np.empty((0, 5)), 3, 0.25, np.random.RandomState(seed)) for seed in range(20)]
+    for bound in (whole, *parts):
+        bound.use_labels(np.eye(3))
+    assert np.mean([part.at_fixed_q(W)[0] for part in parts]) == pytest.approx(whole.at_fixed_q(W)[0], abs=0.02)
+    assert {len(part.X) for part in parts} == {1000}
 
 
 def test_items_in_any_order_give_the_same_clusters():
