@@ -121,10 +121,14 @@ def _on_problem(request: Request, problem: Exception) -> Response:
 
 
 def _field_error(fault: dict[str, Any]) -> FieldError:
-    """Name the field; of what is no JSON at all, the place where reading stopped."""
+    """Name the field; of what is no JSON at all, the place where reading stopped.
+
+    Where a body has several forms, the form's tag is no field.
+    """
     if fault["type"] == "json_invalid":
         return FieldError("body", f"is not JSON at character {fault['loc'][-1]}: {fault['ctx']['error']}")
-    return FieldError(".".join(str(part) for part in fault["loc"] if part != "body") or "body", fault["msg"])
+    parts = [str(part) for part in fault["loc"] if part != "body" and not str(part).startswith("form:")]
+    return FieldError(".".join(parts) or "body", fault["msg"])
 
 
 def _on_validation(request: Request, error: Exception) -> Response:

@@ -9,7 +9,7 @@ from app.accounts.access import Action, Me, authorize
 from app.dependencies import Config, Db, Writer
 from app.labeling import service
 from app.labeling.schemas import (
-    AnswerIn,
+    AnswersBody,
     AnswersIn,
     AnswersOut,
     NextOut,
@@ -35,7 +35,7 @@ def get_next(project: str, me: Me, db: Db, config: Config, n: Annotated[int, Que
 
 
 @router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422))
-def post_answers(project: str, body: AnswersIn | AnswerIn, me: Me, together: Writer) -> AnswersOut:
+def post_answers(project: str, body: AnswersBody, me: Me, together: Writer) -> AnswersOut:
     """Store one answer or several, all or none.
 
     The client makes each `id`: the same answer sent again is stored once and counted as `repeated`. An id

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 MOST_ANSWERS = 1000
 DAY_MS = 24 * 3600 * 1000
@@ -118,6 +118,17 @@ class AnswersIn(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"answers": [ANSWER]}]}, extra="forbid")
 
     answers: list[AnswerIn] = Field(min_length=1, max_length=MOST_ANSWERS)
+
+
+def _form(body: Any) -> str:
+    several = isinstance(body, AnswersIn) or (isinstance(body, dict) and "answers" in body)
+    return "form:several" if several else "form:one"
+
+
+# Which of the two a body is meant to be is said by its name "answers", so that only that form's faults are told.
+AnswersBody = Annotated[
+    Annotated[AnswersIn, Tag("form:several")] | Annotated[AnswerIn, Tag("form:one")], Discriminator(_form)
+]
 
 
 class AnswersOut(BaseModel):

@@ -91,6 +91,14 @@ def test_wrong_triplets_say_what_is_wrong(ada: TestClient, triplet: list[str], w
         assert any(word in error["detail"] for error in refused.json()["errors"])
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_only_the_faults_of_the_form_that_was_meant_are_told(ada: TestClient, several: bool) -> None:
+    one = {"id": "17", "triplet": ["item-0", "item-1", "item-2"], "answer": "yes"}
+    refused = ada.post(f"{SONGS}/answers", json={"answers": [one]} if several else one)
+    assert refused.status_code == 422
+    assert [error["field"] for error in refused.json()["errors"]] == ["answers.0.id" if several else "id"]
+
+
 def test_late_answers_and_answers_without_a_lease_are_kept(app: FastAPI, ada: TestClient, ben: TestClient) -> None:
     [triplet] = ask(ada, 1)
     with app.state.database.transaction() as session:
