@@ -140,8 +140,9 @@ def example_of(openapi: Schema, content: Schema) -> tuple[str, str]:
 def examples_in(openapi: Schema, schema: Schema) -> list[Any]:
     """Give the examples of a schema: its own, those of its first alternative, or a list made of its parts'."""
     schema = resolve(openapi, schema)
-    if "anyOf" in schema:
-        return examples_in(openapi, schema["anyOf"][0])
+    alternatives = schema.get("anyOf") or schema.get("oneOf")  # "oneOf" where a body has several forms
+    if alternatives:
+        return examples_in(openapi, alternatives[0])
     if "items" in schema:
         found = examples_in(openapi, schema["items"])
         return [found[:1]] if found else schema.get("examples", [])
