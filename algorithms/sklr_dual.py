@@ -19,6 +19,8 @@ from algorithms.sklr_constraints import CANNOT_LINK, COMPARISON, MUST_LINK, Rows
 UNBOUNDED = 1e8
 # The items' own inner products are kept while there are at most so many times more items than coordinates.
 _FEW_ITEMS = 2.0
+# Rows of a large matrix that are made at a time: few enough to stay in the processor's cache.
+_ROWS = 24
 # Squared distance, in a kernel of unit diagonal, below which two items are one point.
 _SAME = 1e-10
 
@@ -29,12 +31,19 @@ class OfItems:
 
     upper: Array  # (n, n) the upper triangle of K, and zeros
 
-    def between(self, items: Array) -> Array:
-        """K between some of the items, ascending."""
-        part = self.upper[np.ix_(items, items)]
-        part[np.diag_indices_from(part)] /= 2
-        both: Array = part + part.T
-        return both
+    def between_pairs(self, i: Array, j: Array) -> Array:
+        """Inner products of the differences between items i and j."""
+        items, local = np.unique(np.stack([i, j]), return_inverse=True)
+        K = self.upper[np.ix_(items, items)]
+        K[np.diag_indices_from(K)] /= 2
+        K = K + K.T
+        i, j = local.reshape(2, -1)
+        products = np.empty((len(i), len(i)))
+        for start in range(0, len(i), _ROWS):
+            rows = slice(start, start + _ROWS)
+            part = K[i[rows]] - K[j[rows]]
+            np.subtract(part.take(i, axis=1), part.take(j, axis=1), out=products[rows])
+        return products
 
 
 @dataclass(frozen=True)
@@ -44,10 +53,11 @@ class OfSpace:
     root: Array  # (s, s) lower Cholesky factor of M^-1
     rotated: Array  # (s, n) root^-1 of the items' coordinates: their inner products are K
 
-    def between(self, items: Array) -> Array:
-        """K between some of the items."""
-        part = self.rotated[:, items]
-        products: Array = part.T @ part
+    def between_pairs(self, i: Array, j: Array) -> Array:
+        """Inner products of the differences between items i and j."""
+        differences = self.rotated.T[i]
+        differences -= self.rotated.T[j]
+        products: Array = differences @ differences.T
         return products
 
 
@@ -190,6 +200,12 @@ class Problem:
         if np.abs(lam) @ (np.abs(self.g) + np.abs(self.h)) * longest <= UNBOUNDED:
             return False  # M^-1 cannot be larger either
         return bool(np.diag(self.inverse(lam, self.coordinates)).max() > UNBOUNDED)
+
+    def shrinkage(self, lam: Array) -> float:
+        """The largest eigenvalue of M^-1: by how much some squared distance is smaller than at first."""
+        inverse = self.inverse(lam, self.coordinates)
+        most = len(inverse) - 1
+        return float(linalg.eigvalsh(inverse, lower=True, subset_by_index=[most, most], check_finite=False)[0])
 
 
 def pose(Z: Array, rows: Rows, gamma: float, C: float = 1.0, near: float = 1.0, far: float = 1.0) -> Problem:

@@ -56,31 +56,23 @@ def working_set(problem: Problem, point: Point) -> Array:
 
 
 def curvature(problem: Problem, point: Point, work: Array) -> Array:
-    """-Hessian of f on the working set, tr(K C_c K C_d) from entries of K; only its lower triangle is filled."""
-    used, local = np.unique(problem.places[work], return_inverse=True)
-    a, b, e = local.reshape(-1, 3).T
-    K = point.kernel.between(used)
-    of_a = K.take(a, axis=1)
-    x, y = of_a - K.take(b, axis=1), of_a - K.take(e, axis=1)  # a column for each constraint
+    """-Hessian of f on the working set, tr(K C_c K C_d), (w, w).
+
+    C_c is g times one pair's squared difference less h times another's, so that all follows from the squared inner
+    products of the differences of pairs.
+    """
+    pairs, which = problem.pairs
+    used, local = np.unique(which[work], return_inverse=True)
+    near, far = local.reshape(-1, 2).T
+    squares = point.kernel.between_pairs(*divmod(pairs[used], len(problem.items)))
+    np.square(squares, out=squares)
     g, h = problem.g[work], problem.h[work]
-    H = np.zeros((len(work), len(work)))
+    H = np.empty((len(work), len(work)))
     for start in range(0, len(work), _ROWS):
         rows = slice(start, start + _ROWS)
-        here_a, here_b, here_e = a[rows], b[rows], e[rows]
-        of_x, of_y = x[:, start:], y[:, start:]
-        part = _squares(of_x, here_a, here_b, g[start:]) - _squares(of_y, here_a, here_b, h[start:])
-        part *= g[rows, None]
-        other = _squares(of_x, here_a, here_e, g[start:]) - _squares(of_y, here_a, here_e, h[start:])
-        other *= h[rows, None]
-        np.subtract(part, other, out=H[rows, start:])
+        part = squares[near[rows]] * g[rows, None] - squares[far[rows]] * h[rows, None]
+        np.subtract(part.take(near, axis=1) * g, part.take(far, axis=1) * h, out=H[rows])
     return H.T
-
-
-def _squares(of_constraints: Array, one: Array, other: Array, weights: Array) -> Array:
-    products: Array = of_constraints[one] - of_constraints[other]
-    np.square(products, out=products)
-    products *= weights
-    return products
 
 
 def box_maximum(H: Array, gradient: Array, low: Array, high: Array, max_iter: int = 50) -> Array:

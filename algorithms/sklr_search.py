@@ -26,6 +26,10 @@ _ROUGH = 0.01
 # tolerance, nor by a rounding error less.
 _ROUND = 10
 _WITHIN = 1 - 1e-6
+# Where hard answers do not hold after all iterations and a direction of the kernel has shrunk by so much, they are
+# taken to contradict each other: a collapsed kernel is no use. Soft answers then get further steps.
+_COLLAPSING = 1e4
+_FALLBACK_STEPS = 50
 # A share of the largest multiplier below which an answer has no part in a contradiction.
 _BLAMED = 1e-3
 
@@ -108,22 +112,32 @@ class Learning:
         return state, False
 
     def advance(self, state: LearningState, point: Point) -> tuple[LearningState, Point]:
-        """One Newton step or one sweep further."""
-        problem, solver = self._problem(state), self._solver(state)
+        """One Newton step or one round of sweeps further."""
+        problem, solver, soft = self._problem(state), self._solver(state), state.blame.any()
         found = self._step(problem, solver, state, point)
-        if not state.blame.any() and (found is None or problem.is_unbounded(found.lam)):
-            lam = point.lam if found is None else found.lam
-            return self._soften(state, lam)
         stuck = found is None or found is point
-        found = found or point
-        residual = _residual(problem, solver, found)
-        bounds = np.append(state.bounds, found.value)
+        last = state.iteration + 1 >= self.max_iter + (_FALLBACK_STEPS if soft else 0)
+        residual = np.inf if found is None else _residual(problem, solver, found)
         converged = residual <= self.tol
-        finished = converged or stuck or len(bounds) >= self.max_iter
+        if not soft and (found is None or self._is_hopeless(found.lam, gives_up=last and not converged)):
+            return self._soften(state, point.lam if found is None else found.lam)
+        found = found or point
         moved = replace(
-            state, lam=found.lam, bounds=bounds, residual=residual, converged=converged, finished=finished
+            state,
+            lam=found.lam,
+            bounds=np.append(state.bounds, found.value),
+            residual=residual,
+            converged=converged,
+            finished=converged or stuck or last,
         )
         return moved, found
+
+    def _is_hopeless(self, lam: Array, gives_up: bool) -> bool:
+        """Whether the answers contradict each other; where nothing more is tried, whether they begin to look so."""
+        if self.problem.is_unbounded(lam):
+            return True
+        hard = np.isinf(self.problem.high).any()
+        return bool(gives_up and hard and self.problem.shrinkage(lam) > _COLLAPSING)
 
     def _step(self, problem: Problem, solver: Solver, state: LearningState, point: Point) -> Point | None:
         if _residual(problem, solver, point) <= self.tol:

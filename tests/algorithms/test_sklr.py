@@ -145,6 +145,22 @@ def test_contradictory_hard_answers_are_said_and_named(solver):
     assert distances.min() > 0.1  # the kernel has not collapsed on the pair
 
 
+@pytest.mark.parametrize("solver", ["newton", "projection", "paper"])
+@pytest.mark.parametrize("max_iter", [1, 2])
+def test_contradictory_hard_answers_leave_no_collapsed_kernel_where_iterations_run_out(solver, max_iter):
+    """After ten sweeps the distances of a contradiction are thousandths, long before one can be sure of it."""
+    triplets, answers, wrong = cross_answers(150, 0.05, 1)
+    assert wrong.any()
+    with pytest.warns(ConvergenceWarning, match="contradict each other"):
+        model = SKLR(3, C=np.inf, solver=solver, max_iter=max_iter, random_state=0).fit(
+            X, triplets=triplets, answers=answers, kinds="outlier"
+        )
+    soft = SKLR(3, random_state=0).fit(X, triplets=triplets, answers=answers, kinds="outlier")
+    assert not model.feasible_
+    assert model.converged_
+    assert model.divergence_ == pytest.approx(soft.divergence_, rel=1e-2)
+
+
 def test_answers_about_items_with_the_same_features():
     twins = np.concatenate([X, X[:1]])
     given = {"triplets": [(1, 2, 3), (0, 1, 90)], "answers": [3, 3], "kinds": "outlier"}
