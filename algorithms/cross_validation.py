@@ -120,9 +120,11 @@ class DCRCCV(ClusterMixin, Suggesting, BaseEstimator):  # type: ignore[misc]  # 
         answers: Any = None,
         kinds: Any = None,
         labelers: Iterable[object] | None = None,
+        bags: Any = None,
+        bag_labels: Any = None,
         callback: Callable[[SearchState], object] | None = None,
     ) -> Self:
-        """Choose the parameters and cluster the rows of X (N, D); triplets and so on as of `DCRC.fit`.
+        """Choose the parameters and cluster the rows of X (N, D); triplets, bags and so on as of `DCRC.fit`.
 
         `callback(state)` is called after every fit of a fold and during the last fit; when it raises StopFit the
         search ends, and the best so far is fitted with all answers from one start.
@@ -140,7 +142,8 @@ class DCRCCV(ClusterMixin, Suggesting, BaseEstimator):  # type: ignore[misc]  # 
         base.set_params(n_init=self.n_init, n_moves=self.n_moves, random_state=rng.randint(np.iinfo(np.int32).max))
         used = given if base.use_dnk else given.select(~given.is_dnk())
         folds = answer_folds(used, self.cv, rng)
-        search = HeldOutSearch(base, features, used, folds, self.scoring, grid, callback)
+        said = {"bags": bags, "bag_labels": bag_labels}
+        search = HeldOutSearch(base, features, used, said, folds, self.scoring, grid, callback)
         best, stopped = self._choose(search, grid)
         self._report(search, best)
         if self.refit:
@@ -218,7 +221,7 @@ class DCRCCV(ClusterMixin, Suggesting, BaseEstimator):  # type: ignore[misc]  # 
         if stopped:
             model.set_params(n_init=1, n_moves=0)
         callback = None if stopped else search.tell_of_last
-        self.best_estimator_ = model.fit(search.X, **as_given(search.given), callback=callback)
+        self.best_estimator_ = model.fit(search.X, **as_given(search.given), **search.said, callback=callback)
         for name in ("labels_", "posterior_", "n_iter_", "converged_", "n_features_in_"):
             setattr(self, name, getattr(model, name))
 

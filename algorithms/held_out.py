@@ -79,12 +79,14 @@ class HeldOutSearch:
         base: DCRC,
         X: Array,
         given: Constraints,
+        said: dict[str, Any],
         folds: list[Array],
         scoring: Scoring,
         grid: Grid,
         callback: Callable[[SearchState], object] | None,
     ):
         self.base, self.X, self.given, self.folds, self.scoring = base, X, given, folds, scoring
+        self.said = said  # bags and their labels: answers are held out, these never
         self.callback = callback
         defaults = base.get_params()
         self.centre: Parameters = {name: _nearest(values, defaults[name]) for name, values in grid.items()}
@@ -128,7 +130,7 @@ class HeldOutSearch:
         held_out[self.folds[number]] = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # what is only compared need not be at its end
-            model.fit(self.X, **as_given(self.given.select(~held_out)))
+            model.fit(self.X, **as_given(self.given.select(~held_out)), **self.said)
         if cold:
             self._first[place] = model.state_arrays()
         score = self._judge(model, self.given.select(held_out))

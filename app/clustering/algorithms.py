@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.clustering.parameters import DcrcCvParameters, DcrcParameters, Parameters
+from app.clustering.parameters_bags import BagsParameters
+from app.clustering.parameters_cmbc import CmbcParameters
 from app.clustering.parameters_sklr import SklrParameters
 from app.errors import FieldError, Invalid
 from app.models import Project
@@ -51,6 +53,22 @@ ALGORITHMS = {
             "Learns from the answers how similar items are, and then cuts clusters of any number from that: one run "
             "for every resolution.",
             SklrParameters,
+        ),
+        Algorithm(
+            "cmbc",
+            "CMBC",
+            "CMBC, another clustering",
+            "Finds a clustering that is none of those already known: clusters of earlier runs, columns of metadata "
+            "such as recorder or date. It reads no answers.",
+            CmbcParameters,
+        ),
+        Algorithm(
+            "bags",
+            "Bag labels",
+            "Spectral clustering with bag labels",
+            "Clusters from features and the labels of the bags that items come in, before anyone has answered. It "
+            "reads no answers; DCRC reads bag labels too, and goes on with answers.",
+            BagsParameters,
         ),
     )
 }

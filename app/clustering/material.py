@@ -1,4 +1,4 @@
-"""What a task computes with, loaded once: features, the answers that its run pinned, the previous result."""
+"""What a task computes with, loaded once: features, pinned answers, bag labels, the previous result."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,11 +8,12 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.clustering import results
+from app.clustering import bags, known, results
+from app.clustering.bags import BagLabels
 from app.clustering.queries import last_done
 from app.clustering.results import Array, Result
 from app.database import Database
-from app.models import Answer, FeatureSet, Item, Project, Run, Triplet
+from app.models import Answer, FeatureSet, Item, Project, Purpose, Run, Triplet
 from app.storage import Storage
 
 
@@ -39,10 +40,22 @@ class Material:
     labelers: Array  # (M,)
     numbers: Array  # (M,)
     previous: Previous | None
+    bags: BagLabels | None = None  # where a bag has labels
+    known: Array | None = None  # (N, c) codes of what another clustering shall differ from
+
+    @property
+    def n_labelled_bags(self) -> int:
+        """How many bags have labels."""
+        return 0 if self.bags is None else len(self.bags.labels)
+
+    def said(self) -> dict[str, Any]:
+        """Bags and their labels as arguments of an estimator's `fit`; nothing where there are none."""
+        return {} if self.bags is None else self.bags.said()
 
     def digest(self) -> str:
-        """Name the answers: a checkpoint only fits the very same ones, and one may be withdrawn in between."""
-        parts = (self.triplets.tobytes(), self.answers.tobytes(), self.labelers.tobytes())
+        """Name answers and bag labels: a checkpoint only fits the very same, and both may change in between."""
+        parts = [self.triplets.tobytes(), self.answers.tobytes(), self.labelers.tobytes()]
+        parts += [] if self.bags is None else [self.bags.digest()]
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
@@ -51,9 +64,13 @@ def load(database: Database, storage: Storage, run: Run) -> Material:
     with database.reading() as session:
         project = session.get_one(Project, run.project_id)
         features = session.get_one(FeatureSet, run.feature_set_id)
+        said = bags.load(session, project.id, features.n)
+        differ = (
+            known.load(session, storage, project.id, run.parameters, features.n) if run.algorithm == "cmbc" else None
+        )
         item_ids = _item_ids(session, project.id, features.n)
         rows = _answer_rows(session, run)
-        before = last_done(session, project.id, before=run.number)
+        before = last_done(session, project.id, before=run.number) if run.purpose == Purpose.CURRENT else None
     triplets, kept = _positions(rows[:, :3].astype(np.int64), item_ids)
     return Material(
         kind=project.question_kind,
@@ -64,6 +81,8 @@ def load(database: Database, storage: Storage, run: Run) -> Material:
         labelers=rows[kept, 4].astype(np.int64),
         numbers=rows[kept, 5].astype(np.int64),
         previous=None if before is None else _previous(storage, before),
+        bags=said,
+        known=differ,
     )
 
 

@@ -4,15 +4,20 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.bag_labels import read_bags
+from algorithms.bag_naming import label_affinity
 from algorithms.metrics import answers_satisfied, krippendorff_alpha
 from algorithms.patterns import ANSWERS, Kind, answer_probabilities, answer_table
-from app.clustering.fitting import Fit
+from app.clustering.bags import BagLabels
+from app.clustering.fitted import Fit
 from app.clustering.material import Material
 from app.clustering.results import Array, Result
 from app.models import Run
 
 # How far people agree is told over the newest answers: over a million it would take seconds, and change no digit.
 AGREED_ON = 20_000
+# Labels told of a cluster, the share of its items that each must be said of, and the most clusters they are told of.
+LABELS_SHOWN, LEAST_SHARE, MOST_NAMED = 3, 0.1, 100
 
 
 def measure(run: Run, material: Material, fitted: Fit, result: Result) -> dict[str, Any]:
@@ -22,13 +27,16 @@ def measure(run: Run, material: Material, fitted: Fit, result: Result) -> dict[s
         "n_clusters": result.n_clusters,
         "n_answers": len(material.answers),
         "mean_confidence": float(result.confidence.mean()),
-        "lower_bound": fitted.lower_bound,
         "n_iter": fitted.n_iter,
         "converged": fitted.converged,
         "warm_start": fitted.warm_start,
         "searched_answers": fitted.searched_answers,
         **fitted.figures,
     }
+    if fitted.lower_bound is not None:
+        metrics["lower_bound"] = fitted.lower_bound
+    if material.bags is not None:
+        metrics |= about_bags(material.bags, result)
     if len(material.answers):
         given = (material.triplets, material.answers, material.kind)
         metrics["answers_satisfied"] = answers_satisfied(result.labels, *given)
@@ -37,6 +45,23 @@ def measure(run: Run, material: Material, fitted: Fit, result: Result) -> dict[s
         metrics["items_moved"] = items_moved(material.previous.result.labels, result.labels)
         metrics |= _prequential(run, material, material.previous.result.posterior, fitted.epsilon)
     return metrics
+
+
+def about_bags(bags: BagLabels, result: Result) -> dict[str, Any]:
+    """How many bag labels there were, and which of them go with which cluster: each with its share, largest first."""
+    found: dict[str, Any] = {"n_labelled_bags": len(bags.labels), "n_bag_labels": bags.n_labels}
+    if result.n_clusters > MOST_NAMED:
+        return found
+    read = read_bags(**bags.said(), n_items=len(result.labels))
+    shares = label_affinity(np.eye(result.n_clusters, dtype=np.float32)[result.labels - 1], read)
+    ranked = np.argsort(-shares, axis=1, kind="stable")[:, :LABELS_SHOWN]
+    found["cluster_labels"] = {
+        str(cluster): [
+            [read.names[label], round(float(row[label]), 3)] for label in best if row[label] >= LEAST_SHARE
+        ]
+        for cluster, (row, best) in enumerate(zip(shares, ranked, strict=True), start=1)
+    }
+    return found
 
 
 def agreement(material: Material) -> dict[str, float]:

@@ -128,6 +128,14 @@ class _Dcrc(Parameters):
         "answer is learned.",
         json_schema_extra=ADVANCED,
     )
+    bag_epsilon: float = Field(
+        0.005,
+        gt=0,
+        lt=0.5,
+        title="Missing bag labels",
+        description="Probability that a bag lacks the label of an item in it; the smaller, the more bag labels say.",
+        json_schema_extra=ADVANCED,
+    )
     transductive: bool = Field(
         True,
         title="Answers decide about their items",

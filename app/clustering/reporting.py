@@ -8,7 +8,7 @@ import numpy as np
 
 from algorithms.fitting import HARD_EPSILON
 from algorithms.patterns import ANSWERS, Kind, answer_probabilities, answer_table
-from app.clustering.fitting import Fit
+from app.clustering.fitted import Fit
 from app.clustering.material import Material
 from app.clustering.results import AnswerReport, Array, LabelerReport, Report
 

@@ -8,9 +8,9 @@ SCORES = {"log_score": "the mean log probability of such an answer, 0 at best", 
 
 def describe(run: RunOut) -> str:
     """Say what a run that is done did; empty for one that is not, or whose metrics say too little."""
-    if run.status != RunStatus.DONE or "lower_bound" not in run.metrics:
+    if run.status != RunStatus.DONE or "n_iter" not in run.metrics:
         return ""
-    return {"dcrc": _dcrc, "dcrc-cv": _dcrc_cv, "sklr": _sklr}[run.algorithm](run)
+    return WORDS[run.algorithm](run)
 
 
 def _dcrc(run: RunOut) -> str:
@@ -44,12 +44,49 @@ def _sklr(run: RunOut) -> str:
     )
 
 
+def _cmbc(run: RunOut) -> str:
+    metrics, known = run.metrics, run.metrics["known_nmi"]
+    found, wanted = metrics["clusters_found"], metrics["n_clusters"]
+    fewer = "" if found == wanted else f" of the {wanted:,} asked for"
+    unlike = f"unlike {listed(list(known))}" if known else "with nothing known to differ from"
+    shares = [f"{share:.0%} of {name}" for name, share in known.items()]
+    tells = f"Knowing its clusters tells {listed(shares)}, where 0% is nothing at all. " if known else ""
+    return (
+        f"CMBC ({run.parameters['method']}) put {metrics['n_items']:,} items into {found:,}{fewer} clusters {unlike}"
+        f"{_ended(run)}; it read no answers. {tells}Confidence is the probability that the model gives an item's "
+        "cluster, surer than it should be where features go together."
+    )
+
+
+def _bags(run: RunOut) -> str:
+    metrics = run.metrics
+    labels = f" and {_bag_labels(run)}" if metrics.get("n_labelled_bags") else ""
+    return (
+        f"Spectral clustering cut {metrics['n_clusters']:,} clusters by the features of {metrics['n_items']:,} items"
+        f"{labels}{_ended(run)}; it read no answers. Confidence says how near an item is to the middle of its own "
+        "cluster among the eigenvectors."
+    )
+
+
+def listed(names: list[str]) -> str:
+    """Write names as a person lists them."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _bag_labels(run: RunOut) -> str:
+    bags, labels = run.metrics["n_labelled_bags"], run.metrics["n_bag_labels"]
+    return f"{labels:,} label{'' if labels == 1 else 's'} of {bags:,} bag{'' if bags == 1 else 's'}"
+
+
 def _began(run: RunOut) -> str:
     return "went on from the run before" if run.metrics["warm_start"] else "began from nothing"
 
 
 def _clusters(run: RunOut) -> str:
-    return f"{run.metrics['n_clusters']:,} clusters to {run.metrics['n_items']:,} items and {_answers(run)}"
+    learned = [f"{run.metrics['n_items']:,} items", _answers(run)]
+    if run.metrics.get("n_labelled_bags"):
+        learned.insert(1, _bag_labels(run))
+    return f"{run.metrics['n_clusters']:,} clusters to {listed(learned)}"
 
 
 def _answers(run: RunOut) -> str:
@@ -59,3 +96,6 @@ def _answers(run: RunOut) -> str:
 
 def _ended(run: RunOut) -> str:
     return "" if run.metrics["converged"] else ", without converging in the iterations allowed"
+
+
+WORDS = {"dcrc": _dcrc, "dcrc-cv": _dcrc_cv, "sklr": _sklr, "cmbc": _cmbc, "bags": _bags}

@@ -13,6 +13,7 @@ from algorithms.held_out import answer_folds
 from algorithms.metrics import answers_satisfied
 from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets, true_answers
 from algorithms.validation import read_constraints
+from tests.algorithms.bag_data import bagged
 
 SMALL = {"n_init": 2, "n_moves": 0, "random_state": 0}
 
@@ -271,6 +272,14 @@ def test_answers_that_are_not_used_are_not_scored():
     assert model.best_score_ == DCRCCV(3, estimator=base, **SMALL).fit(X, **kept).best_score_
     nothing = {"triplets": given["triplets"][~known], "answers": given["answers"][~known]}
     assert DCRCCV(3, estimator=base, **SMALL).fit(X, **nothing).n_splits_ == 0
+
+
+def test_bag_labels_are_learned_from_in_every_fold():
+    X, y, bags, labels = bagged(n_bags=20, size=5, spread=2.0)
+    given, said = questions(y, 60), {"bags": bags, "bag_labels": labels}
+    alone, both = (DCRCCV(4, **SMALL).fit(X, **given, **more) for more in ({}, said))
+    assert both.best_score_ > alone.best_score_ + 0.05
+    assert adjusted_rand_score(y, both.labels_) > adjusted_rand_score(y, alone.labels_) + 0.1
 
 
 def test_without_refit_only_the_choice_is_made():

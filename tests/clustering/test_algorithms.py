@@ -17,7 +17,13 @@ from app.errors import Invalid
 from app.models import Project
 from tests.factories import make_user, signed_in
 
-ESTIMATORS = {"dcrc": estimators.DCRC, "dcrc-cv": estimators.DCRCCV, "sklr": SKLR}
+ESTIMATORS = {
+    "dcrc": estimators.DCRC,
+    "dcrc-cv": estimators.DCRCCV,
+    "sklr": SKLR,
+    "cmbc": estimators.CMBC,
+    "bags": estimators.BagSpectralClustering,
+}
 # Where the app's default is another than the estimator's, and why.
 OTHER_DEFAULTS = {
     "n_clusters": "is the project's",
@@ -25,8 +31,11 @@ OTHER_DEFAULTS = {
     "random_state": "runs can be repeated",
     ("dcrc-cv", "balance"): "true, false or both, by names",
 }
-# What is no parameter of cross-validation itself: its estimator's, and the range of clusters.
-FURTHER = {"dcrc-cv": {"fewest_clusters", "most_clusters"} | set(DcrcParameters.model_fields)}
+# What is no parameter of the estimator itself: those of another inside, the range of clusters, what is known.
+FURTHER = {
+    "dcrc-cv": {"fewest_clusters", "most_clusters"} | set(DcrcParameters.model_fields),
+    "cmbc": {"known_runs", "known_columns"},
+}
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

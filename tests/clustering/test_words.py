@@ -14,7 +14,11 @@ SAID = {
     "dcrc": ["DCRC began from nothing and fitted 3 clusters to 60 items and 1 answer.", "Its bound, "],
     "dcrc-cv": ["DCRC chose parameters (epsilon 0.05, tau 1, lam 0.00391) and", "too few answers"],
     "sklr": ["SKLR began from nothing, learned from 1 answer how", "and cut 3 clusters in it.", "Its divergence, "],
+    "cmbc": ["CMBC (em) put 60 items into 3 clusters with nothing known to differ from; it read no answers. Confi"],
+    "bags": ["Spectral clustering cut 3 clusters by the features of 60 items; it read no answers. Confidence says"],
 }
+# What needs neither another run nor bag labels.
+PARAMETERS = {"cmbc": {"method": "em"}, "bags": {"method": "spectral"}}
 
 
 @pytest.fixture
@@ -25,7 +29,7 @@ def database_url(sqlite_database_url: str) -> str:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_run_says_what_it_did(name: str, database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_songs(database, storage, algorithm=name, parameters={"n_init": 1})
+    project = make_songs(database, storage, algorithm=name, parameters={"n_init": 1, **PARAMETERS.get(name, {})})
     answer_truly(database, project, 1)
     run_id = request(database, project)
     assert describe(RunOut.of(get_run(database, run_id))) == ""

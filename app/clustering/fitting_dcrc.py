@@ -1,0 +1,129 @@
+"""Fits of DCRC, with parameters that are set or chosen by cross-validation, warm where the previous run allows it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from algorithms import DCRC, DCRCCV
+from algorithms.patterns import Kind
+from app.clustering.fitted import Callback, Fit, LabelerFit, Plan, given, plan_of, warm_state
+from app.clustering.material import Material
+from app.clustering.results import Array
+from app.models import Run
+
+# One split-and-merge move takes about as long as a refit. Labelers' answers wait for so many moved items at most:
+# twenty moves with 600 items, two with 5,000.
+MOVED_ITEMS = 12_000
+# What must stay for a warm start of DCRC, and what else its cross-validation hands to every fit.
+_KERNEL = ("kernel", "gamma", "n_components")
+_SHARED = (
+    *("use_dnk", "transductive", "solver", "weight", "max_iter", "tol"),
+    *("labeler_tables", "table_prior", "bag_epsilon"),
+)
+_BALANCE = {"yes": True, "no": False, "choose": (True, False)}
+
+
+@dataclass(frozen=True)
+class Searching:
+    """How far a search over parameters is: it tells no more, so after a crash it begins anew."""
+
+    fraction: float
+    iteration: int = 0
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Nothing to go on from."""
+        return {}
+
+
+def fit_dcrc(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
+    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts."""
+    state = warm_state(run, material, ("n_clusters", *_KERNEL))
+    plan = plan_of(run, material, state is not None)
+    values = {
+        **run.parameters,
+        "n_init": plan.starts,
+        "n_moves": _moves(run, len(material.features)),
+        "random_state": _seed(run),
+    }
+    model = DCRC(**values, warm_start=state is not None)
+    _fit(model, material, state, resume, callback)
+    return _found(model, plan, epsilon=run.parameters["epsilon"], labelers=_labelers(model, material))
+
+
+def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
+    """Fit DCRC with parameters chosen by answers held out, or go on with those that the last search chose."""
+    state = warm_state(run, material, tuple(run.parameters))
+    plan = plan_of(run, material, state is not None)
+    rest = {name: run.parameters[name] for name in (*_KERNEL, *_SHARED)}
+    if material.previous is not None and state is not None and not plan.search:
+        before = material.previous.run.metrics
+        figures = {name: before[name] for name in ("chosen", "held_out_score")}
+        model = DCRC(
+            **{**rest, **before["chosen"]},
+            n_init=1,
+            n_moves=_moves(run, len(material.features)),
+            warm_start=True,
+            random_state=_seed(run),
+        )
+        _fit(model, material, state, resume, callback)
+    else:
+        search = DCRCCV(**_grid(run.parameters), estimator=DCRC(**rest))
+        everything = {**given(material), **material.said()}
+        search.fit(np.asarray(material.features), **everything, callback=lambda s: callback(Searching(s.fraction)))
+        model = search.best_estimator_
+        score = float(search.best_score_) if search.n_splits_ else None
+        figures = {"chosen": search.best_params_, "held_out_score": score}
+        plan = plan._replace(warm=False)
+    epsilon = figures["chosen"]["epsilon"]
+    return _found(model, plan, epsilon=epsilon, labelers=_labelers(model, material), figures=figures)
+
+
+def _fit(model: Any, material: Material, state: dict[str, Array] | None, resume: Any, callback: Callback) -> None:
+    if state is not None:
+        model.set_state_arrays(state)
+    everything = {**given(material), **material.said()}
+    model.fit(np.asarray(material.features), **everything, callback=callback, resume=resume)
+
+
+def _grid(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The values that cross-validation chooses from, and how."""
+    fewest, most = parameters["fewest_clusters"], parameters["most_clusters"]
+    names = ("epsilon", "tau", "lam", "cv", "scoring", "n_init", "n_moves", "random_state")
+    return {
+        **{name: parameters[name] for name in names},
+        "n_clusters": parameters["n_clusters"] if fewest is None else range(fewest, most + 1),
+        "balance": _BALANCE[parameters["balance"]],
+    }
+
+
+def _found(model: Any, plan: Plan, **rest: Any) -> Fit:
+    return Fit(
+        labels=model.labels_,
+        posterior=model.posterior_,
+        state=model.state_arrays(),
+        lower_bound=float(model.lower_bound_),
+        n_iter=int(model.n_iter_),
+        converged=bool(model.converged_),
+        warm_start=plan.warm,
+        searched_answers=plan.searched,
+        **rest,
+    )
+
+
+def _labelers(model: DCRC, material: Material) -> dict[int, LabelerFit]:
+    kind: Kind = "outlier" if material.kind == "outlier" else "relative"
+    return {
+        person: LabelerFit(tables[kind], model.labeler_quality_[person], model.labeler_accuracy_[person])
+        for person, tables in getattr(model, "labeler_tables_", {}).items()
+    }
+
+
+def _seed(run: Run) -> int:
+    """Another one for each run, so that each tries other moves."""
+    return int((run.parameters["random_state"] + run.number) % 2**32)
+
+
+def _moves(run: Run, n_items: int) -> int:
+    wanted: int = run.parameters["n_moves"]
+    return min(wanted, MOVED_ITEMS // n_items) if run.reason == "answers" else wanted
