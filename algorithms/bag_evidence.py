@@ -46,21 +46,23 @@ class BagEvidence:
     def match(self, posterior: Array) -> Array:
         """Which labels go with which cluster of a posterior (K, N): 0 and 1, (K, C).
 
-        Every label gets a cluster and every cluster a label. As many as can be are matched one to one, by how many
-        items of the cluster are in bags of the label; of further clusters each takes the label that it has most
-        items of, and of further labels each, the frequent ones first, goes where most items have no label yet.
+        Every label gets a cluster and every cluster a label, so that as many items as can be are in bags of a label
+        of their cluster. With fewer clusters than labels that is found for one label a cluster; of the other labels,
+        the frequent ones first, each goes where most items have no label yet.
         """
         counts = self._counts(posterior)
         gains = counts @ self.sets
-        rows, columns = linear_sum_assignment(gains, maximize=True)
+        n_clusters, n_labels = gains.shape
+        again = np.tile(gains.max(axis=1, keepdims=True), max(n_clusters - n_labels, 0))  # a label's second cluster
+        clusters, labels = linear_sum_assignment(np.hstack([gains, again]), maximize=True)
         goes = np.zeros(gains.shape)
-        goes[rows, columns] = 1
-        idle = ~goes.any(axis=1)
-        goes[idle, gains[idle].argmax(axis=1)] = 1
+        goes[clusters, np.where(labels < n_labels, labels, gains.argmax(axis=1)[clusters])] = 1
+        unmet = counts * (goes @ self.sets.T == 0)
         for label in np.argsort(-gains.sum(axis=0), kind="stable"):
             if not goes[:, label].any():
-                unmet = counts * (goes @ self.sets.T == 0)
-                goes[np.argmax(unmet @ self.sets[:, label]), label] = 1
+                cluster = np.argmax(unmet @ self.sets[:, label])
+                goes[cluster, label] = 1
+                unmet[cluster] *= 1 - self.sets[:, label]
         return goes
 
     def order(self, posterior: Array, goes: Array) -> Array:

@@ -291,7 +291,7 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         if previous is not None:
             tables = NO_TABLES if learner is None else learner.starting_from(previous.tables)
             last = len(schedule) - 1  # what was fitted needs no annealing
-            warm = previous.solution(space, objective, tables, stage=last)
+            warm = previous.solution(space, objective, order, tables, stage=last)
         search = Search(
             objective,
             self.n_clusters,

@@ -31,11 +31,19 @@ class Previous:
                 f"this one {expected}; fit without warm_start"
             )
 
-    def solution(self, space: FeatureSpace, objective: LowerBound, tables: Array, stage: int) -> Solution:
-        """The same model in the coordinates of another space, as a start at the given stage."""
+    def solution(
+        self, space: FeatureSpace, objective: LowerBound, order: Array, tables: Array, stage: int
+    ) -> Solution:
+        """The same model in the coordinates of another space, as a start at the given stage.
+
+        `order` are the positions of the objective's items. Bag labels go with the clusters that have them already.
+        """
         W = self._weights(space)
         if objective.bags is not None:
-            objective.use_labels(objective.bags.match(objective.log_posteriors(W)[0]))
+            posterior = objective.log_posteriors(W)[0].copy()
+            known = order < len(self.posterior)
+            posterior[:, known] = self.posterior[order[known]].T
+            objective.use_labels(objective.bags.match(posterior))
         return Solution(W, self._posteriors(W, objective), tables, np.empty(0), stage, False, False)
 
     def _weights(self, space: FeatureSpace) -> Array:

@@ -172,6 +172,11 @@ def test_matching_covers_every_cluster_and_label_and_is_best_where_it_can_be(n_c
         goes = bags.match(posterior)
         assert goes.any(axis=0).all()
         assert goes.any(axis=1).all()
+        if n_clusters > 3:
+            every = [np.eye(3)[list(labels)] for labels in product(range(3), repeat=5) if len(set(labels)) == 3]
+            values = [(posterior * bags.log_factors(one)[:, bags.place]).sum() for one in every]
+            value = (posterior * bags.log_factors(goes)[:, bags.place]).sum()
+            assert value == pytest.approx(max(values))
         if n_clusters == 3:
             every = [
                 np.eye(3)[list(order)] for order in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
@@ -298,7 +303,7 @@ def test_a_warm_refit_in_another_process_keeps_its_clusters(n_clusters, tmp_path
     loaded = DCRC(n_clusters, n_init=1, n_moves=0, warm_start=True)
     loaded.set_state_arrays(saved_and_loaded(first.state_arrays(), tmp_path))
     warm = loaded.fit(X, **questions(y, 110), **bags)
-    assert np.mean(warm.labels_ == first.labels_) > 0.85
+    assert np.mean(warm.labels_ == first.labels_) > 0.93
     assert warm.n_iter_ < 10
 
 
