@@ -23,6 +23,9 @@ NOISE = 1e-3
 # An anneal ends when the mean of the items' largest responsibilities is above this.
 HARD = 0.999
 
+# Where only some items are seen, theta need not be found more exactly than they can tell: a multiple of `tol`.
+_ROUGH = 10
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -52,6 +55,7 @@ class Mixture:
 
     def settle(self, theta: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float], bool]:
         """EM until theta moves by less than `tol`: theta, F_T before each step, and whether it came to that."""
+        tol = tol if self.few is self.bits else _ROUGH * tol
         return self._settle(self.few, theta, temperature, tol, max_iter)
 
     def polished(self, theta: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float]]:

@@ -14,8 +14,8 @@ LOWEST, HIGHEST = 1e-6, 1 - 1e-6
 
 # Newton steps and halvings of one; both end much earlier but for rounding.
 _MOST_STEPS, _MOST_HALVINGS = 50, 30
-# Newton's estimate of what is still to be won, relative to the weight of the likelihood.
-_DECREMENT = 1e-9
+# Newton's estimate of twice what is still to be won, relative to the weight of the likelihood: nats an item.
+_DECREMENT = 1e-8
 # A step may bring a coordinate so much nearer to a bound, as a share of its distance: log theta is steep there.
 _REACH = 0.9
 # What an empty cluster's curvature is taken for, so that its penalty alone places it.

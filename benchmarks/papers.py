@@ -3,6 +3,7 @@
     python -m benchmarks.papers dcrc --data DIR --metric-python PYTHON --cache DIR [--runs 20] [--jobs 2]
     python -m benchmarks.papers sklr --data DIR --metric-python PYTHON --cache DIR
     python -m benchmarks.papers bags --data DIR --cache DIR
+    python -m benchmarks.papers cmbc --cache DIR --runs 100
 
 Results go to benchmarks/results/papers_<table>.txt and .svg. Finished rows are kept in --cache: a run that was
 stopped goes on where it was, and --runs 0 only writes the tables again. --metric-python is an interpreter with
@@ -13,10 +14,10 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from benchmarks import datasets, papers_bags, papers_dcrc, papers_sklr, rounds
+from benchmarks import datasets, papers_bags, papers_cmbc, papers_dcrc, papers_sklr, rounds
 
 RESULTS = Path(__file__).with_name("results")
-TABLES = {"bags": papers_bags, "dcrc": papers_dcrc, "sklr": papers_sklr}
+TABLES = {"bags": papers_bags, "cmbc": papers_cmbc, "dcrc": papers_dcrc, "sklr": papers_sklr}
 
 
 def main() -> None:

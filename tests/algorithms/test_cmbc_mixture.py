@@ -36,7 +36,7 @@ def test_every_update_comes_to_rest_where_the_exact_one_rests():
     assert converged
     for update in ("batch", "partial"):
         stayed, _, _ = mixture(update).settle(theta, 1.0, 0.0, 3)
-        assert stayed == pytest.approx(theta, abs=1e-4)
+        assert stayed == pytest.approx(theta, abs=2e-4)
 
 
 @pytest.mark.parametrize("update", ["exact", "batch"])
