@@ -143,10 +143,10 @@ def hottest(bits: Array) -> float:
 
 
 def log_likelihoods(bits: Array, theta: Array) -> Array:
-    """log p(y+_i | c_k) of (A.2), (N, K)."""
+    """log p(y+_i | c_k) of (A.2), (N, K); a cluster's items lie side by side, which makes sums over clusters fast."""
     off = np.log1p(-theta)
-    scores: Array = bits @ (np.log(theta) - off).T + off.sum(axis=1)
-    return scores
+    scores: Array = (np.log(theta) - off) @ bits.T + off.sum(axis=1, keepdims=True)
+    return scores.T
 
 
 def normalised(scores: Array) -> tuple[Array, Array]:

@@ -14,8 +14,9 @@ LOWEST, HIGHEST = 1e-6, 1 - 1e-6
 
 # Newton steps and halvings of one; both end much earlier but for rounding.
 _MOST_STEPS, _MOST_HALVINGS = 50, 30
-# Newton's estimate of twice what is still to be won, relative to the weight of the likelihood: nats an item.
-_DECREMENT = 1e-8
+# Newton's estimate of twice what its step will win, relative to the weight of the likelihood, in nats an item: after
+# a step that was to win less than this the next would win about the square of it.
+_DECREMENT = 1e-5
 # A step may bring a coordinate so much nearer to a bound, as a share of its distance: log theta is steep there.
 _REACH = 0.9
 # What an empty cluster's curvature is taken for, so that its penalty alone places it.
@@ -36,12 +37,12 @@ def maximise(theta: Array, S: Array, N: Array, penalty: Penalty) -> Array:
     value = expected(theta, S, N, penalty)
     for _ in range(_MOST_STEPS):
         step, decrement = newton_step(theta, S, N, penalty)
-        if decrement <= _DECREMENT * (1 - penalty.gamma):
-            break
         moved, found = _climb(theta, step, decrement, value, S, N, penalty)
         if found <= value:
             break
         theta, value = moved, found
+        if decrement <= _DECREMENT * (1 - penalty.gamma):
+            break
     return theta
 
 
