@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 
 from algorithms.bag_methods import Similarity
 from algorithms.patterns import Array
@@ -35,43 +35,52 @@ class Spectrum:
 
 def largest(S: Similarity, k: int, rng: np.random.RandomState) -> Spectrum:
     """The k largest (not largest in size) eigenvalues of S with their vectors, k at most its size."""
-    start = rng.uniform(size=(len(S), k))  # drawn in any case, so that what follows does not depend on the way
+    starts = rng.uniform(size=(len(S), k + 1))  # drawn in any case, so that what follows does not depend on the way
     if len(S) <= _FEW or 3 * k >= len(S):
         values, vectors = linalg.eigh(S.toarray(), subset_by_index=(len(S) - k, len(S) - 1))
         return _tidy(values, vectors, converged=True)
     if (S.diagonal < 0).any():
-        return _by_blocks(S, start)
-    return _by_lanczos(S, start)
+        return _by_blocks(S, starts[:, 1:])
+    return _by_lanczos(S, starts[:, 0], starts[:, 1:])
 
 
-def _by_lanczos(S: Similarity, starts: Array) -> Spectrum:
+def _by_lanczos(S: Similarity, first: Array, others: Array) -> Spectrum:
     """Lanczos, and again beside what it found: of an eigenvalue that comes several times it may have seen one vector.
 
     A graph in pieces, or nearly so, has its largest eigenvalue once for each; just that is a graph of clear clusters.
     """
-    k = starts.shape[1]
+    k, converged = others.shape[1], True
     try:
-        values, vectors = eigsh(S.operator(), k, which="LA", v0=starts[:, 0], tol=_TOL, maxiter=_MOST_RESTARTS)
-        converged = True
+        values, vectors = eigsh(S.operator(), k, which="LA", v0=first, tol=_TOL, maxiter=_MOST_RESTARTS)
     except ArpackNoConvergence as error:
-        found = len(error.eigenvalues)
-        values = np.append(error.eigenvalues, np.full(k - found, error.eigenvalues.min(initial=0.0) - 1))
-        vectors, converged = np.column_stack([error.eigenvectors, starts[:, found:]]), False
-    for start in starts[:, 1:].T:
-        value, vector = _next_beside(S, values, vectors, start)
-        least = values.argmin()
-        if value <= values[least] + _TOL * max(1, abs(value)):
+        values, vectors = error.eigenvalues, error.eigenvectors
+    except ArpackError:  # so few different eigenvalues that it has nothing to go on with
+        values, vectors = np.empty(0), np.empty((len(S), 0))
+    for start in others.T:  # the first one sees no more than it saw
+        least = float(values.min()) if len(values) == k else -np.inf
+        value, vector = _next_beside(S, values, vectors, start, least)
+        if len(values) < k:
+            converged &= np.isfinite(value)
+            values, vectors = np.append(values, value), np.column_stack([vectors, vector])
+        elif value > least + _TOL * max(1, abs(value)):
+            place = values.argmin()
+            values[place], vectors[:, place] = value, vector
+        else:
             break
-        values[least], vectors[:, least] = value, vector
     # Rayleigh and Ritz: the best eigenvectors that these span.
     basis = linalg.qr(vectors, mode="economic")[0]
     values, turned = linalg.eigh(basis.T @ (S @ basis))
     return _tidy(values, basis @ turned, converged=converged)
 
 
-def _next_beside(S: Similarity, values: Array, vectors: Array, start: Array) -> tuple[float, Array]:
-    """The largest eigenvalue, and its vector, among vectors at right angles to the given ones."""
-    lowered = values - (values.min() - 1)
+def _next_beside(S: Similarity, values: Array, vectors: Array, start: Array, least: float) -> tuple[float, Array]:
+    """The largest eigenvalue, and its vector, among vectors at right angles to the given ones.
+
+    Only roughly where it is no larger than `least`. Where none is found, minus infinity and the start.
+    """
+    known = np.isfinite(values)
+    values, vectors = values[known], vectors[:, known]
+    lowered = values - (values.min(initial=0.0) - 1)
 
     def product(v: Array) -> Array:
         out: Array = S @ v - vectors @ (lowered * (vectors.T @ v))
@@ -80,9 +89,9 @@ def _next_beside(S: Similarity, values: Array, vectors: Array, start: Array) -> 
     operator = LinearOperator((len(S), len(S)), matvec=product, dtype=np.float64)
     try:
         value, vector = eigsh(operator, 1, which="LA", v0=start, tol=_ROUGH, maxiter=_MOST_RESTARTS)
-        if value[0] > values.min() + _TOL:
+        if value[0] > least + _TOL:
             value, vector = eigsh(operator, 1, which="LA", v0=vector[:, 0], tol=_TOL, maxiter=_MOST_RESTARTS)
-    except ArpackNoConvergence:
+    except ArpackError:
         return -np.inf, start
     return float(value[0]), vector[:, 0]
 

@@ -69,6 +69,19 @@ def test_an_eigenvalue_that_comes_several_times_is_found_as_often(n_neighbors):
     assert np.allclose(groups, np.diag(np.diag(groups)), atol=1e-3)
 
 
+@pytest.mark.parametrize(("k", "n_neighbors", "seeds"), [(5, None, (0, 1)), (13, 11, (2, 3)), (26, 5, (31, 32, 33))])
+def test_few_different_items_have_few_different_eigenvalues(k, n_neighbors, seeds):
+    """So few that Lanczos gives up on some of these graphs: there is nothing left after some steps."""
+    for seed in seeds:
+        points = np.random.default_rng(seed).integers(3, size=(205, 2)).astype(float)
+        W = dense_graph(points, 7)[0] if n_neighbors is None else neighbor_graph(points, n_neighbors, 7)[0]
+        S = Recipe(METHODS["spectral"], 0, "absolute", "identity").similarity(W, READ, k)[0]
+        found = largest(S, k, np.random.RandomState(seed))
+        assert found.converged
+        assert np.allclose(found.values, np.linalg.eigvalsh(S.toarray())[::-1][:k], atol=1e-6)
+        assert np.allclose(found.vectors.T @ found.vectors, np.eye(k), atol=1e-6)
+
+
 def test_a_graph_in_more_pieces_than_asked_for_ends():
     pieces = csr_array(np.kron(np.eye(150), np.ones((3, 3)) / 3))
     S = Similarity(pieces, Factors(csr_array((450, 0)), np.empty(0)), np.zeros(450))
