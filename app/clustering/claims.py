@@ -13,7 +13,7 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app import events
-from app.clustering import algorithms
+from app.clustering import algorithms, needs
 from app.clustering.queries import last_done, lock_project
 from app.database import Database
 from app.errors import Invalid, Problem
@@ -91,19 +91,21 @@ def _take_over(session: Session, run: Run, lease_seconds: float) -> bool:
 
 def _start(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
     """The first claim: what the run uses is pinned here and never changes again."""
-    run.started_at = now()
+    run.started_at = run.started_at or now()
     try:
         _pin(session, project, run)
     except Problem as problem:
         end(session, run, RunStatus.FAILED, _sentence(problem))
         return False
     run.status = RunStatus.RUNNING
-    run.lease_expires_at = run.started_at + timedelta(seconds=lease_seconds)
+    run.lease_expires_at = now() + timedelta(seconds=lease_seconds)
     announce(session, run)
     return True
 
 
 def _pin(session: Session, project: Project, run: Run) -> None:
+    if run.answers_to is not None:
+        return  # a comparison that gave way to another run goes on with what it had
     run.answers_to = project.answer_number
     previous = last_done(session, project.id) if run.purpose == Purpose.CURRENT else None
     run.answers_from = (previous.answers_to or 0) if previous else 0
@@ -115,6 +117,7 @@ def _pin(session: Session, project: Project, run: Run) -> None:
         run.algorithm = project.algorithm  # the settings may have changed while it waited
     if run.purpose != Purpose.COMPARISON:
         run.parameters = algorithms.resolve(project, run.algorithm, run.parameters, features.n)
+        needs.check(session, project, run.algorithm, run.parameters)
 
 
 def _sentence(problem: Problem) -> str:

@@ -20,7 +20,19 @@ from sqlalchemy.exc import OperationalError
 
 from algorithms.matching import match_clusters
 from app import events
-from app.clustering import claims, fitting, material, measures, placing, questions, reporting, resolutions, results
+from app.clustering import (
+    claims,
+    comparison,
+    comparison_figures,
+    fitting,
+    material,
+    measures,
+    placing,
+    questions,
+    reporting,
+    resolutions,
+    results,
+)
 from app.clustering.claims import Superseded
 from app.clustering.fitting import Fit, State
 from app.clustering.material import Material
@@ -134,7 +146,19 @@ def _compute_view(job: Job) -> None:
     _finish(job.database, job.run, key, measures.measure(job.run, loaded, fitted, result) | metrics)
 
 
-JOBS: dict[Purpose, Callable[[Job], None]] = {Purpose.CURRENT: _compute_current, Purpose.VIEW: _compute_view}
+def _compute_comparison(job: Job) -> None:
+    """Judge several systems; there are figures and no clusters."""
+    loaded = material.load(job.database, job.storage, job.run)
+    told = comparison.Telling(job.database, job.storage, job.run, job.lost, loaded.digest(), job.lease_seconds)
+    plan, done = comparison.compare(job.run, loaded, told)
+    _finish(job.database, job.run, None, comparison_figures.figures(plan, done))
+
+
+JOBS: dict[Purpose, Callable[[Job], None]] = {
+    Purpose.CURRENT: _compute_current,
+    Purpose.VIEW: _compute_view,
+    Purpose.COMPARISON: _compute_comparison,
+}
 
 
 def _fit(job: Job, loaded: Material) -> tuple[Fit, dict[str, Any]]:
@@ -213,7 +237,7 @@ def number_clusters(fitted: Fit, loaded: Material) -> Result:
     return Result(labels, posterior.max(axis=1), posterior)
 
 
-def _finish(database: Database, run: Run, key: str, metrics: dict[str, Any]) -> None:
+def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, Any]) -> None:
     """Write everything about the end at once, if this copy still may."""
     finished = now()
     started = run.started_at or finished

@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.models import ClusterNote, Item, Project, Purpose, Run, RunStatus
+from app.models import ClusterNote, Item, Project, Purpose, Run, RunStatus, now
 
 
 def lock_project(session: Session, project_id: int) -> Project:
@@ -41,6 +41,12 @@ def page_of_runs(session: Session, project_id: int, after: int | None, limit: in
     if after is not None:
         statement = statement.where(Run.number < after)
     return list(session.scalars(statement.order_by(Run.number.desc()).limit(limit)))
+
+
+def is_waited_for(session: Session, run: Run) -> bool:
+    """Tell whether another run of the same project, one with clusters, is due while this one is computed."""
+    others = (Run.project_id == run.project_id) & (Run.status == RunStatus.QUEUED) & (Run.due_at <= now())
+    return session.scalar(select(Run.id).where(others, Run.purpose != Purpose.COMPARISON).limit(1)) is not None
 
 
 def cluster_notes(session: Session, run: Run) -> dict[int, ClusterNote]:

@@ -16,8 +16,8 @@ from app.clustering.results import AnswerReport, Array, LabelerReport, Report
 def report(material: Material, fitted: Fit, posterior: Array) -> Report:
     """Tell of every answer how probable it is under posteriors (N, K), and of every labeler how they answer."""
     kind: Kind = "outlier" if material.kind == "outlier" else "relative"
-    chances = _chances(material, fitted, posterior, kind)
-    columns = _columns(material.answers, kind)
+    chances = answer_chances(material, fitted, posterior, kind)
+    columns = answer_columns(material.answers, kind)
     given = chances[np.arange(len(columns)), columns]
     best = chances.max(axis=1, initial=0)
     suspicion = _ranks(fitted.suspects, len(given)) if fitted.suspects is not None else _surprise(given, best)
@@ -25,7 +25,7 @@ def report(material: Material, fitted: Fit, posterior: Array) -> Report:
     return Report(answers, _labelers(material, fitted, given >= best))
 
 
-def _chances(material: Material, fitted: Fit, posterior: Array, kind: Kind) -> Array:
+def answer_chances(material: Material, fitted: Fit, posterior: Array, kind: Kind) -> Array:
     """P(answer) of every question asked, (M, A), under its labeler's table where the fit learned one."""
     plain = answer_table(kind, max(fitted.epsilon, HARD_EPSILON))
     chances = np.empty((len(material.answers), len(ANSWERS[kind])), dtype=np.float64)
@@ -37,7 +37,8 @@ def _chances(material: Material, fitted: Fit, posterior: Array, kind: Kind) -> A
     return chances
 
 
-def _columns(answers: Array, kind: Kind) -> Array:
+def answer_columns(answers: Array, kind: Kind) -> Array:
+    """Column of every answer in a table of its kind, (M,)."""
     columns = np.zeros(len(answers), dtype=np.int64)
     for column, name in enumerate(ANSWERS[kind]):
         columns[answers == name] = column

@@ -13,7 +13,7 @@ from app import events
 from app.accounts import queries as accounts
 from app.accounts.access import ROLE_MAY, Access, Action
 from app.accounts.service import make_user
-from app.clustering import algorithms, forms
+from app.clustering import algorithms, forms, needs
 from app.errors import Conflict, FieldError, NotFound
 from app.items.queries import item_count
 from app.models import (
@@ -109,9 +109,11 @@ def _parameters_that_stay(project: Project, changes: dict[str, Any]) -> dict[str
 
 
 def check_clustering(session: Session, project: Project) -> None:
-    """Refuse an unknown algorithm, a wrong parameter, and more clusters than items once there are items."""
+    """Refuse an unknown algorithm and a wrong parameter; once there are items, what these do not suffice for."""
     count = item_count(session, project.id)
-    algorithms.resolve(project, project.algorithm, project.parameters, count or project.n_clusters)
+    found = algorithms.resolve(project, project.algorithm, project.parameters, count or project.n_clusters)
+    if count:
+        needs.check(session, project, project.algorithm, found)
 
 
 def delete_project(session: Session, project: Project) -> list[str]:
