@@ -215,29 +215,29 @@ def _project(terms: list[_Term], lam: list[float], own: _Two) -> tuple[_Two | No
     """
     p, s, q = own
     first = mixed = last = gain = 0.0
-    for number, g, h, t, near, far, least, most, once in terms * _ROUNDS:
-        distances = (p, q, p + q - 2 * s)
-        if once and g * distances[near] - h * distances[far] <= t:
-            continue  # another projection has mended it
-        was = lam[number]
-        area = g * h * (p * q - s * s)
-        alpha = min(max(was + _best_step(g * distances[near], h * distances[far], t, area), least), most) - was
-        if alpha == 0:
-            continue
-        lam[number] = was + alpha
-        determinant = 1 + alpha * (g * distances[near] - h * distances[far]) - alpha * alpha * area
-        gain += log(determinant) - alpha * t
-        c = [0.0, 0.0, 0.0]
-        c[near] += alpha * g
-        c[far] -= alpha * h
-        a, b, d = c[0] + c[2], -c[2], c[1] + c[2]
-        first, mixed, last = first + a, mixed + b, last + d
-        own_area = p * q - s * s
-        p, s, q = (
-            (p + own_area * d) / determinant,
-            (s - own_area * b) / determinant,
-            (q + own_area * a) / determinant,
-        )
+    for _ in range(_ROUNDS):
+        n_moved = 0
+        for number, g, h, t, near, far, least, most, once in terms:
+            distances = (p, q, p + q - 2 * s)
+            excess = g * distances[near] - h * distances[far]
+            if once and excess <= t:
+                continue  # another projection has mended it
+            was, area = lam[number], p * q - s * s
+            alpha = min(max(was + _best_step(g * distances[near], excess, t, g * h * area), least), most) - was
+            if alpha == 0:
+                continue
+            n_moved += 1
+            lam[number] = was + alpha
+            determinant = 1 + alpha * excess - alpha * alpha * g * h * area
+            gain += log(determinant) - alpha * t
+            c = [0.0, 0.0, 0.0]
+            c[near] += alpha * g
+            c[far] -= alpha * h
+            a, b, d = c[0] + c[2], -c[2], c[1] + c[2]
+            first, mixed, last = first + a, mixed + b, last + d
+            p, s, q = (p + area * d) / determinant, (s - area * b) / determinant, (q + area * a) / determinant
+        if n_moved < 2:
+            break
     return ((first, mixed, last) if first or mixed or last else None), gain
 
 
@@ -261,11 +261,10 @@ def _squares(first: float, mixed: float, last: float) -> tuple[Array, list[float
     return squares, [copysign(1.0, upper), copysign(1.0, lower)]
 
 
-def _best_step(near: float, far: float, t: float, area: float) -> float:
-    """How far a multiplier must move for its constraint, near - far <= t, to hold with equality."""
-    if t != 0:  # a link, which has no far: near / (1 + alpha near) = t
+def _best_step(near: float, excess: float, t: float, area: float) -> float:
+    """How far a multiplier must move for its constraint to hold with equality."""
+    if t != 0:  # a link, which has no far distance: near / (1 + alpha near) = t
         return 1 / t - 1 / near if near != 0 else 0.0
-    excess = near - far
     if 2 * area <= abs(excess) / _ENDLESS:
         return copysign(_ENDLESS, excess)
     return excess / (2 * area)

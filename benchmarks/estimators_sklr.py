@@ -21,6 +21,7 @@ from benchmarks.timing import Times, medians, profile, seconds, target, times_ta
 GAMMA, NEIGHBORS, N_NEW = 2.0, 100, 10
 OCTAVE_SWEEP = 40.7  # seconds of the authors' code for 40 comparisons at n = 846, on another machine
 PLAIN, PAPER, CORRECTED = "plain NumPy Algorithm 1, to 1e-3", "Algorithm 1, to 1e-3", "corrected sweeps, to 1e-3"
+ONE_BY_ONE = "NumPy corrected sweeps, one by one, to 1e-3"
 ROUGH, OPTIMUM = "optimum by Newton, to 1e-3", "optimum by Newton, to 1e-6"
 SOFT, COLD, WARM = "soft optimum (C = 1), to 1e-6", "optimum with 10 more answers, cold", "the same, warm"
 PARTS = {
@@ -88,6 +89,7 @@ def measure(Z: np.ndarray, m: int, y: np.ndarray, run: int) -> Times:
     return {
         PLAIN: seconds(lambda: plain_algorithm(Z, triplets[:m], np.random.default_rng(run))),
         PAPER: seconds(lambda: learn(posed(Z, rows), "paper", 1e-3)),
+        ONE_BY_ONE: seconds(lambda: plain_sweeps(posed(Z, rows), np.random.default_rng(run))),
         CORRECTED: seconds(lambda: learn(posed(Z, rows), "projection", 1e-3)),
         ROUGH: seconds(lambda: learn(posed(Z, rows), "newton", 1e-3)),
         OPTIMUM: seconds(lambda: learn(posed(Z, rows), "newton", 1e-6)),
@@ -110,14 +112,41 @@ def plain_algorithm(Z: np.ndarray, outliers: np.ndarray, rng: np.random.Generato
             p, q, s = x @ u, y @ v, x @ v
             if GAMMA * p - q > tol * (GAMMA * p + q):
                 violated = True
-                area = GAMMA * (p * q - s * s)
-                alpha = (GAMMA * p - q) / (2 * area)
-                determinant = 1 + alpha * (GAMMA * p - q) - alpha**2 * area
-                mixed = alpha**2 * GAMMA * s
-                T = np.array([[alpha * GAMMA * (1 - alpha * q), mixed], [mixed, -alpha * (1 + alpha * GAMMA * p)]])
-                pair = np.column_stack([u, v])
-                M -= pair @ (T / determinant) @ pair.T
+                alpha = (GAMMA * p - q) / (2 * GAMMA * (p * q - s * s))
+                M -= two_ranks(u, v, alpha, p, q, s)
     return M
+
+
+def plain_sweeps(problem: Problem, rng: np.random.Generator, tol: float = 1e-3) -> np.ndarray:
+    """Corrected projections as one would write them: on the items' kernel, one constraint after another."""
+    K = problem.coordinates @ problem.coordinates.T
+    lam = np.zeros(len(problem))
+    moved = True
+    while moved:
+        moved = False
+        for c in rng.permutation(len(problem)):
+            a, b, e = problem.places[c]
+            u, v = K[a] - K[b], K[a] - K[e]
+            p, q, s = u[a] - u[b], v[a] - v[e], u[a] - u[e]
+            relative = (GAMMA * p - q) / (GAMMA * p + q)
+            if relative > tol or (relative < -tol and lam[c] > 0):
+                moved = True
+                area = GAMMA * (p * q - s * s)
+                alpha = max((GAMMA * p - q) / (2 * area), -lam[c])
+                lam[c] += alpha
+                K -= two_ranks(u, v, alpha, p, q, s)
+    return lam
+
+
+def two_ranks(u: np.ndarray, v: np.ndarray, alpha: float, p: float, q: float, s: float) -> np.ndarray:
+    """What a projection takes from the kernel: [u v] T [u v]'."""
+    area = GAMMA * (p * q - s * s)
+    determinant = 1 + alpha * (GAMMA * p - q) - alpha**2 * area
+    mixed = alpha**2 * GAMMA * s
+    T = np.array([[alpha * GAMMA * (1 - alpha * q), mixed], [mixed, -alpha * (1 + alpha * GAMMA * p)]])
+    pair = np.column_stack([u, v])
+    taken: np.ndarray = pair @ (T / determinant) @ pair.T
+    return taken
 
 
 def targets(seen: Mapping[tuple[str, int], Times]) -> list[str]:
@@ -128,8 +157,11 @@ def targets(seen: Mapping[tuple[str, int], Times]) -> list[str]:
         lines.append(target(f"{where}: plain NumPy / Algorithm 1", times[PLAIN] / times[PAPER], 10, least=True))
         lines.append(target(f"{where}: optimum to 1e-6 / plain NumPy", times[OPTIMUM] / times[PLAIN], 1))
         if m >= 360:
-            ratio = times[CORRECTED] / times[OPTIMUM]
-            lines.append(target(f"{where}: corrected sweeps to 1e-3 / optimum to 1e-6", ratio, 1.5, least=True))
+            ratio = times[ONE_BY_ONE] / times[OPTIMUM]
+            lines.append(target(f"{where}: NumPy corrected sweeps to 1e-3 / optimum to 1e-6", ratio, 1.5, least=True))
+            # The target was set for sweeps over single constraints; ours take all on three items at once.
+            ours = times[CORRECTED] / times[OPTIMUM]
+            lines.append(target(f"{where}: our corrected sweeps to 1e-3 / optimum to 1e-6", ours, 1.5, least=True))
         lines.append(target(f"{where}: 10 more answers, warm / cold", times[WARM] / times[COLD], 0.6))
     return lines
 

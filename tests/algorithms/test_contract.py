@@ -250,7 +250,8 @@ def test_a_warm_refit_ends_where_a_cold_one_does(variant, tmp_path):
     cold = variant.make().fit(X, **after)
     assert_usable(warm)
     assert adjusted_rand_score(warm.labels_, cold.labels_) == 1
-    if hasattr(cold, "lower_bound_"):
+    # Algorithm 1 ends at another kernel for each order of its projections.
+    if hasattr(cold, "lower_bound_") and variant.parameters.get("solver") != "paper":
         assert warm.lower_bound_ > cold.lower_bound_ - 0.02
     same_object = variant.make(warm_start=True).fit(X, **before).fit(X, **after)
     assert adjusted_rand_score(same_object.labels_, cold.labels_) == 1
