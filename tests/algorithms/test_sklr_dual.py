@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from algorithms.sklr_constraints import CANNOT_LINK, MUST_LINK, Rows, carry_over, read_rows
-from algorithms.sklr_dual import pose, transformation
+from algorithms.sklr_dual import OfSpace, pose, transformation
 from algorithms.sklr_newton import box_maximum, curvature, newton_step
 from algorithms.sklr_projection import sweeps
 from algorithms.sklr_search import Learning
@@ -40,6 +40,7 @@ PROBLEMS = {
     "mixed with equalities": (coordinates(seed=1), answered(seed=1, answers=("3", "dnk")), np.inf),
     "relative": (coordinates(seed=2), answered(seed=2, kinds="relative", answers=("yes", "dnk")), np.inf),
     "soft": (coordinates(seed=3), answered(seed=3, n_answers=12, answers=("3", "1", "dnk")), 0.3),
+    "many items": (coordinates(30, 6, seed=5), answered(30, 14, seed=5, answers=("3", "dnk")), 1.0),
     "links": (coordinates(seed=4), answered(seed=4, must_link=[(0, 1)], cannot_link=[(2, 3), (4, 6)]), 20.0),
 }
 
@@ -152,6 +153,41 @@ def test_newton_and_corrected_sweeps_never_go_down():
         assert further.value >= point.value
         point = swept(posed, further)
         assert point.value >= further.value - 1e-12
+
+
+@pytest.mark.parametrize("corrected", [True, False])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_all_that_sweeps_keep_up_to_date_follows_from_their_multipliers(name, corrected):
+    posed = problem(name)
+    point = posed.point(np.zeros(len(posed)))
+    assert isinstance(point.kernel, OfSpace) == (name == "many items")
+    swept_there = sweeps(posed, point, np.random.RandomState(0), n_sweeps=3, corrected=corrected, tol=1e-6)
+    there = posed.point(swept_there.lam)
+    assert swept_there.lam.any()
+    assert swept_there.value == pytest.approx(there.value, abs=1e-9)
+    np.testing.assert_allclose([swept_there.p, swept_there.q], [there.p, there.q], atol=1e-9)
+    pairs = np.divmod(posed.pairs[0], len(posed.items))
+    np.testing.assert_allclose(
+        swept_there.kernel.between_pairs(*pairs), there.kernel.between_pairs(*pairs), atol=1e-9
+    )
+
+
+def test_constraints_on_the_same_three_items_are_projected_on_one_after_another():
+    """What is done on two numbers by two is what projecting on the whole matrix does."""
+    posed = pose(coordinates(), read_rows([(0, 1, 2)], ["3"], "outlier", n_items=14), GAMMA, np.inf)
+    K = posed.coordinates @ posed.coordinates.T
+    lam = np.zeros(2)
+    for c in (0, 1, 0, 1):
+        a, b, e = posed.places[c]
+        x, y = (np.eye(3)[a] - np.eye(3)[other] for other in (b, e))
+        p, q, s = x @ K @ x, y @ K @ y, x @ K @ y
+        alpha = max((GAMMA * p - q) / (2 * GAMMA * (p * q - s * s)), -lam[c])
+        lam[c] += alpha
+        K = np.linalg.inv(np.linalg.inv(K) + alpha * (GAMMA * np.outer(x, x) - np.outer(y, y)))
+    found = swept(posed, posed.point(np.zeros(2)))
+    assert lam.any()
+    np.testing.assert_allclose(found.lam, lam, rtol=1e-9)
+    np.testing.assert_allclose(np.triu(K), found.kernel.upper, atol=1e-12)
 
 
 def test_the_paper_s_algorithm_is_feasible_but_farther_than_the_optimum():
