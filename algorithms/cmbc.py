@@ -18,7 +18,7 @@ from algorithms.cmbc_known import Known, nmi, read_known
 from algorithms.cmbc_methods import Method, Options, Plan, make_plan
 from algorithms.cmbc_mixture import Update
 from algorithms.cmbc_penalty import Bound
-from algorithms.cmbc_search import DIFFERENT, Callback, CMBCState, Search, Solution
+from algorithms.cmbc_search import COLDEST, DIFFERENT, Callback, CMBCState, Search, Solution
 from algorithms.patterns import Array
 from algorithms.validation import check_features, check_features_of
 
@@ -41,8 +41,9 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         known clusters' means explain, by least squares, and clusters the rest by k-means.
     gamma : float or "auto"
         How much being different weighs against the likelihood (a mean over items), in [0, 1). "auto" seeks among
-        1 - gamma = 10^-0.5, 10^-1, ..., 10^-7.5, by halving, the smallest gamma whose clustering has an NMI with
-        every known one below 0.05 (after what chance gives is taken off); a warning says if there is none.
+        1 - gamma = 10^-0.5, 10^-1, ..., 10^-7.5, by halving, the smallest gamma whose clustering tells less than 0.05
+        of every known one (and of negative features together): the mutual information less what chance gives, over
+        the smaller entropy. A warning says if there is none.
     update : "exact", "batch" or "partial"
         The M-step: its maximum, by Newton steps; one sweep over the coordinates (CMBCbu); or one coordinate after
         each E-step (CMBCpm), several times slower. "dibws" knows "exact", whose steps are halved until the objective
@@ -62,6 +63,9 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         Factor from one temperature to the next (the paper's alpha).
     T0 : float or "auto"
         First temperature; "auto" is twice the largest eigenvalue of the features' correlations.
+    T_end : float
+        Last temperature. At 1 the fit ends with (3.14) itself; below, clusters are fitted to items that belong to
+        one cluster alone, down to 0 for hard assignments as in the paper, which finds less where noise is large.
     tol : float
         A temperature is done when no parameter moves by more.
     max_iter : int
@@ -101,6 +105,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         n_init: int = 5,
         anneal_rate: float = 0.5,
         T0: float | Literal["auto"] = "auto",
+        T_end: float = 1.0,
         tol: float = 1e-4,
         max_iter: int = 200,
         random_state: Any = None,
@@ -115,6 +120,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         self.n_init = n_init
         self.anneal_rate = anneal_rate
         self.T0 = T0
+        self.T_end = T_end
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -189,6 +195,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
             "n_init": (self.n_init >= 1, "at least 1"),
             "anneal_rate": (0 < self.anneal_rate < 1, "between 0 and 1"),
             "T0": (T0 == "auto" or (not isinstance(T0, str) and 0 < T0 < np.inf), "'auto' or above 0"),
+            "T_end": (0 <= self.T_end < np.inf, "at least 0"),
             "tol": (self.tol >= 0, "at least 0"),
             "max_iter": (self.max_iter >= 1, "at least 1"),
         }
@@ -213,11 +220,12 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         return Search(
             plan.model_at,
             plan.gammas,
-            [column for column, _ in given.parts()],
+            given.unwanted(),
             self.n_clusters,
             n_init=self.n_init,
             anneal_rate=self.anneal_rate,
             first_temperature=None if self.T0 == "auto" else self.T0,
+            last_temperature=max(self.T_end, COLDEST),
             tol=self.tol,
             max_iter=self.max_iter,
         )
@@ -245,7 +253,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         if sought and solution.likeness >= DIFFERENT:
             message = (
-                f"CMBC found no clustering unlike the known ones: NMI is {solution.likeness:.2f} above chance; "
-                "that of the least alike is kept"
+                f"CMBC found no clustering that tells less than {DIFFERENT} of the known ones beyond chance; "
+                f"the one kept tells {solution.likeness:.2f}"
             )
             warnings.warn(message, UserWarning, stacklevel=3)

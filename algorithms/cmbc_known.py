@@ -15,6 +15,8 @@ from algorithms.patterns import Array
 from algorithms.validation import check_features
 
 UNKNOWN = -1
+# Combinations of negative features with fewer items say nothing by themselves.
+_RARE = 5
 # Codes (N,) and number of values of a known clustering or a negative feature.
 Part = tuple[Array, int]
 
@@ -44,6 +46,19 @@ class Known:
             found[complete] = np.unique(columns[complete], axis=0, return_inverse=True)[1].ravel()
             found[~complete] = UNKNOWN
         return found
+
+    def unwanted(self) -> list[Array]:
+        """What a new clustering should not be like: each known clustering, and the negative features together.
+
+        One negative feature alone may tell little of the groups that they form. Combinations of few items count as
+        one: how alike they are could not be told from chance.
+        """
+        codes = [column for column, values in zip(self.codes.T, self.values, strict=True) if len(values) > 1]
+        if self.negative.shape[1]:
+            together = np.unique(self.negative, axis=0, return_inverse=True)[1].ravel()
+            rare = np.bincount(together)[together] < _RARE
+            codes.append(np.where(rare, together.max() + 1, together))
+        return codes
 
     def indicators(self) -> Array:
         """One column for each value of each part, (N, sum of values): 1 has it, 0 has another, NaN is not known."""
@@ -121,14 +136,19 @@ def nmi(labels: Array, codes: Array) -> float:
     return max(float(mutual_info_score(codes[seen], labels[seen])) / entropy, 0.0) if entropy > 0 else 0.0
 
 
-def chance_nmi(n_clusters: int, codes: Array) -> float:
-    """About the NMI that K clusters which have nothing to do with the codes have with them.
+def likeness(labels: Array, codes: Array) -> float:
+    """How much one of two clusterings tells of the other beyond chance, as a share of what there is to tell.
 
-    Mutual information is biased upwards by (K - 1)(L - 1) / 2N for L values (Miller and Madow).
+    I(C; L) less what independent clusterings have, about (K - 1)(L - 1) / 2N (Miller and Madow), over the smaller of
+    the two entropies, so that a coarse picture of L is like L; 0 where there is nothing to tell.
     """
-    seen = codes[codes != UNKNOWN]
-    entropy = _entropy(seen)
-    return (n_clusters - 1) * int(seen.max()) / (2 * len(seen) * entropy) if entropy > 0 else 0.0
+    seen = codes != UNKNOWN
+    found, given = labels[seen], codes[seen]
+    least = min(_entropy(found), _entropy(given))
+    if least <= 0:
+        return 0.0
+    chance = (len(np.unique(found)) - 1) * (len(np.unique(given)) - 1) / (2 * len(given))
+    return max(float(mutual_info_score(given, found)) - chance, 0.0) / least
 
 
 def _entropy(codes: Array) -> float:

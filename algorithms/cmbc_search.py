@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from algorithms.cmbc_known import chance_nmi, nmi
+from algorithms.cmbc_known import likeness
 from algorithms.fitting import StopFit
 from algorithms.patterns import Array
 
 # No colder than this, even where items between two clusters keep an anneal from becoming hard.
-_COLDEST = 1e-3
-# A clustering is another one when its NMI with every known one is below this, chance taken off.
+COLDEST = 1e-3
+# A clustering is another one when its likeness with every known one is below this.
 DIFFERENT = 0.05
 
 
@@ -64,7 +64,7 @@ class Solution:
     finished: bool
     objective: float = -np.inf  # this and what follows once finished
     n_found: int = 0  # clusters that have items
-    likeness: float = np.inf  # largest NMI with a known clustering, chance taken off
+    likeness: float = np.inf  # the largest with a known clustering
 
 
 @dataclass(frozen=True)
@@ -132,11 +132,12 @@ class Search:
 
     model_at: Callable[[float], Model]
     gammas: Sequence[float]  # one that is given, or those to choose from, ascending
-    unwanted: Sequence[Array]  # (N,) codes of every known clustering and negative feature, -1 where not known
+    unwanted: Sequence[Array]  # (N,) codes of every clustering that this one should not be like, -1 where not known
     n_clusters: int
     n_init: int
     anneal_rate: float
     first_temperature: float | None  # None: the model's
+    last_temperature: float
     tol: float
     max_iter: int
 
@@ -144,7 +145,7 @@ class Search:
         """The state before anything was done."""
         low, high = (-1, 0) if self.is_given else (-1, len(self.gammas))
         gamma = self.gammas[self._middle(low, high)]
-        temperature = self.first_temperature or self.model_at(gamma).hottest()
+        temperature = max(self.first_temperature or self.model_at(gamma).hottest(), self.last_temperature)
         current = self._fresh(gamma, seed, 0, temperature)
         return CMBCState(seed, low, high, 0, temperature, current, None, 0.0, done=False)
 
@@ -204,11 +205,11 @@ class Search:
         """Settle at the next temperature."""
         model, temperature, position = self.model_at(solution.gamma), solution.temperature, solution.position
         if len(solution.values):
-            temperature *= self.anneal_rate
+            temperature = max(temperature * self.anneal_rate, self.last_temperature)
             rng = np.random.RandomState([state.seed, state.anneals, len(solution.values)])
             position = model.perturbed(position, rng)
         position, new, converged = model.settle(position, temperature, self.tol, self.max_iter)
-        finished = temperature * self.anneal_rate < _COLDEST or model.is_hard(position, temperature)
+        finished = temperature <= self.last_temperature or model.is_hard(position, temperature)
         values = np.concatenate([solution.values, new])
         moved = Solution(solution.gamma, position, temperature, values, converged, finished)
         return self.judged(moved) if finished else moved
@@ -217,12 +218,11 @@ class Search:
         """The solution with what decides between solutions."""
         model = self.model_at(solution.gamma)
         labels = model.labels(solution.position)
-        excess = [nmi(labels, codes) - chance_nmi(self.n_clusters, codes) for codes in self.unwanted]
         return replace(
             solution,
             objective=model.objective(solution.position),
             n_found=len(np.unique(labels)),
-            likeness=max([*excess, 0.0]),
+            likeness=max([likeness(labels, codes) for codes in self.unwanted], default=0.0),
         )
 
     def _count(self, state: CMBCState) -> CMBCState:
@@ -263,7 +263,7 @@ class Search:
             return 1.0
         within = 0.0
         if not state.current.finished:
-            span = np.log(state.first_temperature / _COLDEST)
             next_temperature = self.anneal_rate * state.current.temperature
-            within = min(np.log(state.first_temperature / next_temperature) / max(span, 1.0), 0.95)
+            span = np.log(state.first_temperature / self.last_temperature) - np.log(self.anneal_rate)
+            within = min(np.log(state.first_temperature / next_temperature) / span, 0.95)
         return float((state.anneals + within) / self.n_anneals(state))

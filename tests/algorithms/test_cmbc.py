@@ -295,7 +295,7 @@ def test_items_that_are_all_the_same(method):
 
 def test_where_nothing_else_is_to_be_found_a_warning_says_so():
     bits = np.repeat(Q[:, [0]], 6, axis=1)
-    with pytest.warns(UserWarning, match="no clustering unlike the known ones"):
+    with pytest.warns(UserWarning, match="no clustering that tells less than"):
         make().fit(bits, known=Q[:, 0])
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from algorithms.cmbc_coding import make_coding
-from algorithms.cmbc_known import chance_nmi, nmi, read_known
+from algorithms.cmbc_known import likeness, nmi, read_known
 
 X = np.column_stack([np.arange(8), [0, 1] * 4, np.full(8, 3.5), np.ones(8)]).astype(float)
 
@@ -80,10 +80,30 @@ def test_nmi_is_the_share_of_the_known_entropy():
     assert nmi(labels, partly) == pytest.approx(1)
 
 
-def test_chance_is_what_clusterings_at_random_have():
+def test_clusterings_at_random_are_not_alike():
     rng = np.random.default_rng(0)
     codes = rng.integers(4, size=300)
-    found = np.mean([nmi(rng.integers(5, size=300), codes) for _ in range(200)])
-    assert chance_nmi(5, codes) == pytest.approx(found, rel=0.15)
-    assert chance_nmi(1, codes) == 0
-    assert chance_nmi(5, np.zeros(9, dtype=int)) == 0
+    drawn = [rng.integers(5, size=300) for _ in range(200)]
+    entropy = np.log(4)
+    beyond = [mutual_info_score(codes, labels) / entropy - 12 / 600 / entropy for labels in drawn]
+    assert abs(np.mean(beyond)) < 0.003
+    assert [likeness(labels, codes) for labels in drawn] == pytest.approx(np.maximum(beyond, 0), abs=1e-3)
+    assert likeness(codes, np.zeros(300, dtype=int)) == likeness(np.zeros(300, dtype=int), codes) == 0
+
+
+def test_a_coarse_picture_of_a_clustering_is_like_it():
+    codes = np.repeat(np.arange(8), 100)
+    coarse = codes // 4
+    assert likeness(coarse, codes) == pytest.approx(1 - 7 / 1600 / np.log(2))
+    assert nmi(coarse, codes) == pytest.approx(1 / 3)
+    partly = np.where(np.arange(800) % 2 == 0, codes, -1)
+    assert likeness(coarse, partly) == likeness(coarse[::2], codes[::2])
+
+
+def test_negative_features_are_unwanted_together():
+    bits = np.random.default_rng(0).integers(2, size=(200, 3))
+    known = read_known(np.column_stack([np.arange(200) % 3, np.arange(200) % 2]), bits, 200)
+    one, two, together = known.unwanted()
+    assert (len(np.unique(one)), len(np.unique(two)), len(np.unique(together))) == (3, 2, 8)
+    many = np.random.default_rng(0).integers(2, size=(200, 12))
+    assert len(np.unique(read_known(None, many, 200).unwanted()[0])) < 5
