@@ -68,7 +68,8 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     tol : float
         Learning ends when no constraint is violated, or held without need, by more, relative to its distances.
     max_iter : int
-        Most Newton steps, or rounds of ten sweeps over all constraints.
+        Most Newton steps, or rounds of ten sweeps over all constraints. Where hard answers contradict each other, or
+        seem to when these are over, up to 50 Newton steps for soft ones follow.
     n_init : int
         Starts of kernel k-means.
     warm_start : bool

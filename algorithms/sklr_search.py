@@ -115,20 +115,18 @@ class Learning:
         """One Newton step or one round of sweeps further."""
         problem, solver, soft = self._problem(state), self._solver(state), state.blame.any()
         found = self._step(problem, solver, state, point)
-        stuck = found is None or found is point
-        last = state.iteration + 1 >= self.max_iter + (_FALLBACK_STEPS if soft else 0)
-        residual = np.inf if found is None else _residual(problem, solver, found)
+        residual = _residual(problem, solver, found)
         converged = residual <= self.tol
-        if not soft and (found is None or self._is_hopeless(found.lam, gives_up=last and not converged)):
-            return self._soften(state, point.lam if found is None else found.lam)
-        found = found or point
+        last = state.iteration + 1 >= self.max_iter + (_FALLBACK_STEPS if soft else 0)
+        if not soft and self._is_hopeless(found.lam, gives_up=last and not converged):
+            return self._soften(state, found.lam)
         moved = replace(
             state,
             lam=found.lam,
             bounds=np.append(state.bounds, found.value),
             residual=residual,
             converged=converged,
-            finished=converged or stuck or last,
+            finished=converged or found is point or last,
         )
         return moved, found
 
@@ -139,7 +137,7 @@ class Learning:
         hard = np.isinf(self.problem.high).any()
         return bool(gives_up and hard and self.problem.shrinkage(lam) > _COLLAPSING)
 
-    def _step(self, problem: Problem, solver: Solver, state: LearningState, point: Point) -> Point | None:
+    def _step(self, problem: Problem, solver: Solver, state: LearningState, point: Point) -> Point:
         if _residual(problem, solver, point) <= self.tol:
             return point
         # Each sweep has its own order, the same one when a fit is resumed there.
