@@ -16,6 +16,8 @@ from app.answers import api as answers_api
 from app.answers import pages as answers_pages
 from app.clustering import api as clustering_api
 from app.clustering.supervisor import Supervisor
+from app.comparing import api as comparing_api
+from app.comparing import pages as comparing_pages
 from app.dashboard import api as dashboard_api
 from app.dashboard import pages as dashboard_pages
 from app.database import Database
@@ -101,6 +103,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(labeling_pages.router)
     app.include_router(clustering_api.catalogue)
     app.include_router(clustering_api.router)
+    app.include_router(comparing_api.router)
+    app.include_router(comparing_pages.router)
     app.include_router(answers_api.router)
     app.include_router(answers_pages.router)
     app.include_router(dashboard_api.router)

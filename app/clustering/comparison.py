@@ -153,7 +153,8 @@ def plan_of(run: Run, material: Material) -> Plan:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # few triplets make few folds, and so be it
         folds = answer_folds(answers, run.parameters["folds"], rng) if len(answers) >= LEAST_ANSWERS else []
-    return Plan(run.parameters["systems"], material, answers, folds, run.parameters["seeds"])
+    systems = {name: run.parameters["parameters"][name] for name in run.parameters["systems"]}
+    return Plan(systems, material, answers, folds, run.parameters["seeds"])
 
 
 def _part(tell: Callable[[float], None], begun: float, share: float) -> Callback:

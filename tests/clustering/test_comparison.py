@@ -25,7 +25,7 @@ def ask(database: Database, project_id: int, *systems: str, seeds: int = 2, fold
     with database.transaction() as session:
         project = session.get_one(Project, project_id)
         chosen = {name: parameters_of(name, project.n_clusters) for name in systems}
-        parameters = {"systems": chosen, "seeds": seeds, "folds": folds}
+        parameters = {"systems": list(systems), "parameters": chosen, "seeds": seeds, "folds": folds}
         return request_beside(session, project, Purpose.COMPARISON, "dcrc", parameters).id
 
 
