@@ -35,6 +35,8 @@ from app.responses import problems
 from app.security import BodyLimit, OriginCheck, PlainAddress, SecurityHeaders
 from app.settings import Settings, asset
 from app.storage import Storage
+from app.views import api as views_api
+from app.views import pages as views_pages
 
 YEAR_SECONDS = 365 * 24 * 3600
 
@@ -105,6 +107,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(clustering_api.router)
     app.include_router(comparing_api.router)
     app.include_router(comparing_pages.router)
+    app.include_router(views_api.router)
+    app.include_router(views_pages.router)
     app.include_router(answers_api.router)
     app.include_router(answers_pages.router)
     app.include_router(dashboard_api.router)

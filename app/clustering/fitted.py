@@ -103,6 +103,16 @@ def warm_state(run: Run, material: Material, same: tuple[str, ...]) -> dict[str,
     return previous.state if alike else None
 
 
+def adopted_clusters(run: Run, material: Material) -> Array | None:
+    """The clusters (N,), 0 to K - 1, that a person has just made the current ones; None where they do not fit."""
+    previous = material.previous
+    if previous is None or previous.run.reason != "adopted":
+        return None
+    fits = len(previous.result.labels) == len(material.features)
+    fits = fits and previous.result.n_clusters == run.parameters["n_clusters"]
+    return previous.result.labels - 1 if fits else None
+
+
 def _searched_answers(material: Material) -> int:
     metrics: dict[str, Any] = {} if material.previous is None else material.previous.run.metrics
     return int(metrics.get("searched_answers", 0))

@@ -7,7 +7,7 @@ import numpy as np
 
 from algorithms import DCRC, DCRCCV
 from algorithms.patterns import Kind
-from app.clustering.fitted import Callback, Fit, LabelerFit, Plan, given, plan_of, warm_state
+from app.clustering.fitted import Callback, Fit, LabelerFit, Plan, adopted_clusters, given, plan_of, warm_state
 from app.clustering.material import Material
 from app.clustering.results import Array
 from app.models import Run
@@ -37,17 +37,22 @@ class Searching:
 
 
 def fit_dcrc(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
-    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts."""
+    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts.
+
+    What a person has just adopted was seldom found by DCRC, so there is no state of it: its clusters are the start.
+    """
     state = warm_state(run, material, ("n_clusters", *_KERNEL))
-    plan = plan_of(run, material, state is not None)
+    adopted = adopted_clusters(run, material) if state is None else None
+    plan = plan_of(run, material, state is not None or adopted is not None)
+    stays = adopted is not None and not plan.search
     values = {
         **run.parameters,
         "n_init": plan.starts,
-        "n_moves": _moves(run, len(material.features)),
+        "n_moves": 0 if stays else _moves(run, len(material.features)),
         "random_state": _seed(run),
     }
     model = DCRC(**values, warm_start=state is not None)
-    _fit(model, material, state, resume, callback)
+    _fit(model, material, state, resume, callback, adopted)
     return _found(model, plan, epsilon=run.parameters["epsilon"], labelers=_labelers(model, material))
 
 
@@ -79,10 +84,17 @@ def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -
     return _found(model, plan, epsilon=epsilon, labelers=_labelers(model, material), figures=figures)
 
 
-def _fit(model: Any, material: Material, state: dict[str, Array] | None, resume: Any, callback: Callback) -> None:
+def _fit(
+    model: Any,
+    material: Material,
+    state: dict[str, Array] | None,
+    resume: Any,
+    callback: Callback,
+    init: Array | None = None,
+) -> None:
     if state is not None:
         model.set_state_arrays(state)
-    everything = {**given(material), **material.said()}
+    everything = {**given(material), **material.said(), "init": init}
     model.fit(np.asarray(material.features), **everything, callback=callback, resume=resume)
 
 

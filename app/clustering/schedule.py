@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.dml import ReturningInsert
 
-from app.clustering import algorithms, bell
+from app.clustering import algorithms, bell, needs
 from app.clustering.claims import announce
 from app.clustering.queries import lock_project
 from app.errors import Conflict
@@ -70,7 +70,7 @@ def request_run(
     if features is None:
         raise Conflict(f"Project '{project.key}' has no features yet: upload features before starting a run.")
     chosen = algorithm or project.algorithm
-    algorithms.resolve(project, chosen, parameters or {}, features.n)
+    needs.check(session, project, chosen, algorithms.resolve(project, chosen, parameters or {}, features.n))
     lock_project(session, project.id)
     explicit = ("algorithm", "parameters") if algorithm or parameters else ()
     values = {"algorithm": chosen, "parameters": parameters or {}, "reason": reason, "due_at": now()}
@@ -110,8 +110,34 @@ def request_view(
     features = latest_features(session, project.id)
     if features is None:
         raise Conflict(f"Project '{project.key}' has no features yet: upload features before starting a run.")
-    algorithms.resolve(project, algorithm, parameters, features.n)
+    needs.check(session, project, algorithm, algorithms.resolve(project, algorithm, parameters, features.n))
     return request_beside(session, project, Purpose.VIEW, algorithm, parameters, name)
+
+
+def add_done(session: Session, project: Project, source: Run, metrics: dict[str, Any]) -> Run:
+    """Add a run of the project's own that has another run's result, as if it had just been computed."""
+    moment = now()
+    run = Run(
+        project_id=project.id,
+        number=session.scalar(_next_number(), {"of_project": project.id}),
+        name=source.name,
+        algorithm=source.algorithm,
+        parameters=source.parameters,
+        feature_set_id=source.feature_set_id,
+        status=RunStatus.DONE,
+        reason="adopted",
+        due_at=moment,
+        progress=1.0,
+        answers_from=project.answer_number,
+        answers_to=project.answer_number,
+        started_at=moment,
+        finished_at=moment,
+        metrics=metrics,
+        result=source.result,
+    )
+    session.add(run)
+    session.flush()
+    return run
 
 
 def due_at(standing: Standing, project: Project, moment: datetime) -> datetime:

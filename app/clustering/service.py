@@ -12,7 +12,7 @@ from app.clustering.results import Array, Result
 from app.clustering.schemas import ClusterItem, ClusterName, ClusterOut, RunOut
 from app.errors import Conflict, NotFound
 from app.items.queries import items_by_position
-from app.models import ClusterNote, Project, Run, RunStatus
+from app.models import ClusterNote, Project, Purpose, Run, RunStatus
 from app.storage import Storage
 
 SHOWN = 6
@@ -41,7 +41,8 @@ def find_result(session: Session, project: Project, name: str) -> tuple[Run, str
     """Give a run that is done and the key of its result, or say why there is nothing to see."""
     run = find_run(session, project, name)
     if run.result is None:
-        raise Conflict(f"Run {run.number} has no clusters: it is {run.status}.")
+        why = "it compares algorithms" if run.purpose == Purpose.COMPARISON else f"it is {run.status}"
+        raise Conflict(f"Run {run.number} has no clusters: {why}.")
     return run, run.result
 
 

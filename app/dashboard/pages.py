@@ -1,6 +1,6 @@
 """The analyst's pages: the list of projects, and the dashboard with its forms, which work without JavaScript."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -20,7 +20,9 @@ from app.texts import Text
 from app.web import render, site_address
 
 router = APIRouter(include_in_schema=False)
-REASONS = {"answers": "new answers", "features": "new features", "request": "asked for"}
+REASONS = {"answers": "new answers", "features": "new features", "request": "asked for", "adopted": "adopted"}
+# Of a run beside the project's own it says more what it is for than why it ran.
+PURPOSES = {"view": "another clustering", "comparison": "comparison"}
 
 
 @router.get("/")
@@ -41,6 +43,7 @@ def dashboard_page(request: Request, project: str, me: Me, db: Db, blobs: Blobs)
     context: dict[str, Any] = {
         "address": site_address(request),
         "reasons": REASONS,
+        "purposes": PURPOSES,
         "choices": forms.CHOICES,
         "describe": words.describe,
         "titles": {name: algorithm.short for name, algorithm in ALGORITHMS.items()},
@@ -76,13 +79,14 @@ def name_cluster(
     run: Annotated[str, Form()],
     name: Annotated[Text, Form(max_length=200)] = "",
     note: Annotated[Text, Form(max_length=20_000)] = "",
+    page: Annotated[Literal["", "run"], Form()] = "",
 ) -> RedirectResponse:
-    """Give a cluster the name that people call it by."""
+    """Give a cluster the name that people call it by, and go back to the page that it was given on."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         body = ClusterName(name=name.strip(), note=note)
         clustering.name_cluster(session, blobs, access.project, run, cluster, body)
-    return _back(project, f"cluster-{cluster}")
+    return _back(f"{project}/runs/{run}" if page else project, f"cluster-{cluster}")
 
 
 @router.post("/projects/{project}/resolution")

@@ -29,7 +29,7 @@ def add_result(
     run.result = results.save(storage, run, found, places)
     run.metrics = {"n_clusters": project.n_clusters, "n_items": len(labels), "seconds": 0.5, **metrics}
     events.record(
-        session, project.id, "run", {"number": number, "status": "done", "progress": 1.0, "reason": "answers"}
+        session, project.id, "run", {"number": number, "purpose": run.purpose, "status": "done", "progress": 1.0}
     )
     events.record(session, project.id, "clusters", {"run": number})
     return run

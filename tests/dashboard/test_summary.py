@@ -154,6 +154,8 @@ def test_predicted_is_averaged_by_answers_over_five_runs() -> None:
         rest = {"algorithm": "dcrc", "parameters": {}, "reason": "answers", "answers_from": 0, "answers_to": 0}
         return RunOut(
             number=number,
+            purpose="current",
+            name="",
             status=status,
             progress=1,
             attempts=1,
