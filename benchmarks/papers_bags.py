@@ -7,7 +7,7 @@ a run see the same.
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -225,5 +225,6 @@ def draw(cache: Cache, folder: Path) -> None:
 
 
 def _write(path: Path, title: str, x_label: str, y_label: str, lines: list[plots.Line]) -> None:
+    lines = [replace(line, name=line.name.replace("neighbours", "near")) for line in lines]  # or it is cut off
     if any(np.isfinite(line.y).any() for line in lines):
         plots.write(path, title, x_label, y_label, lines)
