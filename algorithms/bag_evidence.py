@@ -1,9 +1,15 @@
 """Bag labels as evidence about every single item, in the same terms as answers.
 
-Whoever labels a recording says which species are heard in it, not where. For DCRC that is one more likelihood: each
-cluster goes with some of the labels, and an item's bag carries one of its cluster's labels except with probability
-epsilon. As with Table I of the paper, only which labels go with which cluster depends on the data, and nothing more
-is learned: probabilities of labels, learned, let the clusters of frequent labels swallow those of rare ones.
+Whoever labels a recording says which species are heard in it, not where. For DCRC that is one more likelihood, in
+which each cluster goes with some of the labels. An item's bag has one of its cluster's labels, except with chance
+epsilon; and a bag has a label that none of its items' clusters goes with only with chance eta. As with Table I of the
+paper nothing more is learned than which labels go with which cluster: chances of labels, learned, let the clusters
+of frequent labels swallow those of rare ones.
+
+The second rule ties all items of a bag together. But "some item is" is at least "this item is", whichever it is: with
+the likeliest item of the bag as the label's witness, log eta (1 - P(the witness is in a cluster of the label)) is a
+lower bound on the rule's expected logarithm, and a factor of the witness alone. Choosing witnesses anew is one more
+coordinate of the ascent.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +21,9 @@ from scipy.optimize import linear_sum_assignment
 from algorithms.bag_labels import Bags
 from algorithms.patterns import Array
 
+# eta: how often a bag has a label that none of its items is of, because it was not cut out or the label is wrong.
+_NO_ITEM = 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class BagEvidence:
@@ -22,7 +31,8 @@ class BagEvidence:
 
     sets: Array  # (L, C) of 0 and 1, the different label sets; one without labels says nothing
     place: Array  # (N,) the set of every item
-    epsilon: float  # P(a bag carries none of the labels of an item's cluster)
+    bag: Array  # (N,) the bag of every item; items without label have any
+    epsilon: float  # P(a bag has none of the labels of an item's cluster)
 
     @property
     def n_labels(self) -> int:
@@ -34,14 +44,44 @@ class BagEvidence:
         return self._said[self.place]
 
     def of(self, rows: Array) -> "BagEvidence":
-        """The evidence about some of the items, in that order."""
-        return replace(self, place=self.place[rows])
+        """The evidence about some of the items, in that order; their bags are not whole, so have no witnesses."""
+        return replace(self, place=self.place[rows], bag=self.bag[rows])
 
     def log_factors(self, goes: Array) -> Array:
         """log P(label set | cluster), (K, L), where clusters go with the labels `goes` (K, C); 0 of empty sets."""
         meet = np.minimum(goes @ self.sets.T, 1)
         logs: Array = meet * np.log1p(-self.epsilon) + (1 - meet) * np.log(self.epsilon)
         return logs * self._said
+
+    def witnesses(self, posterior: Array, goes: Array) -> Array:
+        """The item of each bag that is likeliest in a cluster of each of the bag's labels, (P,), label by label."""
+        found = []
+        for label, items in enumerate(self._items_of_labels):
+            order = np.lexsort((goes[:, label] @ posterior[:, items], self.bag[items]))
+            last_of_bag = np.append(np.diff(self.bag[items[order]]) != 0, True)[: len(items)]
+            found.append(items[order[last_of_bag]])
+        return np.concatenate(found)
+
+    def log_factors_of_witnesses(self, goes: Array) -> Array:
+        """What being a witness adds to the logarithms of an item's factors, (P, K), beside what `unheard` says."""
+        added: Array = -np.log(_NO_ITEM) * goes.T[self._labels_of_pairs]
+        return added
+
+    @property
+    def unheard(self) -> float:
+        """Logarithm of the factors of all labels of all bags, had they no witness."""
+        return float(np.log(_NO_ITEM)) * len(self._labels_of_pairs)
+
+    @cached_property
+    def _items_of_labels(self) -> list[Array]:
+        """The items in bags of each label."""
+        return [np.flatnonzero(column[self.place]) for column in self.sets.T]
+
+    @cached_property
+    def _labels_of_pairs(self) -> Array:
+        """The label that each witness is for, (P,)."""
+        counts = [len(np.unique(self.bag[items])) for items in self._items_of_labels]
+        return np.repeat(np.arange(self.n_labels), counts)
 
     def match(self, posterior: Array) -> Array:
         """Which labels go with which cluster of a posterior (K, N): 0 and 1, (K, C).
@@ -93,4 +133,5 @@ def evidence_of(bags: Bags, order: Array, epsilon: float) -> BagEvidence:
     labels = bags.labels.toarray()
     labels = np.vstack([labels[:, labels.any(axis=0)], np.zeros(labels.any(axis=0).sum())])
     sets, place = np.unique(labels, axis=0, return_inverse=True)
-    return BagEvidence(sets, place.ravel()[bags.bag_of_item[order]], epsilon)
+    mine = bags.bag_of_item[order]
+    return BagEvidence(sets, place.ravel()[mine], mine, epsilon)

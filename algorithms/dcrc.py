@@ -105,7 +105,7 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         Imagined answers per row of a learned table, spread as `epsilon` says (a Dirichlet prior).
     bag_epsilon : float in (0, 1/2)
         Probability that an item's bag has none of the labels that its cluster goes with: how often labels are
-        missing. The smaller, the more they count.
+        missing. The smaller, the more labels count.
     transductive : bool
         Whether `labels_` says of items in answers and labelled bags what these say too (argmax q) or, as `predict`
         does, what the model alone says (argmax p). With epsilon=0 it is always the latter, which is then better.
@@ -214,7 +214,8 @@ class DCRC(ClusterMixin, FittedDCRC, Suggesting, BaseEstimator):  # type: ignore
         all answers are one labeler's.
         `bags` (N,) names the bag of every item (None for none) and `bag_labels` maps bags to their labels, or is a
         table of 0 and 1 whose rows `bags` are; a bag without labels says nothing (see `BagSpectralClustering.fit`).
-        With labelled bags, each cluster goes with some labels: with one where there are as many labels as clusters.
+        With labelled bags each cluster goes with some labels, with one where there are as many labels as clusters;
+        an item's bag should have a label of its cluster, and a bag's labels should each have a cluster of its items.
         `init` (N,) are clusters from elsewhere, 0 to K - 1, to start from too.
         `callback(state)` is called after every outer iteration; when it raises StopFit the fit ends with the best
         so far. `resume` continues from such a state, given the same X, answers and parameters.

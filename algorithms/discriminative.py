@@ -5,9 +5,9 @@ reduction over clusters runs along memory; constrained items come first, so that
 "unconstrained" are slices; and items pass in blocks that stay in the processor's cache. The paper's gradient is
 corrected as its newer version has it: the balance term holds log p_hat_k.
 
-Bag labels (beyond the paper) give each item of a labelled bag a factor r_k = P(label set | y = k). An item in answers
-has it beside p(y | x) in the E-step and in the bound; of any other the best q is p_k r_k / sum_l p_l r_l, so that its
-part of the bound is log sum_k p_k r_k, without a gap. Like those in answers such items have no entropy term.
+Bag labels (beyond the paper) give each item of a labelled bag a factor r_k of its cluster k. An item in answers has it
+beside p(y | x) in the E-step and in the bound; of any other the best q is p_k r_k / sum_l p_l r_l, so that its part of
+the bound is log sum_k p_k r_k. Like items in answers such items have no entropy term.
 """
 
 from collections.abc import Callable
@@ -26,6 +26,8 @@ _E_STEP_TOL = 3e-2
 _E_STEP_SWEEPS = 100
 # Of very many items so small a share may go on settling at the next evaluation.
 _E_STEP_REST = 3e-3
+# What stands for the witnesses of bag labels where there are none.
+NO_WITNESSES: Array = np.empty(0, dtype=np.int64)
 
 
 class LowerBound:
@@ -55,13 +57,24 @@ class LowerBound:
         self._kept: tuple[Array, Array] | None = None
         self.log_prior = 0.0  # of the answer tables, where they are learned
 
-    def use_labels(self, goes: Array) -> None:
-        """Let the clusters go with these bag labels, 0 and 1, (K, C); without bags there are none."""
+    def use_labels(self, goes: Array, witnesses: Array = NO_WITNESSES) -> None:
+        """Let the clusters go with these bag labels, 0 and 1, (K, C), and, if wanted, labels have these witnesses."""
         self.goes = goes
         if self.bags is not None:
-            logs = self.bags.log_factors(goes).astype(self.X.dtype)
-            self._log_factors = logs[:, self.bags.place[: self.n_constrained]]
-            self._factors = np.exp(logs)[:, self.bags.place[: self.n_evident]]
+            logs = self.bags.log_factors(goes)[:, self.bags.place[: self.n_evident]]
+            if len(witnesses):
+                np.add.at(logs.T, witnesses, self.bags.log_factors_of_witnesses(goes))
+            self._log_factors = logs[:, : self.n_constrained].astype(self.X.dtype)
+            self._factors = np.exp(logs).astype(self.X.dtype)
+            self._unheard = self.bags.unheard if len(witnesses) else 0.0
+
+    def call_witnesses(self, W: Array) -> Array:
+        """The best witnesses of bag labels for the posteriors as they are, from now on used; none without bags."""
+        if self.bags is None:
+            return NO_WITNESSES
+        witnesses = self.bags.witnesses(self.posterior(W), self.goes)
+        self.use_labels(self.goes, witnesses)
+        return witnesses
 
     def log_posteriors(self, W: Array) -> tuple[Array, Array]:
         """p(y | x; W) and its logarithm (Eq 6), both (K, N); the next call writes over them.
@@ -127,6 +140,8 @@ class LowerBound:
             log_mean = np.log(np.maximum(mean, np.finfo(P.dtype).tiny))
             bound -= self.tau * float(mean @ log_mean)
             pull = -self.tau / len(self.X) * log_mean
+        if self.bags is not None:
+            bound += self.weight * self._unheard
         if self.field is not None:
             evidence = self.field.expected_log_likelihood() + self.field.entropy() + self.log_prior
             if self.bags is not None:

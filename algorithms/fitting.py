@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from algorithms.bag_starts import start_from_bags
-from algorithms.discriminative import LowerBound, climb, fit_classifier
+from algorithms.discriminative import NO_WITNESSES, LowerBound, climb, fit_classifier
 from algorithms.labeler_tables import TableLearner
 from algorithms.patterns import Array, pattern_probabilities
 from algorithms.rearranging import rearrange
@@ -50,6 +50,7 @@ class Solution:
     W: Array  # (K, D + 1), standardised coordinates, intercept last
     q: Array  # (n, K) posteriors of the constrained items, in the E-step's order
     tables: Array  # (G, 5, 4) P(answer | pattern) of labelers, empty unless learned
+    witnesses: Array  # (P,) an item for every label of every bag, in the objective's order; empty without bags
     bounds: Array  # lower bound after each outer iteration
     stage: int  # position in the schedule of epsilons
     converged: bool
@@ -106,9 +107,10 @@ class FitState:
 
 
 def _solution(arrays: dict[str, Array], prefix: str) -> Solution:
-    W, q, tables, bounds, *rest = (arrays[f"{prefix}_{field.name}"] for field in fields(Solution))
+    values = (arrays.get(f"{prefix}_{field.name}", NO_WITNESSES) for field in fields(Solution))
+    W, q, tables, witnesses, bounds, *rest = values
     stage, converged, finished = (value.item() for value in rest)
-    return Solution(W, q, tables, bounds, stage, converged, finished)
+    return Solution(W, q, tables, witnesses, bounds, stage, converged, finished)
 
 
 Callback = Callable[[FitState], object]
@@ -178,16 +180,15 @@ class Search:
         else:
             W = self._first_weights(kind, seed)
         W = self._roughly(self._in_order_of_labels(W), seed)
-        field = self.objective.field
-        if field is None:
-            q = np.empty((0, self.n_clusters))
-        else:
-            self.objective.expect_posteriors(W)
-            q = field.q.copy()
+        objective, field = self.objective, self.objective.field
+        objective.use_labels(objective.goes)
+        objective.expect_posteriors(W)
+        witnesses = objective.call_witnesses(W)
+        q = np.empty((0, self.n_clusters)) if field is None else field.q.copy()
         tables = NO_TABLES if self.learner is None else self.learner.first
         if best is not None and kind == MOVE:
             tables = best.tables
-        return Solution(W, q, tables, np.empty(0), 0, converged=False, finished=False)
+        return Solution(W, q, tables, witnesses, np.empty(0), 0, converged=False, finished=False)
 
     def _first_weights(self, kind: int, seed: int) -> Array:
         X, bags = self.objective.X, self.objective.bags
@@ -227,6 +228,7 @@ class Search:
     def _moved(self, solution: Solution, seed: int) -> Array:
         """Weights of a classifier for the solution's clusters after one split-and-merge move."""
         objective = self.objective
+        objective.use_labels(objective.goes, solution.witnesses)
         if objective.field is not None:
             objective.field.q[:] = solution.q
         posterior = objective.posterior(solution.W).T.astype(np.float64)
@@ -235,8 +237,9 @@ class Search:
         return fit_classifier(X, rearrange(X[:, :-1], posterior[rows], seed), self.n_clusters, objective.lam)
 
     def load(self, solution: Solution) -> bool:
-        """Put the solution's posteriors, tables and its stage's epsilon into the objective; is that stage hard?"""
+        """Put the solution, without its weights, and its stage's epsilon into the objective; is that stage hard?"""
         epsilon = self.schedule[solution.stage]
+        self.objective.use_labels(self.objective.goes, solution.witnesses)
         if self.objective.field is not None:
             self.objective.field.q[:] = solution.q
             if self.learner is not None:
@@ -256,18 +259,21 @@ class Search:
             objective.refresh(objective.log_posteriors(solution.W)[1], tol=1e-4, hard=hard)
             W, bound, _ = climb(objective.at_fixed_q, solution.W, _STEPS, self.tol)
             converged = abs(bound - before) < self.tol * max(abs(bound), 1)
-        q, tables = solution.q if field is None else field.q.copy(), solution.tables
+        q, tables, witnesses = solution.q if field is None else field.q.copy(), solution.tables, solution.witnesses
         if bound < before and not hard:  # posteriors that a rejected step has moved may have cost more than was won
             W, q, bound, converged = solution.W, solution.q, before, True
-        elif self.learner is not None:
-            tables, learned = self._learn_tables(self.learner, W)
+        elif self.learner is not None or objective.bags is not None:
+            if self.learner is not None:
+                tables = self._learn_tables(self.learner)
+            witnesses = objective.call_witnesses(W)
+            learned = objective.at_fixed_q(W)[0]
             converged = converged and learned - bound < self.tol * max(abs(learned), 1)
             bound = learned
         bounds = np.append(solution.bounds, bound)
         last_stage = solution.stage + 1 >= len(self.schedule)
         finished = len(bounds) >= self.max_iter or (converged and last_stage)
         stage = solution.stage if finished or not converged else solution.stage + 1
-        return Solution(W, q, tables, bounds, stage, converged and last_stage, finished)
+        return Solution(W, q, tables, witnesses, bounds, stage, converged and last_stage, finished)
 
     def table_patterns(self) -> Array:
         """Expected patterns (M, 5) of the answers under the posteriors as they are."""
@@ -275,11 +281,11 @@ class Search:
         assert field is not None, "tables are learned from answers"
         return pattern_probabilities(field.q, field.triplets)
 
-    def _learn_tables(self, learner: TableLearner, W: Array) -> tuple[Array, float]:
-        """The best tables for the posteriors as they are, and the bound then."""
+    def _learn_tables(self, learner: TableLearner) -> Array:
+        """The best tables for the posteriors as they are, from now on used."""
         tables = learner.update(self.table_patterns())
         self._use_tables(learner, tables)
-        return tables, self.objective.at_fixed_q(W)[0]
+        return tables
 
     def _use_tables(self, learner: TableLearner, tables: Array) -> None:
         assert self.objective.field is not None, "tables are learned from answers"

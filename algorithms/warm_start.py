@@ -44,7 +44,8 @@ class Previous:
             known = order < len(self.posterior)
             posterior[:, known] = self.posterior[order[known]].T
             objective.use_labels(objective.bags.match(posterior))
-        return Solution(W, self._posteriors(W, objective), tables, np.empty(0), stage, False, False)
+        q = self._posteriors(W, objective)
+        return Solution(W, q, tables, objective.call_witnesses(W), np.empty(0), stage, False, False)
 
     def _weights(self, space: FeatureSpace) -> Array:
         if space is self.space:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from algorithms import DCRC, FitState, sampling
-from algorithms.bag_evidence import BagEvidence, are_told, evidence_of
+from algorithms.bag_evidence import _NO_ITEM, BagEvidence, are_told, evidence_of
 from algorithms.bag_labels import read_bags
 from algorithms.discriminative import LowerBound
 from algorithms.fitting import BAGS, BEST_KMEANS, GIVEN, KMEANS, MOVE, WARM, plan_starts
@@ -29,52 +29,70 @@ def bagged(seed=0, n_bags=60, **options):
 
 
 def evidence(n_items, n_labels=3, seed=0, last_silent=0):
+    """Bags of about three items with any labels; the last items are in bags without labels."""
     rng = np.random.default_rng(seed)
     sets = np.vstack([np.array(list(product([0, 1], repeat=n_labels)))[1:], np.zeros(n_labels)]).astype(float)
-    place = rng.integers(len(sets) - 1, size=n_items)
+    bag = rng.integers(1 + n_items // 3, size=n_items)
+    place = rng.integers(len(sets) - 1, size=n_items)[bag]
     place[n_items - last_silent :] = len(sets) - 1
-    return BagEvidence(sets, place, EPSILON)
+    bag[n_items - last_silent :] = n_items
+    return BagEvidence(sets, place, bag, EPSILON)
 
 
-def problem(n=6, n_items=14, balance=True, tau=1.0, seed=0, last_silent=3):
+def problem(n=6, n_items=14, seed=0, last_silent=3, witnesses=True, **terms):
     """A bound with answered items, items with bag labels alone and items with nothing."""
     rng = np.random.default_rng(seed)
-    triplets = random_triplets(n_items - 6, n, rng)
+    triplets = random_triplets(max(n_items - 6, 3), n, rng)
     given = Constraints(triplets, rng.integers(3, size=n), np.zeros(n, dtype=int))
     field = MeanField(triplets, np.log(given.likelihoods(0.1)), 3)
     X = np.column_stack([rng.normal(size=(n_items, 2)), np.ones(n_items)])
-    terms = {"tau": tau, "lam": 0.01, "balance": balance, "weight": 0.3}
-    bound = LowerBound(X, field, **terms, bags=evidence(n_items, seed=seed, last_silent=last_silent))
+    order = np.concatenate([field.items, np.setdiff1d(np.arange(n_items), field.items)])
+    bags = evidence(n_items, seed=seed, last_silent=last_silent).of(order)
+    bound = LowerBound(X, field, **{"tau": 1.0, "lam": 0.01, "balance": True, "weight": 0.3, **terms}, bags=bags)
     bound.use_labels(np.eye(3))
     W = rng.normal(size=(3, 3))
     bound.expect_posteriors(W)
-    return bound, W
+    called = bound.call_witnesses(W) if witnesses else []
+    return bound, W, called
 
 
-def factors_by_hand(bags, goes):
-    """P(label set | cluster) of every item, (N, K), read from the definition."""
-    rows = []
-    for place in bags.place:
-        labels = set(np.flatnonzero(bags.sets[place]))
-        hit = [bool(labels & set(np.flatnonzero(row))) for row in goes]
-        rows.append([1 - bags.epsilon if meets else bags.epsilon for meets in hit] if labels else [1.0] * len(goes))
-    return np.array(rows)
+def labels_of(bags, item):
+    return set(np.flatnonzero(bags.sets[bags.place[item]]))
+
+
+def pairs_of(bags):
+    """Every label of every bag, label by label as witnesses are: (label, items of the bag)."""
+    bag_labels = [(label, bag) for item, bag in enumerate(bags.bag) for label in labels_of(bags, item)]
+    return [(label, np.flatnonzero(bags.bag == bag)) for label, bag in sorted(set(bag_labels))]
+
+
+def factors_by_hand(bags, witnesses=()):
+    """P(label set | cluster) of every item, (N, K), cluster k going with label k, and a witness's for its label."""
+    factors = np.ones((len(bags.place), 3))
+    for item in range(len(factors)):
+        labels = labels_of(bags, item)
+        if labels:
+            factors[item] = [1 - EPSILON if k in labels else EPSILON for k in range(3)]
+    for (label, _), witness in zip(pairs_of(bags), witnesses, strict=len(witnesses) > 0):
+        factors[witness, label] /= _NO_ITEM
+    return factors
 
 
 # --- the objective ---
 
 
+@pytest.mark.parametrize("witnesses", [True, False])
 @pytest.mark.parametrize(("balance", "tau"), [(True, 1.0), (False, 1.0), (True, 0.3)])
-def test_bound_is_the_formula(balance, tau):
-    bound, W = problem(balance=balance, tau=tau)
+def test_bound_is_the_formula(balance, tau, witnesses):
+    bound, W, called = problem(balance=balance, tau=tau, witnesses=witnesses)
     p = np.exp(bound.X @ W.T)
     p /= p.sum(axis=1, keepdims=True)
     n, m, q = bound.n_constrained, bound.n_evident, bound.field.q
-    r = factors_by_hand(bound.bags, np.eye(3))
+    r = factors_by_hand(bound.bags, called)
     value = bound.field.expected_log_likelihood() + (q * np.log(p[:n] * r[:n] / q)).sum()
-    value += np.log((p * r)[n:m].sum(axis=1)).sum()
+    value += np.log((p * r)[n:m].sum(axis=1)).sum() + len(called) * np.log(_NO_ITEM)
     value = bound.weight * value - bound.lam * (W[:, :-1] ** 2).sum()
-    value += tau * (p[m:] * np.log(p[m:])).mean(axis=0).sum()
+    value += tau * (p[m:] * np.log(p[m:])).sum(axis=1).mean()
     share = p.mean(axis=0)
     value -= balance * tau * (share * np.log(share)).sum()
     assert 0 < n < m < len(p)
@@ -84,12 +102,12 @@ def test_bound_is_the_formula(balance, tau):
 @pytest.mark.parametrize("last_silent", [0, 3])  # 0: everybody has evidence, so there is no entropy term
 @pytest.mark.parametrize("n", [2, 6, 30])
 def test_gradient_equals_finite_differences(n, last_silent):
-    bound, W = problem(n=n, last_silent=last_silent)
+    bound, W, _ = problem(n=n, last_silent=last_silent)
     assert np.allclose(bound.at_fixed_q(W)[1], slope(bound.at_fixed_q, W), atol=1e-7)
 
 
 def test_profile_gradient_equals_finite_differences_of_the_settled_bound():
-    bound, W = problem()
+    bound, W, _ = problem()
 
     def settled(W):
         bound.refresh(bound.log_posteriors(W)[1], tol=1e-12)
@@ -98,30 +116,43 @@ def test_profile_gradient_equals_finite_differences_of_the_settled_bound():
     assert np.allclose(settled(W)[1], slope(settled, W), atol=1e-5)
 
 
-def test_bound_stays_below_the_exact_log_likelihood_of_answers_and_labels():
-    bound, W = problem(n=3, n_items=12)
-    bound = LowerBound(bound.X, bound.field, tau=0.0, lam=0.0, balance=False, weight=1.0, bags=bound.bags)
-    bound.use_labels(np.eye(3))
-    bound.refresh(bound.log_posteriors(W)[1], tol=1e-10)
-    n, m = bound.n_constrained, bound.n_evident
-    log_joint = (bound.log_posteriors(W)[1] + np.log(factors_by_hand(bound.bags, np.eye(3))).T)[:, :m]
-    rng = np.random.default_rng(0)
-    triplets, logs = bound.field.triplets, np.log(np.where(rng.random((3, 5)) < 0.5, 0.9, 0.05))
+@pytest.mark.parametrize("seed", range(3))
+def test_bound_stays_below_the_exact_log_likelihood_of_answers_and_labels(seed):
+    bound, W, called = problem(n=3, n_items=8, last_silent=0, seed=seed, tau=0.0, lam=0.0, balance=False, weight=1.0)
+    rng, triplets = np.random.default_rng(seed), bound.field.triplets
+    logs = np.log(np.where(rng.random((len(triplets), 5)) < 0.5, 0.9, 0.05))
     bound.field.set_log_likelihoods(logs)
-    bound.refresh(bound.log_posteriors(W)[1], tol=1e-10)
-    terms = [
-        log_joint[list(clusters), np.arange(n)].sum()
-        + logs[np.arange(3), patterns_of(np.array(clusters), triplets)].sum()
-        for clusters in product(range(3), repeat=n)
-    ]
-    exact = np.logaddexp.reduce(terms) + np.logaddexp.reduce(log_joint[:, n:], axis=0).sum()
-    assert exact - 3 < bound.at_fixed_q(W)[0] <= exact + 1e-9
+    log_joint = bound.log_posteriors(W)[1].T + np.log(factors_by_hand(bound.bags))
+    terms = []
+    for clusters in product(range(3), repeat=8):
+        labels = np.array(clusters)  # cluster k goes with label k
+        unmet = sum(label not in labels[items] for label, items in pairs_of(bound.bags))
+        answers = logs[np.arange(len(logs)), patterns_of(labels, triplets)].sum()
+        terms.append(log_joint[np.arange(8), labels].sum() + answers + unmet * np.log(_NO_ITEM))
+    exact, bounds = np.logaddexp.reduce(terms), []
+    for _ in range(4):
+        bound.refresh(bound.log_posteriors(W)[1], tol=1e-10)
+        bounds.append(bound.at_fixed_q(W)[0])
+        called = bound.call_witnesses(W)
+        bounds.append(bound.at_fixed_q(W)[0])
+    assert np.all(np.diff(bounds) > -1e-9), "better posteriors, better witnesses"
+    assert exact - 4 < bounds[-1] <= exact + 1e-9
+    assert len(called) == len(pairs_of(bound.bags))
+
+
+def test_witnesses_are_the_likeliest_items():
+    bound, W, called = problem(witnesses=False)
+    posterior = bound.posterior(W)
+    called = bound.bags.witnesses(posterior, np.eye(3))
+    for (label, items), witness in zip(pairs_of(bound.bags), called, strict=True):
+        assert witness in items
+        assert posterior[label, witness] == posterior[label, items].max()
 
 
 def test_posterior_of_an_item_without_answers_is_bayes_rule():
-    bound, W = problem()
+    bound, W, called = problem()
     P = bound.log_posteriors(W)[0].copy()
-    joint = P * factors_by_hand(bound.bags, np.eye(3)).T
+    joint = P * factors_by_hand(bound.bags, called).T
     posterior, n = bound.posterior(W), bound.n_constrained
     assert np.allclose(posterior[:, n:], (joint / joint.sum(axis=0))[:, n:])
     assert np.allclose(posterior[:, bound.n_evident :], P[:, bound.n_evident :]), "nothing is said of these"
@@ -129,7 +160,7 @@ def test_posterior_of_an_item_without_answers_is_bayes_rule():
 
 
 def test_labels_that_say_nothing_leave_answers_as_they_are():
-    bound, W = problem()
+    bound, W, _ = problem(witnesses=False)
     plain = LowerBound(bound.X, bound.field, tau=1.0, lam=0.01, balance=True, weight=0.3)
     bound.use_labels(np.ones((3, 3)))  # every cluster goes with everything: one factor for all clusters
     log_p = bound.log_posteriors(W)[1].copy()
@@ -303,7 +334,7 @@ def test_a_warm_refit_in_another_process_keeps_its_clusters(n_clusters, tmp_path
     loaded = DCRC(n_clusters, n_init=1, n_moves=0, warm_start=True)
     loaded.set_state_arrays(saved_and_loaded(first.state_arrays(), tmp_path))
     warm = loaded.fit(X, **questions(y, 110), **bags)
-    assert np.mean(warm.labels_ == first.labels_) > 0.93
+    assert np.mean(warm.labels_ == first.labels_) > 0.85
     assert warm.n_iter_ < 10
 
 
@@ -316,16 +347,19 @@ def test_labels_may_come_after_answers_and_the_other_way_round():
     assert model.fit(X, **questions(y, 60)).labels_.shape == (240,)
 
 
-@pytest.mark.parametrize(("n", "share"), [(0, 1), (150, 1), (0, 3)])
-def test_a_fit_that_begins_with_samples_hears_the_labels_too(n, share, monkeypatch):
-    X, y, bags = bagged(n_items=600, n_bags=150)
-    bags["bag_labels"] = {bag: labels for bag, labels in bags["bag_labels"].items() if bag % share == 0}
-    given, options = {**questions(y, n), **bags}, {"n_init": 2, "n_moves": 0, "random_state": 0}
-    whole = DCRC(4, **options).fit(X, **given)
-    monkeypatch.setattr(sampling, "_FEWEST", 100)
-    sampled = DCRC(4, **options).fit(X, **given)
-    assert sampled.lower_bound_ == pytest.approx(whole.lower_bound_, abs=2e-3)
-    assert np.mean(sampled.labels_ == whole.labels_) > 0.97
+@pytest.mark.parametrize("n", [0, 150])
+def test_fits_that_begin_with_samples_are_as_good(n, monkeypatch):
+    def mean():
+        found = []
+        for seed in range(3):
+            X, y, bags = bagged(seed, n_items=2400, n_bags=600)
+            model = DCRC(4, n_init=1, n_moves=0, random_state=0).fit(X, **questions(y, n), **bags)
+            found.append(adjusted_rand_score(y, model.labels_))
+        return np.mean(found)
+
+    whole = mean()
+    monkeypatch.setattr(sampling, "_FEWEST", 500)
+    assert mean() > whole - 0.02
 
 
 def test_a_sample_weighs_every_term_as_the_whole_does():
