@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from algorithms import BagSpectralClustering, SpectralState, StopFit, bag_graph
+from algorithms import BagSpectralClustering, SpectralState, StopFit, bag_graph, bag_spectrum
 from algorithms.bag_methods import METHODS
 from tests.algorithms.bag_data import bagged
 
@@ -248,6 +248,20 @@ def test_a_fit_that_was_stopped_goes_on_elsewhere(tmp_path):
         assert resumed.n_iter_ == straight.n_iter_
     with pytest.raises(ValueError, match="state of another fit"):
         make(3).fit(X, **GIVEN, resume=states[0])
+
+
+@pytest.mark.parametrize("method", ["bag", "regularized"])
+def test_eigenvectors_that_were_not_found_are_told_and_still_make_clusters(method, monkeypatch):
+    """A chain: its largest eigenvalues lie as near to each other as can be."""
+    monkeypatch.setattr(bag_spectrum, "_MOST_RESTARTS", 1)
+    monkeypatch.setattr(bag_spectrum, "_MOST_BLOCK_STEPS", 1)
+    chain = csr_array(np.eye(400) + np.eye(400, k=1) + np.eye(400, k=-1))
+    given = {"bags": np.arange(400) // 40, "bag_labels": np.eye(10, dtype=int)[:, :5]}
+    with pytest.warns(ConvergenceWarning, match="the search for eigenvectors"):
+        model = make(4, method=method, alpha=0.01, affinity="precomputed").fit(chain, **given)
+    assert not model.converged_
+    assert np.allclose(model.posterior_.sum(axis=1), 1)
+    assert model.eigenvalues_.max() <= 1.1
 
 
 @pytest.mark.parametrize(
