@@ -5,9 +5,9 @@ reduction over clusters runs along memory; constrained items come first, so that
 "unconstrained" are slices; and items pass in blocks that stay in the processor's cache. The paper's gradient is
 corrected as its newer version has it: the balance term holds log p_hat_k.
 
-Bag labels (beyond the paper) give each item of a labelled bag a factor r_k of its cluster k. An item in answers has it
-beside p(y | x) in the E-step and in the bound; of any other the best q is p_k r_k / sum_l p_l r_l, so that its part of
-the bound is log sum_k p_k r_k. Like items in answers such items have no entropy term.
+Bag labels (beyond the paper) give each item of a labelled bag a factor r_k of its cluster k. An item in answers has
+it beside p(y | x) in the E-step and in the bound. Of any other the best q is p_k r_k / sum_l p_l r_l, so that its
+part of the bound is log sum_k p_k r_k. Like items in answers such items have no entropy term.
 """
 
 from collections.abc import Callable
