@@ -118,9 +118,9 @@ def report(cache: Cache, names: list[str]) -> str:
     """All tables of one cache as text."""
     parts = [
         "NMI is I(C; L) / H(L). Cells: mean and standard error over sets, each drawn anew; 'paper' as printed.",
-        "CMBC: gamma sought, bound 'variance', exact M-step, 5 starts, annealed to T = 1. Fixed gamma: .99 in Table 2",
-        "and .9 in Table 3, bound 'joint'. As printed: the same with 1 start, annealed to hard assignments, like dIBwS",
-        "(2.5714 and 1.2222) and EM.",
+        "CMBC: gamma sought, bound 'variance', exact M-step, 5 starts, annealed to T = 1. Fixed gamma: .99 in",
+        "Table 2 and .9 in Table 3, bound 'joint'. As printed: the same with 1 start, annealed to hard assignments,",
+        "like dIBwS (2.5714 and 1.2222) and EM.",
         "The paper: gamma .97 and .9 (CMBCbu), .95 and .9 (CMBCpm), the same as here for dIBwS.",
         "",
     ]
