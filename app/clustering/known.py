@@ -50,5 +50,16 @@ def column_codes(session: Session, project_id: int, name: str, n: int) -> tuple[
     return np.array(codes, dtype=np.int64), values
 
 
+def absent_columns(session: Session, project_id: int, names: list[str]) -> list[str]:
+    """Give those columns of metadata that no item has; the first item that has all ends the search."""
+    absent = list(names)
+    details = select(Item.details).where(Item.project_id == project_id).order_by(Item.position)
+    for found in session.scalars(details.execution_options(yield_per=1_000)) if names else ():
+        absent = [name for name in absent if found.get(name) is None]
+        if not absent:
+            break
+    return absent
+
+
 def _written(value: Any) -> str:
     return value if isinstance(value, str) else str(value)

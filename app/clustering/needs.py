@@ -35,3 +35,6 @@ def _check_known(session: Session, project: Project, parameters: dict[str, Any])
     if missing:
         detail = f"run {missing[0]} has no clusters, or there is no such run"
         raise Invalid("A run to be unlike is not there.", [FieldError("parameters.known_runs", detail)])
+    if absent := known.absent_columns(session, project.id, parameters["known_columns"]):
+        detail = f"no item has metadata '{absent[0]}'"
+        raise Invalid("Metadata to be unlike are not there.", [FieldError("parameters.known_columns", detail)])

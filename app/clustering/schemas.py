@@ -59,6 +59,7 @@ CLUSTER_EXAMPLE: dict[str, Any] = {
     "note": "",
     "size": 412,
     "mean_confidence": 0.93,
+    "bag_labels": [{"label": "Swainson's thrush", "share": 0.87}],
     "exemplars": [ITEM_EXAMPLE],
     "uncertain": [{**ITEM_EXAMPLE, "key": "song-99", "position": 98, "confidence": 0.34}],
 }
@@ -182,8 +183,18 @@ class ClusterItem(BaseModel):
         )
 
 
+class BagLabelShare(BaseModel):
+    """A bag label, and the share of a cluster's items that it is most likely said of."""
+
+    label: str
+    share: float
+
+
 class ClusterOut(BaseModel):
-    """One cluster: `exemplars` are its most typical items, `uncertain` those it is least sure of."""
+    """One cluster: `exemplars` are its most typical items, `uncertain` those it is least sure of.
+
+    `bag_labels` are up to three that go with it, largest share first; empty where bags have none.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [CLUSTER_EXAMPLE]})
 
@@ -192,6 +203,7 @@ class ClusterOut(BaseModel):
     note: str
     size: int
     mean_confidence: float | None
+    bag_labels: list[BagLabelShare]
     exemplars: list[ClusterItem]
     uncertain: list[ClusterItem]
 

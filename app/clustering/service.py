@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app import events
 from app.clustering import bell, claims, queries, results
 from app.clustering.results import Array, Result
-from app.clustering.schemas import ClusterItem, ClusterName, ClusterOut, RunOut
+from app.clustering.schemas import BagLabelShare, ClusterItem, ClusterName, ClusterOut, RunOut
 from app.errors import Conflict, NotFound
 from app.items.queries import items_by_position
 from app.models import ClusterNote, Project, Purpose, Run, RunStatus
@@ -88,6 +88,7 @@ def clusters(session: Session, storage: Storage, project: Project, run: Run, key
     wanted = sorted({int(place) for lists in picked.values() for place in np.concatenate(lists)})
     items = {item.position: item for item in items_by_position(session, project.id, wanted)}
     notes = queries.cluster_notes(session, run)
+    labels = run.metrics.get("cluster_labels", {})
 
     def shown(places: Array) -> list[ClusterItem]:
         confidence = result.confidence
@@ -98,6 +99,7 @@ def clusters(session: Session, storage: Storage, project: Project, run: Run, key
             cluster=cluster,
             name=notes[cluster].name if cluster in notes else "",
             note=notes[cluster].note if cluster in notes else "",
+            bag_labels=[BagLabelShare(label=label, share=share) for label, share in labels.get(str(cluster), [])],
             exemplars=shown(exemplars),
             uncertain=shown(uncertain),
             **_figures(result, cluster),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fastapi import FastAPI
 from sklearn.metrics import adjusted_rand_score
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -11,12 +12,12 @@ from app.clustering import known, results
 from app.clustering.schemas import RunOut
 from app.clustering.words import describe
 from app.database import Database
-from app.models import Bag, Item, Project, Run, now
+from app.models import Bag, Item, Project, Role, Run, now
 from app.settings import Settings
 from app.storage import Storage
 from tests.algorithms.bag_data import bagged
 from tests.clustering.support import NAMES, add_answers, compute, get_run, make_songs, request
-from tests.factories import add_features
+from tests.factories import add_features, add_member, signed_in
 
 LABELS = ["crow", "thrush", "wren", "owl"]
 
@@ -134,9 +135,20 @@ def test_bag_labels_help_before_anyone_has_answered(
     assert adjusted_rand_score(y, labels) > adjusted_rand_score(y, plain) + 0.1
 
 
-def test_clusters_tell_their_bag_labels(database: Database, storage: Storage, settings: Settings) -> None:
+def test_clusters_tell_their_bag_labels(
+    app: FastAPI, database: Database, storage: Storage, settings: Settings
+) -> None:
     project, y = make_bagged(database, storage, "dcrc")
     run, labels = fitted(database, storage, settings, project)
+    with database.transaction() as session:
+        user = add_member(session, session.get_one(Project, project), Role.ANALYST)
+    with signed_in(app, user) as client:
+        shown = client.get("/api/v1/projects/songs/runs/latest/clusters").json()["clusters"]
+        page = client.get("/projects/songs").text
+    assert page.count("Goes with") == 4
+    for cluster in shown:
+        told = [[one["label"], one["share"]] for one in cluster["bag_labels"]]
+        assert told == run.metrics["cluster_labels"][str(cluster["cluster"])]
     for cluster, found in run.metrics["cluster_labels"].items():
         commonest = np.bincount(y[labels == int(cluster)]).argmax()
         assert found[0][0] == LABELS[commonest]
