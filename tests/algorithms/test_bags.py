@@ -68,6 +68,23 @@ def test_results_are_what_they_are_called(method, graph):
     assert model.converged_
 
 
+@every_graph
+def test_items_of_high_confidence_are_right_more_often(graph):
+    sure, unsure, confidence, right = [], [], [], []
+    for seed in range(6):
+        features, y, bags, labels = bagged(spread=1.2, seed=seed)
+        model = make(**graph).fit(features, bags=bags, bag_labels=labels)
+        commonest = np.array([np.bincount(y[model.labels_ == k]).argmax() for k in range(4)])
+        correct, most = commonest[model.labels_] == y, model.posterior_.max(axis=1)
+        upper = most > np.median(most)
+        sure.append(correct[upper].mean())
+        unsure.append(correct[~upper].mean())
+        confidence.append(most.mean())
+        right.append(correct.mean())
+    assert np.mean(sure) > np.mean(unsure) + 0.1
+    assert np.mean(confidence) == pytest.approx(np.mean(right), abs=0.15)
+
+
 def test_clusters_are_named_by_their_labels():
     names = np.array(["crow", "jay", "thrush", "wren"])
     said = {bag: names[row.astype(bool)] for bag, row in enumerate(LABELS)}
