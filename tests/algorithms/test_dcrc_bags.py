@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from algorithms import DCRC, FitState, sampling
+from algorithms import DCRC, DCRCCV, FitState, sampling
 from algorithms.fitting import BAGS, BEST_KMEANS, GIVEN, KMEANS, MOVE, WARM, plan_starts
 from algorithms.simulate import TABLE_IV, noisy_answers
 from tests.algorithms.test_dcrc import overlapping, questions, saved_and_loaded
@@ -172,6 +172,15 @@ def test_fits_that_begin_with_samples_are_as_good(n, monkeypatch):
     whole = mean()
     monkeypatch.setattr(sampling, "_FEWEST", 500)
     assert mean() > whole - 0.02
+
+
+def test_bags_go_through_cross_validation():
+    X, y, bags = bagged()
+    search = DCRCCV(4, tau=1.0, lam=(2**-8, 2**-4), epsilon=0.05, cv=2, n_init=1, n_moves=0, random_state=0)
+    alone = search.fit(X, **questions(y, 60)).labels_
+    both = search.fit(X, **questions(y, 60), **bags)
+    assert both.best_estimator_.label_names_ == tuple(f"class {c}" for c in range(4))
+    assert adjusted_rand_score(y, both.labels_) > adjusted_rand_score(y, alone) + 0.1
 
 
 def test_items_in_any_order_give_the_same_clusters():
