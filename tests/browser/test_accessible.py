@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from fastapi.routing import iter_route_contexts
+from sqlalchemy.orm import Session
 
 from app.accounts import service
 from app.main import create_app
-from app.models import Membership, Project, Role, User
+from app.models import Membership, Project, Role, Run, User, now
 from app.settings import Settings
 from tests.browser.conftest import LiveServer, OpenPage, make_board
+from tests.dashboard.results import add_result
 from tests.factories import add_member, make_project
 
 pytestmark = pytest.mark.browser
@@ -55,12 +57,21 @@ VIEWS = {
     ),
     "dashboard": View("/projects/{project}", "/projects/{world.full.key}"),
     "a new dashboard": View("/projects/{project}", "/projects/{world.empty.key}"),
+    "a run": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/1"),
+    "a view": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/2"),
+    "a view that waits": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/3"),
+    "no such run": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/9", 404),
+    "views": View("/projects/{project}/views", "/projects/{world.full.key}/views"),
+    "no views": View("/projects/{project}/views", "/projects/{world.empty.key}/views"),
     "answers": View("/projects/{project}/answers", "/projects/{world.full.key}/answers"),
     "no answers": View("/projects/{project}/answers", "/projects/{world.empty.key}/answers"),
     "no such project": View("/projects/{project}", "/projects/unknown", 404),
     "label": View("/projects/{project}/label", "/projects/{world.full.key}/label", who="labeler"),
     "nothing to label": View("/projects/{project}/label", "/projects/{world.empty.key}/label"),
     "no such page": View("", "/unknown", 404),
+    "a comparison": View("/projects/{project}/compare", "/projects/{world.full.key}/compare"),
+    "no comparison": View("/projects/{project}/compare", "/projects/{world.empty.key}/compare"),
+    "which system when": View("/help/systems", "/help/systems", who="nobody"),
     "api docs": View("/api/docs", "/api/docs"),
 }
 
@@ -75,6 +86,7 @@ def make_world(live: LiveServer) -> World:
     full, _ = make_board(live)
     with live.database.transaction() as session:
         full = session.get_one(Project, full.id)
+        add_view(session, live, full)
         owner, labeler = add_member(session, full, Role.OWNER), add_member(session, full, Role.LABELER)
         empty = make_project(session, f"empty-{full.key}")
         session.add(Membership(project_id=empty.id, user_id=owner.id, role=Role.OWNER))
@@ -86,6 +98,15 @@ def make_world(live: LiveServer) -> World:
             service.make_share_link(session, full),
             service.make_sign_in_link(session, owner),
         )
+
+
+def add_view(session: Session, live: LiveServer, project: Project) -> None:
+    """Another clustering beside the first run, and one that is still to come."""
+    view = add_result(
+        session, live.storage, project, 2, [1, 2, 3] * 10, mean_confidence=0.65, known_nmi={"run 1": 0.1}
+    )
+    view.purpose, view.algorithm, view.parameters = "view", "cmbc", {"known_runs": [1], "known_columns": []}
+    session.add(Run(project_id=project.id, number=3, purpose="view", algorithm="cmbc", due_at=now()))
 
 
 def test_every_page_is_looked_at(settings: Settings) -> None:
