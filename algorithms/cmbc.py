@@ -88,8 +88,10 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     Notes
     -----
     Known clusterings enter only as which items share a combination of all of them; which codes they have and how
-    many columns say the same does not matter. Many combinations with few items each (several clusterings of many
-    clusters) are poorly estimated.
+    many columns say the same does not matter. Where there are more than 64 combinations, each known clustering and
+    each negative feature is avoided by itself: of many combinations each has too few items to tell it from chance.
+
+    More than 2,000 items are annealed through a random 2,000 of them; the best anneal then goes on with all.
     """
 
     def __init__(
@@ -244,7 +246,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     def _warn(self, solution: Solution, stopped: bool, sought: bool) -> None:
         if self.n_clusters_ < self.n_clusters:
-            message = f"CMBC found {self.n_clusters_} clusters, not {self.n_clusters}: the data tell no more apart"
+            message = f"CMBC found {self.n_clusters_} clusters, not {self.n_clusters}: no more are told apart here"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         if stopped:
             return

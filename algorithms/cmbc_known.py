@@ -47,6 +47,16 @@ class Known:
             found[~complete] = UNKNOWN
         return found
 
+    def whole_or_parts(self, most: int) -> list[Array]:
+        """The combinations of everything that is known or, where they are more than `most`, each part by itself.
+
+        Of many combinations each has few items, and a new clustering would have to avoid what is only chance.
+        """
+        together = self.combinations()
+        if together.max(initial=0) < most:
+            return [together]
+        return [codes for codes, _ in self.parts()]
+
     def unwanted(self) -> list[Array]:
         """What a new clustering should not be like: each known clustering, and the negative features together.
 

@@ -26,6 +26,8 @@ Method = Literal["cmbc", "em", "dibws", "regress-out"]
 _GAMMAS = tuple(1 - 10 ** (-half / 2) for half in range(1, 16))
 # The same for "dibws", whose gamma weighs I(C; Y-) against I(C; Y+): the paper takes 2.5714 and 1.2222.
 _BOTTLENECK_GAMMAS = tuple(0.5 * 1.3**power for power in range(15))
+# More combinations of all that is known than this are taken part by part.
+_COMBINATIONS = 64
 # Anneals see so many items at most, at random; the best of them then goes on with all.
 _ANNEALED = 2000
 
@@ -76,7 +78,7 @@ def make_plan(X: Array, known: Known, options: Options, rng: np.random.RandomSta
 def _mixture(X: Array, known: Known, options: Options, rng: np.random.RandomState) -> Plan:
     coding = make_coding(X, options.binarize)
     bits = coding.bits(X)
-    penalty = make_penalty(bits, known.combinations(), options.n_clusters, options.bound)
+    penalty = make_penalty(bits, known.whole_or_parts(_COMBINATIONS), options.n_clusters, options.bound)
 
     few = bits if len(bits) <= _ANNEALED else bits[np.sort(rng.choice(len(bits), _ANNEALED, replace=False))]
 

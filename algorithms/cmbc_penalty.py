@@ -5,6 +5,7 @@ through a square root of A2 whose rank is less than the number of combinations, 
 cost O(V), not O(m), and one Newton step for all of theta cheap.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -53,7 +54,7 @@ class Penalty:
         return U
 
     def p_negative(self, theta: Array) -> Array:
-        """p(v | c_k), (K, V), of (A.6)."""
+        """p(v | c_k), (K, V), of (A.6), parts side by side."""
         p: Array = theta @ self.directions.T + self.base
         return p
 
@@ -90,18 +91,27 @@ class Penalty:
         return type(self)(**values)
 
 
-def make_penalty(bits: Array, combinations: Array, n_clusters: int, bound: Bound) -> Penalty:
-    """The penalty with gamma = 0; combinations (N,) from 0, -1 for items whose y- is not known."""
-    p1, p0 = conditionals(bits, combinations)
-    n_values, m = p1.shape
-    directions, base = (p1 - p0) / m, p0.sum(axis=1) / m
-    left, sizes, right = np.linalg.svd(directions, full_matrices=False)
+def make_penalty(bits: Array, parts: Sequence[Array], n_clusters: int, bound: Bound) -> Penalty:
+    """The penalty with gamma = 0, summed over parts of y-: codes (N,) from 0, -1 for items where it is not known.
+
+    With one part, the combinations of everything, it is the paper's. For several the rows of each are scaled by the
+    root of its kappa, so that all have one; of their beta / kappa the largest is taken, which keeps it concave.
+    """
+    tables = [conditionals(bits, codes) for codes in parts]
+    factors = [coefficients(len(p1), n_clusters, bound) for p1, _ in tables]
+    kappa = max(factor[0] for factor in factors)
+    ratio = max((beta / own for own, beta, _ in factors if own > 0), default=0.0)
+    directions = np.concatenate([p1 - p0 for p1, p0 in tables]) / bits.shape[1]
+    base = np.concatenate([p0.sum(axis=1) for _, p0 in tables]) / bits.shape[1]
+    weights = np.concatenate([np.full(len(p1), own) for (p1, _), (own, _, _) in zip(tables, factors, strict=True)])
+    scale = np.sqrt(weights / max(kappa, np.finfo(float).tiny))
+    left, sizes, right = np.linalg.svd(scale[:, None] * directions, full_matrices=False)
     kept = sizes > _RANK * max(sizes.max(initial=0.0), np.finfo(float).tiny)
-    shift = left[:, kept].T @ base
+    shift = left[:, kept].T @ (scale * base)
     root = np.ascontiguousarray(sizes[kept, None] * right[kept])
-    kappa, beta, constant = coefficients(n_values, n_clusters, bound)
-    outside = float(max(base @ base - shift @ shift, 0.0))
-    return Penalty(directions, base, root, shift, outside, kappa, beta, constant, 0.0, n_clusters)
+    outside = float(max(np.sum((scale * base) ** 2) - shift @ shift, 0.0))
+    constant = sum(factor[2] for factor in factors)
+    return Penalty(directions, base, root, shift, outside, kappa, kappa * ratio, constant, 0.0, n_clusters)
 
 
 def conditionals(bits: Array, combinations: Array) -> tuple[Array, Array]:

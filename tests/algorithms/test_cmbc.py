@@ -293,6 +293,14 @@ def test_items_that_are_all_the_same(method):
     assert np.isfinite(model.posterior_).all()
 
 
+def test_many_known_clusters_leave_room_for_others():
+    rng = np.random.default_rng(0)
+    known = np.column_stack([Q[:, 0] + 2 * rng.integers(4, size=300), Q[:, 1] + 2 * rng.integers(5, size=300)])
+    model = make().fit(X, known=known)
+    assert nmi(model.labels_, Q[:, 2]) > 0.7
+    assert max(nmi(model.labels_, Q[:, 0]), nmi(model.labels_, Q[:, 1])) < 0.05
+
+
 def test_where_nothing_else_is_to_be_found_a_warning_says_so():
     bits = np.repeat(Q[:, [0]], 6, axis=1)
     with pytest.warns(UserWarning, match="no clustering that tells less than"):

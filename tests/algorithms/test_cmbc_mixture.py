@@ -12,7 +12,7 @@ KNOWN = np.unique(GROUPS[:, :2], axis=0, return_inverse=True)[1].ravel()
 
 
 def mixture(update="exact", gamma=0.9, n_clusters=2, bound="joint", known=KNOWN, few=BITS):
-    return Mixture(BITS, few, make_penalty(BITS, known, n_clusters, bound).at(gamma), update)
+    return Mixture(BITS, few, make_penalty(BITS, [known], n_clusters, bound).at(gamma), update)
 
 
 def begin(n_clusters=2, seed=0):

@@ -21,7 +21,7 @@ def drawn(n_clusters, n_values, bound="joint", gamma=0.9, n_features=6, seed=0):
     bits = (rng.random((60, n_features)) < rng.random((n_values, n_features))[values]).astype(float)
     q = rng.dirichlet(np.ones(n_clusters), size=60)
     theta = rng.uniform(0.05, 0.95, size=(n_clusters, n_features))
-    return make_penalty(bits, values, n_clusters, bound).at(gamma), theta, q.T @ bits / 60, q.mean(axis=0)
+    return make_penalty(bits, [values], n_clusters, bound).at(gamma), theta, q.T @ bits / 60, q.mean(axis=0)
 
 
 def objective(theta, S, N, penalty):
@@ -148,7 +148,7 @@ def test_clusters_that_are_alike_are_not_penalised_for_what_they_share(bound):
 def test_one_combination_is_no_penalty():
     rng = np.random.default_rng(0)
     bits = (rng.random((30, 5)) < 0.5).astype(float)
-    penalty = make_penalty(bits, np.zeros(30, dtype=int), 2, "joint").at(0.9)
+    penalty = make_penalty(bits, [np.zeros(30, dtype=int)], 2, "joint").at(0.9)
     theta = rng.uniform(size=(2, 5))
     assert penalty.value(penalty.project(theta)) == 0
     assert not penalty.gradient(penalty.project(theta)).any()
@@ -159,6 +159,25 @@ def test_the_order_of_combinations_does_not_matter():
     rng = np.random.default_rng(0)
     values, bits = rng.integers(4, size=50), (rng.random((50, 5)) < 0.5).astype(float)
     theta = rng.uniform(size=(3, 5))
-    one, two = (make_penalty(bits, codes, 3, "joint").at(0.5) for codes in (values, np.array([2, 0, 3, 1])[values]))
+    one, two = (make_penalty(bits, [codes], 3, "joint").at(0.5) for codes in (values, np.array([2, 0, 3, 1])[values]))
     assert one.value(one.project(theta)) == pytest.approx(two.value(two.project(theta)), abs=1e-14)
     assert one.gradient(one.project(theta)) == pytest.approx(two.gradient(two.project(theta)), abs=1e-14)
+
+
+@bounds
+def test_parts_of_what_is_known_add_up(bound):
+    rng = np.random.default_rng(0)
+    bits = (rng.random((80, 6)) < 0.5).astype(float)
+    one, two = rng.integers(3, size=80), np.where(rng.random(80) < 0.1, -1, rng.integers(5, size=80))
+    theta = rng.uniform(size=(3, 6))
+    both, first, second = (make_penalty(bits, parts, 3, bound).at(0.5) for parts in ([one, two], [one], [two]))
+    hessian = np.kron(both.push / 3 * np.ones((3, 3)) - both.pull * np.eye(3), both.root.T @ both.root)
+    assert np.linalg.eigvalsh(hessian).max() < 1e-12
+    assert both.p_negative(theta) == pytest.approx(np.hstack([first.p_negative(theta), second.p_negative(theta)]))
+    values = [penalty.value(penalty.project(theta)) for penalty in (both, first, second)]
+    if bound == "variance":
+        assert values[0] == pytest.approx(values[1] + values[2])
+    else:  # of their beta / kappa the larger one is taken for both
+        assert values[0] < values[1] + values[2]
+    alone = make_penalty(bits, [one, np.zeros(80, dtype=int)], 3, bound).at(0.5)
+    assert alone.gradient(alone.project(theta)) == pytest.approx(first.gradient(first.project(theta)))

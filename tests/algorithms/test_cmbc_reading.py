@@ -43,6 +43,15 @@ def test_combinations_are_what_occurs_together():
     assert [n_values for _, n_values in known.parts()] == [2, 2, 2]
 
 
+def test_too_many_combinations_are_taken_part_by_part():
+    codes = np.column_stack([np.arange(60) % 5, np.arange(60) % 4])
+    known = read_known(codes, (np.arange(60) % 3 == 0)[:, None], 60)
+    (together,) = known.whole_or_parts(60)
+    assert len(np.unique(together)) == 40
+    parts = known.whole_or_parts(39)
+    assert [len(np.unique(part)) for part in parts] == [5, 4, 2]
+
+
 def test_indicators_are_one_column_a_value():
     known = read_known([3, 7, -1], None, 3)
     assert known.indicators()[:2].tolist() == [[1, 0], [0, 1]]
