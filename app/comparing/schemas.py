@@ -11,7 +11,8 @@ from app.comparing.verdict import sentence
 from app.models import Run
 from app.texts import Text
 
-TITLES = {**{name: one.title for name, one in ALGORITHMS.items()}, KMEANS: KMEANS_TITLE}
+TITLES = {name: one.title.replace(", parameters", " with parameters") for name, one in ALGORITHMS.items()}
+TITLES[KMEANS] = KMEANS_TITLE
 COMPARISON_EXAMPLE: dict[str, Any] = {
     "run": 42,
     "status": "done",

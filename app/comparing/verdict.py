@@ -11,10 +11,12 @@ def sentence(metrics: dict[str, Any], titles: dict[str, str]) -> str:
         return ""
     if "recommended" not in metrics:
         return _too_few(metrics["n_answers"])
-    best = next(row for row in metrics["systems"] if row["name"] == metrics["recommended"])
+    rows = {row["name"]: row for row in metrics["systems"]}
+    best = rows[metrics["recommended"]]
     told = [_best(best, metrics["n_answers"], titles)]
-    told += [_lead(rival, titles) for rival in metrics["rivals"] if rival["name"] != KMEANS]
-    told += [_baseline(rival) for rival in metrics["rivals"] if rival["name"] == KMEANS]
+    for rival in metrics["rivals"]:
+        is_plain = rival["name"] == KMEANS
+        told.append(_baseline(rival) if is_plain else _lead(rival, best, rows[rival["name"]], titles))
     if metrics["guess_log_score"] >= best["held_out_log_score"]:
         told.append(
             "Guessing by how often each answer is given does better still: these clusters do not explain the "
@@ -35,14 +37,16 @@ def _best(row: dict[str, Any], answers: int, titles: dict[str, str]) -> str:
     )
 
 
-def _lead(rival: dict[str, Any], titles: dict[str, str]) -> str:
+def _lead(rival: dict[str, Any], best: dict[str, Any], other: dict[str, Any], titles: dict[str, str]) -> str:
     lead, error = rival["lead"], rival["standard_error"]
-    ahead = f"It is {lead:.3f} ahead of {titles[rival['name']]}"
+    ahead = f"It is {lead:.3f} ahead of {titles[other['name']]}"
     if lead > error:
         return f"{ahead}, more than the standard error of that difference ({error:.3f}), so it is worth having."
+    times = best["seconds"] / max(other["seconds"], 1e-9)
+    quicker = f" The other is {times:.1f} times as fast." if times > 1.5 else ""
     return (
         f"{ahead}, which is within the standard error of that difference ({error:.3f}): it may be luck, so speed or "
-        "stability may as well decide."
+        f"stability may as well decide.{quicker}"
     )
 
 

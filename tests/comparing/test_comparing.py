@@ -138,9 +138,9 @@ def test_a_failed_comparison_says_why(analyst: TestClient, database: Database) -
 
 def figures(lead: float = 0.1, over_kmeans: float = 0.3, guess: float = -0.9, answers: int = 300) -> dict[str, Any]:
     rows = [
-        {"name": "dcrc", "held_out_log_score": -0.5, "held_out_accuracy": 0.8},
-        {"name": "sklr", "held_out_log_score": -0.5 - lead, "held_out_accuracy": 0.7},
-        {"name": "kmeans", "held_out_log_score": -0.5 - over_kmeans, "held_out_accuracy": 0.6},
+        {"name": "dcrc", "held_out_log_score": -0.5, "held_out_accuracy": 0.8, "seconds": 6.0},
+        {"name": "sklr", "held_out_log_score": -0.5 - lead, "held_out_accuracy": 0.7, "seconds": 3.0},
+        {"name": "kmeans", "held_out_log_score": -0.5 - over_kmeans, "held_out_accuracy": 0.6, "seconds": 0.5},
     ]
     rivals = [
         {"name": name, "lead": by, "standard_error": 0.04} for name, by in (("sklr", lead), ("kmeans", over_kmeans))
@@ -156,7 +156,9 @@ def test_a_verdict_says_why_and_how_sure() -> None:
     assert "It is 0.100 ahead of SKLR, more than the standard error of that difference (0.040)" in sure
     assert "K-means" not in sure
     assert "it may be luck" in sentence(figures(lead=0.03), TITLES)
+    assert sentence(figures(lead=0.03), TITLES).endswith("The other is 2.0 times as fast.")
     assert "plain K-means, which reads no answers, is as good (-0.010" in sentence(figures(over_kmeans=-0.01), TITLES)
+    assert "plain K-means, which reads no answers, is better" in sentence(figures(over_kmeans=-0.2), TITLES)
     assert "Guessing by how often" in sentence(figures(guess=-0.4), TITLES)
 
 
