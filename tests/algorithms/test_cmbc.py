@@ -259,6 +259,7 @@ def test_wrong_input_is_named(change, message):
         ("n_init", 0),
         ("anneal_rate", 1.0),
         ("T0", 0),
+        ("T_end", -1),
         ("tol", -1),
         ("max_iter", 0),
     ],
@@ -299,6 +300,22 @@ def test_many_known_clusters_leave_room_for_others():
     model = make().fit(X, known=known)
     assert nmi(model.labels_, Q[:, 2]) > 0.7
     assert max(nmi(model.labels_, Q[:, 0]), nmi(model.labels_, Q[:, 1])) < 0.05
+
+
+def test_many_items_are_clustered_through_some_of_them():
+    bits, groups = crossed_bits(0.2, n_items=2500, seed=5)
+    model = make().fit(bits, known=groups[:, 0])
+    assert model.converged_
+    assert model.labels_.shape == (2500,)
+    assert nmi(model.labels_, groups[:, 1]) > 0.6
+    q = model.posterior_
+    assert q.T @ bits / q.sum(axis=0)[:, None] == pytest.approx(model.theta_, abs=0.1)
+
+
+def test_colder_ends_with_hard_assignments():
+    sure = [make(T_end=T_end, gamma=0.98).fit(X, known=Q[:, 0]).posterior_.max(axis=1).mean() for T_end in (2, 1, 0)]
+    assert sure == sorted(sure)
+    assert make(T_end=3.0, T0=0.5).fit(X, known=Q[:, 0]).converged_
 
 
 def test_where_nothing_else_is_to_be_found_a_warning_says_so():
