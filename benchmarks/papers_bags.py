@@ -84,13 +84,14 @@ def needs_metric(method: str) -> bool:
 
 
 def tasks(names: Iterable[str], methods: Iterable[str], runs: int) -> Iterator[Task]:
-    """Seed by seed; within a seed section by section."""
+    """Section by section; within a section seed by seed."""
     chosen = list(methods)
-    for seed in range(runs):
-        for name in names:
-            for section in ("labelled", "alpha", "clusters"):
-                cells = [(setting, method) for method in chosen for setting in settings(method)]
-                cells = [cell for cell in cells if cell[0].startswith(section)]
+    for section in ("labelled", "alpha", "clusters"):
+        cells = [
+            (setting, method) for method in chosen for setting in settings(method) if setting.startswith(section)
+        ]
+        for seed in range(runs):
+            for name in names:
                 yield from (Task("bags", name, setting, method, seed) for setting, method in cells)
 
 
