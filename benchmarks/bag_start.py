@@ -51,7 +51,7 @@ SUGGESTED = ("links, then answers", "one objective")
 MEASURES = {
     "ari": "ADJUSTED RAND INDEX",
     "nmi": "NORMALISED MUTUAL INFORMATION",
-    "seconds": "SECONDS OF THE LAST FIT",
+    "seconds": "CPU SECONDS OF THE LAST FIT",
 }
 
 
