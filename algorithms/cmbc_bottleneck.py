@@ -74,9 +74,9 @@ class Bottleneck:
                 return q, values, True
         return q, values, False
 
-    def polished(self, q: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float]]:
+    def polished(self, q: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float], bool]:
         """All items have been seen."""
-        return q, []
+        return q, [], True
 
     def is_hard(self, q: Array, temperature: float) -> bool:
         """Whether nearly every item is in one cluster alone."""

@@ -50,12 +50,13 @@ class Known:
     def whole_or_parts(self, most: int) -> list[Array]:
         """The combinations of everything that is known or, where they are more than `most`, each part by itself.
 
-        Of many combinations each has few items, and a new clustering would have to avoid what is only chance.
+        Of many combinations each has few items, and a new clustering would have to avoid what is only chance. Where
+        items miss some part, the others tell of them all the same.
         """
-        together = self.combinations()
-        if together.max(initial=0) < most:
-            return [together]
-        return [codes for codes, _ in self.parts()]
+        together, parts = self.combinations(), self.parts()
+        if len(parts) > 1 and (together.max() >= most or UNKNOWN in together):
+            return [codes for codes, _ in parts]
+        return [together]
 
     def unwanted(self) -> list[Array]:
         """What a new clustering should not be like: each known clustering, and the negative features together.

@@ -79,7 +79,6 @@ def _mixture(X: Array, known: Known, options: Options, rng: np.random.RandomStat
     coding = make_coding(X, options.binarize)
     bits = coding.bits(X)
     penalty = make_penalty(bits, known.whole_or_parts(_COMBINATIONS), options.n_clusters, options.bound)
-
     few = bits if len(bits) <= _ANNEALED else bits[np.sort(rng.choice(len(bits), _ANNEALED, replace=False))]
 
     def model_at(gamma: float) -> Mixture:
@@ -108,7 +107,7 @@ def _bottleneck(X: Array, known: Known, options: Options) -> Plan:
 
 def _gammas(known: Known, given: float | Literal["auto"], choice: tuple[float, ...]) -> tuple[float, ...]:
     """The gammas to choose from; 0 alone where there is nothing to avoid."""
-    if known.combinations().max(initial=0) == 0:
+    if not known.parts():
         return (0.0,)
     return choice if given == "auto" else (float(given),)
 

@@ -58,11 +58,13 @@ class Mixture:
         tol = tol if self.few is self.bits else _ROUGH * tol
         return self._settle(self.few, theta, temperature, tol, max_iter)
 
-    def polished(self, theta: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float]]:
+    def polished(
+        self, theta: Array, temperature: float, tol: float, max_iter: int
+    ) -> tuple[Array, list[float], bool]:
         """The same for all items, where not all were seen."""
         if self.few is self.bits:
-            return theta, []
-        return self._settle(self.bits, theta, temperature, tol, max_iter)[:2]
+            return theta, [], True
+        return self._settle(self.bits, theta, temperature, tol, max_iter)
 
     def _settle(
         self, bits: Array, theta: Array, temperature: float, tol: float, max_iter: int

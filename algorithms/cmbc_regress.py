@@ -78,9 +78,11 @@ class Residuals:
         """K-means is."""
         return True
 
-    def polished(self, position: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float]]:
-        """K-means has seen all items."""
-        return position, []
+    def polished(
+        self, position: Array, temperature: float, tol: float, max_iter: int
+    ) -> tuple[Array, list[float], bool]:
+        """All items have been seen."""
+        return position, [], True
 
     def objective(self, position: Array) -> float:
         """Mean squared distance of the items from their centres, turned round."""

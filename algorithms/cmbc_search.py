@@ -42,8 +42,10 @@ class Model(Protocol):
     def is_hard(self, position: Array, temperature: float) -> bool:
         """Whether colder would change nothing."""
 
-    def polished(self, position: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float]]:
-        """The position at rest for all items, where it was settled for some; and the objective on the way."""
+    def polished(
+        self, position: Array, temperature: float, tol: float, max_iter: int
+    ) -> tuple[Array, list[float], bool]:
+        """The same for all items, where `settle` sees only some; where it sees all, the position as it is."""
 
     def objective(self, position: Array) -> float:
         """By which starts at one gamma are compared; larger is better."""
@@ -176,8 +178,9 @@ class Search:
         """The best of the finished anneals, for all items; where none is finished, what the first has come to."""
         best = state.current if state.best is None else state.best
         model = self.model_at(best.gamma)
-        position, values = model.polished(best.position, best.temperature, self.tol, self.max_iter)
-        return self.judged(replace(best, position=position, values=np.concatenate([best.values, values])))
+        position, new, converged = model.polished(best.position, best.temperature, self.tol, self.max_iter)
+        values = np.concatenate([best.values, new])
+        return self.judged(replace(best, position=position, values=values, converged=best.converged and converged))
 
     def advance(self, state: CMBCState) -> CMBCState:
         """One temperature further, in the next anneal when this one is finished."""

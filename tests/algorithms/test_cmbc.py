@@ -294,6 +294,14 @@ def test_items_that_are_all_the_same(method):
     assert np.isfinite(model.posterior_).all()
 
 
+def test_each_half_of_the_items_may_be_known_another_way():
+    first = np.arange(300) < 150
+    known = np.column_stack([np.where(first, Q[:, 0], -1), np.where(first, -1, Q[:, 1])])
+    model = make().fit(X, known=known)
+    assert nmi(model.labels_, Q[:, 2]) > 0.7
+    assert model.known_nmi_.max() < 0.06
+
+
 def test_many_known_clusters_leave_room_for_others():
     rng = np.random.default_rng(0)
     known = np.column_stack([Q[:, 0] + 2 * rng.integers(4, size=300), Q[:, 1] + 2 * rng.integers(5, size=300)])

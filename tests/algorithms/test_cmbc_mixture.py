@@ -98,7 +98,8 @@ def test_some_items_stand_for_all_until_the_end():
     theta = model.settle(begin(), 1.0, 1e-6, 200)[0]
     alone = mixture().settle(begin(), 1.0, 1e-6, 200)[0]
     assert np.abs(theta - alone).max() > 0.01
-    polished, more = model.polished(theta, 1.0, 1e-6, 200)
+    polished, more, converged = model.polished(theta, 1.0, 1e-6, 200)
+    assert converged
     assert polished == pytest.approx(alone, abs=1e-3)
     assert len(more) > 0
-    assert mixture().polished(theta, 1.0, 1e-6, 200) == (theta, [])
+    assert mixture().polished(theta, 1.0, 1e-6, 200) == (theta, [], True)

@@ -50,6 +50,11 @@ def test_too_many_combinations_are_taken_part_by_part():
     assert len(np.unique(together)) == 40
     parts = known.whole_or_parts(39)
     assert [len(np.unique(part)) for part in parts] == [5, 4, 2]
+    partly = codes.copy()
+    partly[0, 1] = -1
+    assert [part.min() for part in read_known(partly, None, 60).whole_or_parts(64)] == [0, -1]
+    assert len(read_known(partly[:, 1], None, 60).whole_or_parts(64)) == 1
+    assert not read_known(None, None, 60).whole_or_parts(64)[0].any()
 
 
 def test_indicators_are_one_column_a_value():
