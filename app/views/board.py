@@ -215,4 +215,6 @@ def parameters(run: Run) -> list[tuple[str, str]]:
     }
     titled = {"n_clusters": "Clusters", **labels}
     texts = forms.texts("", run.parameters)
-    return [(label, texts[f".{name}"]) for name, label in titled.items() if f".{name}" in texts]
+    yes_no = dict(forms.YES_NO)
+    given = [(label, texts[f".{name}"]) for name, label in titled.items() if f".{name}" in texts]
+    return [(label, yes_no.get(text, text)) for label, text in given]
