@@ -44,6 +44,7 @@ class CmbcParameters(Parameters):
         "standardize": "features come in any unit",
         "anneal_rate": "a finer one finds the same clusters",
         "T0": "is found from the features",
+        "T_end": "1 ends with what is to be maximised; less is sure of more and finds less",
     }
 
     known_runs: RunNumbers = Field(
