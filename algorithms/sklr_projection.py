@@ -74,7 +74,8 @@ class _Threes:
         self.items = np.column_stack([codes // (n * n), codes // n % n, codes % n])
         rank = np.argsort(np.argsort(problem.places, axis=1, kind="stable"), axis=1)
         near, far = (rank[:, 0] + rank[:, other] - 1 for other in (1, 2))
-        bounds = (problem.low, problem.high) if corrected else (np.full(len(problem), s * np.inf) for s in (-1, 1))
+        free = np.where(problem.high > 0, np.inf, 0.0)  # of all but those that are held at 0
+        bounds = (problem.low, problem.high) if corrected else (-free, free)
         once = (problem.low >= 0) & (not corrected)
         columns = (np.arange(len(problem)), problem.g, problem.h, problem.t, near, far, *bounds, once)
         order = np.argsort(self.of, kind="stable")

@@ -190,6 +190,17 @@ def test_constraints_on_the_same_three_items_are_projected_on_one_after_another(
     np.testing.assert_allclose(np.triu(K), found.kernel.upper, atol=1e-12)
 
 
+@pytest.mark.parametrize("corrected", [True, False])
+def test_sweeps_leave_alone_what_is_held_at_nothing(corrected):
+    posed = problem("hard")
+    held = posed.without(np.arange(len(posed)) % 3 == 0)
+    found = sweeps(
+        held, held.point(np.zeros(len(posed))), np.random.RandomState(0), n_sweeps=5, corrected=corrected, tol=0.0
+    )
+    assert (found.lam[::3] == 0).all()
+    assert found.lam.any()
+
+
 def test_the_paper_s_algorithm_is_feasible_but_farther_than_the_optimum():
     ratios = []
     for seed in range(4):
