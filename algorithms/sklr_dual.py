@@ -251,7 +251,7 @@ def transformation(problem: Problem, lam: Array, Z: Array) -> Array:
     inverse = problem.inverse(lam, Z[problem.items])
     root = linalg.cholesky(inverse, lower=True, check_finite=False)
     T = linalg.solve_triangular(root, np.eye(len(root)), lower=True, trans="T", check_finite=False)
-    centred = (Z - Z.mean(axis=0)) @ T
-    axes = linalg.eigh(centred.T @ centred, check_finite=False, driver="evd")[1][:, ::-1]
+    centred = Z - Z.mean(axis=0)
+    axes = linalg.eigh(T.T @ (centred.T @ centred) @ T, check_finite=False, driver="evd")[1][:, ::-1]
     widest_first: Array = T @ axes
     return widest_first
