@@ -48,7 +48,7 @@ def fit_dcrc(run: Run, material: Material, resume: Any, callback: Callback) -> F
     values = {
         **run.parameters,
         "n_init": plan.starts,
-        "n_moves": 0 if stays else _moves(run, len(material.features)),
+        "n_moves": 0 if stays else _moves(run, material),
         "random_state": _seed(run),
     }
     model = DCRC(**values, warm_start=state is not None)
@@ -67,7 +67,7 @@ def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -
         model = DCRC(
             **{**rest, **before["chosen"]},
             n_init=1,
-            n_moves=_moves(run, len(material.features)),
+            n_moves=_moves(run, material),
             warm_start=True,
             random_state=_seed(run),
         )
@@ -136,6 +136,9 @@ def _seed(run: Run) -> int:
     return int((run.parameters["random_state"] + run.number) % 2**32)
 
 
-def _moves(run: Run, n_items: int) -> int:
+def _moves(run: Run, material: Material) -> int:
+    """As many as asked for; where people wait few, and none where bag labels tell classes apart from the start."""
     wanted: int = run.parameters["n_moves"]
-    return min(wanted, MOVED_ITEMS // n_items) if run.reason == "answers" else wanted
+    if run.reason != "answers":
+        return wanted
+    return 0 if material.bags is not None else min(wanted, MOVED_ITEMS // len(material.features))
