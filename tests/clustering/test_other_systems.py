@@ -1,5 +1,7 @@
 """Runs of CMBC and of bag labels: what they load, what they say, and what bag labels do for DCRC."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from fastapi import FastAPI
@@ -8,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from algorithms.simulate import random_triplets, true_answers
-from app.clustering import known, results
+from app.clustering import fitting_dcrc, known, material, results
 from app.clustering.schemas import RunOut
 from app.clustering.words import describe
 from app.database import Database
@@ -177,3 +179,15 @@ def test_a_system_may_follow_any_other(database: Database, storage: Storage, set
         run, _ = fitted(database, storage, settings, project, algorithm=algorithm, parameters=parameters)
         assert 0 <= run.metrics["answers_satisfied"] <= 1
         assert describe(RunOut.of(run)), algorithm
+
+
+def test_people_who_answer_wait_for_no_moves_where_bags_have_labels(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    project, _ = make_bagged(database, storage, "dcrc")
+    run = fitted(database, storage, settings, project)[0]
+    loaded = material.load(database, storage, run)
+    assert loaded.bags is not None
+    for reason, bags, moves in (("request", loaded.bags, 20), ("answers", loaded.bags, 0), ("answers", None, 20)):
+        run.reason = reason
+        assert fitting_dcrc._moves(run, replace(loaded, bags=bags)) == moves
