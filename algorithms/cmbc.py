@@ -58,7 +58,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         How numbers become bits: above the lower quartile, the median, the upper quartile? Binary columns stay as
         they are; with None there may be no others.
     standardize : bool
-        Whether "regress-out" brings columns to mean 0 and variance 1 first. To bits scale does not matter.
+        Whether "regress-out" brings columns to mean 0 and variance 1 first, unless all are binary.
     n_init : int
         Number of starts at the gamma that is taken; the best objective wins.
     anneal_rate : float in (0, 1)

@@ -33,7 +33,11 @@ class Regression:
 
 
 def regress(X: Array, known: Known, standardize: bool) -> Regression:
-    """Least squares of the features on the indicators of y-; unknown values pull nowhere."""
+    """Least squares of the features on the indicators of y-; unknown values pull nowhere.
+
+    Where all features are bits they have one unit: standardised, rare ones would drown the others.
+    """
+    standardize = standardize and not ((X == 0) | (X == 1)).all()
     mean = X.mean(axis=0)
     spread = X.std(axis=0)
     # A constant column's spread may be rounding instead of 0.

@@ -81,6 +81,12 @@ def test_residuals_are_those_of_a_regression():
         assert regress(X, known, standardize).residuals(X, known) == pytest.approx(plain, abs=1e-10)
 
 
+def test_rare_bits_are_not_blown_up():
+    known = read_known(GROUPS[:, 0], None, 300)
+    assert regress(BITS, known, True).scale.tolist() == [1] * 18
+    assert regress(BITS * 2, known, True).scale == pytest.approx(2 * BITS.std(axis=0))
+
+
 def test_residuals_of_one_clustering_have_its_means_off():
     X, groups = crossed_numbers(seed=2)
     codes = groups[:, 0] + 2 * groups[:, 1]
