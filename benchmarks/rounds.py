@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from threadpoolctl import threadpool_limits
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -64,9 +65,9 @@ def run(tasks: Iterable[Task], work: Callable[[Task], Row], cache: Cache, jobs: 
     """Work off the tasks that the cache does not hold, in their order, `jobs` at a time with one thread each."""
     waiting = [task for task in tasks if task.key() not in cache.rows]
     print(f"{len(cache.rows)} rows are there, {len(waiting)} to do")
-    for name in THREADS:
+    for name in THREADS:  # for the interpreters that work starts; numpy is loaded here and read them before
         os.environ[name] = "1"
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=threadpool_limits, initargs=(1,)) as pool:
         futures = {pool.submit(_quietly, work, task): task for task in waiting}
         try:
             for number, future in enumerate(as_completed(futures), 1):
