@@ -34,13 +34,12 @@ def _dcrc_cv(run: RunOut) -> str:
 
 def _sklr(run: RunOut) -> str:
     metrics = run.metrics
-    against = "" if metrics["feasible"] else " The answers contradict each other, so they were not taken as certain."
+    against = "" if metrics["feasible"] else ", taken with doubt as they contradict each other,"
     return (
-        f"SKLR {_began(run)}, learned from {_answers(run)} how similar items are, as a kernel of "
+        f"SKLR {_began(run)}, learned from {_answers(run)}{against} how similar items are, as a kernel of "
         f"{metrics['rank']:,} dimensions, and cut {metrics['n_clusters']:,} clusters in it{_ended(run)}. "
         f"Its divergence, {metrics['divergence']:.4g}, is how far answers bent the kernel of the features, 0 not at "
         "all; confidence says how much nearer an item is to the middle of its own cluster than to the others."
-        f"{against}"
     )
 
 
@@ -50,11 +49,11 @@ def _cmbc(run: RunOut) -> str:
     fewer = "" if found == wanted else f" of the {wanted:,} asked for"
     unlike = f"unlike {listed(list(known))}" if known else "with nothing known to differ from"
     shares = [f"{share:.0%} of {name}" for name, share in known.items()]
-    tells = f"Knowing its clusters tells {listed(shares)}, where 0% is nothing at all. " if known else ""
+    tells = f"Knowing its clusters tells {listed(shares)}, where 0% is nothing at all; confidence" if known else ""
     return (
         f"CMBC ({run.parameters['method']}) put {metrics['n_items']:,} items into {found:,}{fewer} clusters {unlike}"
-        f"{_ended(run)}; it read no answers. {tells}Confidence is the probability that the model gives an item's "
-        "cluster, surer than it should be where features go together."
+        f"{_ended(run)}; it read no answers. {tells or 'Confidence'} is the probability that the model gives an "
+        "item's cluster, surer than it should be where features go together."
     )
 
 
