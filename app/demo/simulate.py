@@ -108,8 +108,8 @@ class Watcher:
         """Wait until a run has used this many answers."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            self.look()
             latest = self.client.get(f"{BASE}/runs/latest")
+            self.look()  # after asking, so that the run that ends the wait has been reported
             if latest.status_code == 200 and latest.json()["answers_to"] >= answers:
                 return
             time.sleep(0.2)

@@ -35,7 +35,8 @@ def kept(live: LiveServer, project: Project) -> list[str]:
 
 
 def shown(page: Page) -> list[str]:
-    """The addresses of the three pictures, which name the items."""
+    """The addresses of the three pictures, which name the items, once the page is there."""
+    expect(page.locator(".view img")).to_have_count(3)
     return [image.get_attribute("src") or "" for image in page.locator(".view img").all()]
 
 
@@ -204,8 +205,10 @@ def test_plain_forms_do_the_same_without_javascript(live_server: LiveServer, ope
     assert second != first
     expect(page.locator("#last li")).to_have_text(["yes"])
     page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#last li")).to_have_count(0)
     assert shown(page) == first
     page.get_by_role("button", name="Don't know").click()
+    expect(page.locator("#last li")).to_have_text(["don't know"])
     assert shown(page) == second
     page.get_by_role("button", name="Skip").click()
     assert shown(page) not in (first, second)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 import psutil
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from algorithms.simulate import random_triplets, true_answers
@@ -16,7 +16,8 @@ from app.clustering.job import run_job
 from app.clustering.schedule import request_run
 from app.clustering.task import Place
 from app.database import Database
-from app.models import Answer, Event, Item, Membership, Project, Role, Run, Source, Triplet
+from app.labeling.triplets import make
+from app.models import Answer, Event, Item, Membership, Project, Role, Run
 from app.settings import Settings
 from app.storage import Storage
 from tests.factories import add_features, add_member, make_project
@@ -51,10 +52,8 @@ def add_answers(session: Session, project_id: int, triplets: np.ndarray, values:
     for triplet, value in zip(triplets.tolist(), values, strict=True):
         anchor, left, right = (items[position] for position in triplet)
         assert left < right
-        row = insert(Triplet).values(
-            project_id=project_id, anchor_id=anchor, left_id=left, right_id=right, source=Source.CLIENT
-        )
-        triplet_id = session.execute(row.returning(Triplet.id)).scalar_one()
+        # A run may have put the same question into the queue.
+        triplet_id = make(session, project_id, [(anchor, left, right)])[anchor, left, right]
         project.answer_number += 1
         session.add(
             Answer(

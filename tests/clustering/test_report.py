@@ -5,7 +5,7 @@ from sqlalchemy import select, update
 
 from algorithms.simulate import random_triplets, true_answers
 from app.clustering import results
-from app.clustering.fitting import Fit, LabelerFit
+from app.clustering.fitted import Fit, LabelerFit
 from app.clustering.material import Material
 from app.clustering.reporting import report
 from app.database import Database
