@@ -116,3 +116,18 @@ def adopted_clusters(run: Run, material: Material) -> Array | None:
 def _searched_answers(material: Material) -> int:
     metrics: dict[str, Any] = {} if material.previous is None else material.previous.run.metrics
     return int(metrics.get("searched_answers", 0))
+
+
+def found(model: Any, plan: Plan, **rest: Any) -> Fit:
+    """What an estimator that learns from answers found; `rest` is what not every one of them has."""
+    return Fit(
+        labels=model.labels_,
+        posterior=model.posterior_,
+        state=model.state_arrays(),
+        lower_bound=float(model.lower_bound_),
+        n_iter=int(model.n_iter_),
+        converged=bool(model.converged_),
+        warm_start=plan.warm,
+        searched_answers=plan.searched,
+        **rest,
+    )

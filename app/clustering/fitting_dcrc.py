@@ -7,7 +7,7 @@ import numpy as np
 
 from algorithms import DCRC, DCRCCV
 from algorithms.patterns import Kind
-from app.clustering.fitted import Callback, Fit, LabelerFit, Plan, adopted_clusters, given, plan_of, warm_state
+from app.clustering.fitted import Callback, Fit, LabelerFit, adopted_clusters, found, given, plan_of, warm_state
 from app.clustering.material import Material
 from app.clustering.results import Array
 from app.models import Run
@@ -53,7 +53,7 @@ def fit_dcrc(run: Run, material: Material, resume: Any, callback: Callback) -> F
     }
     model = DCRC(**values, warm_start=state is not None)
     _fit(model, material, state, resume, callback, adopted)
-    return _found(model, plan, epsilon=run.parameters["epsilon"], labelers=_labelers(model, material))
+    return found(model, plan, epsilon=run.parameters["epsilon"], labelers=_labelers(model, material))
 
 
 def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
@@ -81,7 +81,7 @@ def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -
         figures = {"chosen": search.best_params_, "held_out_score": score}
         plan = plan._replace(warm=False)
     epsilon = figures["chosen"]["epsilon"]
-    return _found(model, plan, epsilon=epsilon, labelers=_labelers(model, material), figures=figures)
+    return found(model, plan, epsilon=epsilon, labelers=_labelers(model, material), figures=figures)
 
 
 def _fit(
@@ -107,20 +107,6 @@ def _grid(parameters: dict[str, Any]) -> dict[str, Any]:
         "n_clusters": parameters["n_clusters"] if fewest is None else range(fewest, most + 1),
         "balance": _BALANCE[parameters["balance"]],
     }
-
-
-def _found(model: Any, plan: Plan, **rest: Any) -> Fit:
-    return Fit(
-        labels=model.labels_,
-        posterior=model.posterior_,
-        state=model.state_arrays(),
-        lower_bound=float(model.lower_bound_),
-        n_iter=int(model.n_iter_),
-        converged=bool(model.converged_),
-        warm_start=plan.warm,
-        searched_answers=plan.searched,
-        **rest,
-    )
 
 
 def _labelers(model: DCRC, material: Material) -> dict[int, LabelerFit]:

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from algorithms import CMBC, SKLR, BagSpectralClustering
 from algorithms.sklr import ANSWER_EPSILON
 from app.clustering import known
-from app.clustering.fitted import Callback, Fit, given, plan_of, warm_state
+from app.clustering.fitted import Callback, Fit, found, given, plan_of, warm_state
 from app.clustering.material import Material
 from app.models import Run
 
@@ -21,15 +21,9 @@ def fit_sklr(run: Run, material: Material, resume: Any, callback: Callback) -> F
     if state is not None:
         model.set_state_arrays(state)
     model.fit(np.asarray(material.features), **given(material), callback=callback, resume=resume)
-    return Fit(
-        labels=model.labels_,
-        posterior=model.posterior_,
-        state=model.state_arrays(),
-        lower_bound=float(model.lower_bound_),
-        n_iter=int(model.n_iter_),
-        converged=bool(model.converged_),
-        warm_start=plan.warm,
-        searched_answers=plan.searched,
+    return found(
+        model,
+        plan,
         epsilon=ANSWER_EPSILON,
         suspects=model.suspect_answers_,
         embedding=model.embedding_,
