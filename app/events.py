@@ -8,13 +8,19 @@ from sqlalchemy.orm import Session
 from app.models import Event, Project
 
 
-def record(session: Session, project_id: int, kind: str, payload: dict[str, Any]) -> int:
-    """Add an event in the caller's transaction and give its number."""
-    number: int = session.scalars(
+def record(session: Session, project_id: int, *happened: tuple[str, dict[str, Any]]) -> bool:
+    """Add events, each a kind and its payload, in the caller's transaction; False if the project is gone.
+
+    It locks the project's row until the transaction ends.
+    """
+    last = session.scalar(
         update(Project)
         .where(Project.id == project_id)
-        .values(event_number=Project.event_number + 1)
+        .values(event_number=Project.event_number + len(happened))
         .returning(Project.event_number)
-    ).one()
-    session.add(Event(project_id=project_id, number=number, kind=kind, payload=payload))
-    return number
+    )
+    if last is None:
+        return False
+    for number, (kind, payload) in enumerate(happened, start=last - len(happened) + 1):
+        session.add(Event(project_id=project_id, number=number, kind=kind, payload=payload))
+    return True

@@ -32,7 +32,7 @@ def project(database: Database) -> int:
 def record(database: Database, project_id: int, *payloads: int) -> None:
     for payload in payloads:
         with database.transaction() as session:
-            events.record(session, project_id, "project", {"step": payload})
+            events.record(session, project_id, ("project", {"step": payload}))
 
 
 async def take(listener: Listener, count: int) -> list[Message]:

@@ -171,6 +171,6 @@ def _close(session: Session, project: Project, triplet_ids: Sequence[int]) -> No
 
 def _tell(session: Session, project: Project, decision: Decision) -> Decision:
     """Let open pages know, and have a run look at the answers anew."""
-    events.record(session, project.id, "project", {"changed": "answers", decision.verdict: decision.answers})
+    events.record(session, project.id, ("project", {"changed": "answers", decision.verdict: decision.answers}))
     answers_changed(session, project)
     return decision

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app import events
@@ -18,8 +18,9 @@ from app.clustering.queries import last_done, lock_project
 from app.database import Database
 from app.errors import Invalid, Problem
 from app.items.queries import latest_features
-from app.models import Project, Purpose, Run, RunStatus, now
+from app.models import FeatureSet, Project, Purpose, Run, RunStatus, now
 
+TOLD = ("number", "purpose", "status", "progress", "reason")
 MAX_ATTEMPTS = 3
 GAVE_UP = (
     f"The worker stopped in the middle of this run {MAX_ATTEMPTS} times, so it was given up. Its process was "
@@ -41,41 +42,37 @@ class Claim:
 
 def announce(session: Session, run: Run) -> None:
     """Tell open pages where the run stands."""
-    told = ("number", "purpose", "status", "progress", "reason")
-    payload = {name: getattr(run, name) for name in told}
-    events.record(session, run.project_id, "run", payload)
+    events.record(session, run.project_id, ("run", {name: getattr(run, name) for name in TOLD}))
 
 
 def claim_next(database: Database, lease_seconds: float) -> Claim | None:
     """Claim a run that is due, or one whose worker fell silent; None if there is nothing to do."""
     with database.reading() as session:
-        candidates = session.execute(_claimable()).all()
+        candidates = session.execute(select(Run.id, Run.project_id).where(_claimable()).order_by(Run.due_at)).all()
     for run_id, project_id in candidates:
         with database.transaction() as session:
+            features = latest_features(session, project_id)
             project = lock_project(session, project_id)
-            run = session.scalar(select(Run).where(Run.id == run_id).with_for_update(skip_locked=True))
-            if run is not None and _claim(session, project, run, lease_seconds):
+            # Looked at again, now that nobody else can claim it.
+            still = select(Run).where(Run.id == run_id, _claimable()).with_for_update(skip_locked=True, of=Run)
+            run = session.scalar(still)
+            if run is not None and _claim(session, project, run, features, lease_seconds):
                 return Claim(run.id, run.token)
     return None
 
 
-def _claimable() -> Any:
+def _claimable() -> ColumnElement[bool]:
     moment, other = now(), aliased(Run)
     busy = select(other.id).where(other.project_id == Run.project_id, other.status == RunStatus.RUNNING).exists()
     due = (Run.status == RunStatus.QUEUED) & (Run.due_at <= moment) & ~busy
     silent = (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= moment)
-    return select(Run.id, Run.project_id).where(or_(due, silent)).order_by(Run.due_at)
+    return or_(due, silent)
 
 
-def _claim(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
-    """Look again, now that the rows are locked, and take the run if it is still to be had."""
-    moment = now()
-    if run.status == RunStatus.RUNNING and run.lease_expires_at and run.lease_expires_at <= moment:
+def _claim(session: Session, project: Project, run: Run, features: FeatureSet | None, lease_seconds: float) -> bool:
+    if run.status == RunStatus.RUNNING:
         return _take_over(session, run, lease_seconds)
-    busy = select(Run.id).where(Run.project_id == project.id, Run.status == RunStatus.RUNNING)
-    if run.status != RunStatus.QUEUED or run.due_at > moment or session.scalar(busy) is not None:
-        return False
-    return _start(session, project, run, lease_seconds)
+    return _start(session, project, run, features, lease_seconds)
 
 
 def _take_over(session: Session, run: Run, lease_seconds: float) -> bool:
@@ -89,11 +86,11 @@ def _take_over(session: Session, run: Run, lease_seconds: float) -> bool:
     return True
 
 
-def _start(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
+def _start(session: Session, project: Project, run: Run, features: FeatureSet | None, lease_seconds: float) -> bool:
     """The first claim: what the run uses is pinned here and never changes again."""
     run.started_at = run.started_at or now()
     try:
-        _pin(session, project, run)
+        _pin(session, project, run, features)
     except Problem as problem:
         end(session, run, RunStatus.FAILED, _sentence(problem))
         return False
@@ -103,13 +100,12 @@ def _start(session: Session, project: Project, run: Run, lease_seconds: float) -
     return True
 
 
-def _pin(session: Session, project: Project, run: Run) -> None:
+def _pin(session: Session, project: Project, run: Run, features: FeatureSet | None) -> None:
     if run.answers_to is not None:
         return  # a comparison that gave way to another run goes on with what it had
     run.answers_to = project.answer_number
     previous = last_done(session, project.id) if run.purpose == Purpose.CURRENT else None
     run.answers_from = (previous.answers_to or 0) if previous else 0
-    features = latest_features(session, project.id)
     if features is None:
         raise Invalid(f"Project '{project.key}' has no features.")
     run.feature_set_id = features.id
@@ -126,17 +122,32 @@ def _sentence(problem: Problem) -> str:
 
 def take_up(database: Database, run_id: int, lease_seconds: float) -> Run | None:
     """The task's first act: raise the token and give the run as it is then. None: there is nothing to run."""
+    # The project's row, for which answers wait, is not locked: only this run's row changes.
+    mine = (Run.id == run_id) & (Run.status == RunStatus.RUNNING) & ~Run.cancel_requested
+    lease = now() + timedelta(seconds=lease_seconds)
+    taken = (
+        update(Run)
+        .where(mine, Run.attempts < MAX_ATTEMPTS)
+        .values(token=Run.token + 1, attempts=Run.attempts + 1, lease_expires_at=lease)
+        .returning(Run)
+    )
+    with database.transaction() as session:
+        run = session.scalar(taken)
+    if run is None:
+        _end_if_over(database, run_id, lease_seconds)
+    return run
+
+
+def _end_if_over(database: Database, run_id: int, lease_seconds: float) -> None:
+    """End a run that was cancelled or tried too often before its task began."""
     with database.transaction() as session:
         project_id = session.scalar(select(Run.project_id).where(Run.id == run_id))
         if project_id is None:
-            return None
+            return
         lock_project(session, project_id)
         run = session.execute(select(Run).where(Run.id == run_id).with_for_update()).scalar_one()
-        if run.status != RunStatus.RUNNING or not _take_over(session, run, lease_seconds):
-            return None
-        run.token += 1
-        run.attempts += 1
-        return run
+        if run.status == RunStatus.RUNNING:
+            _take_over(session, run, lease_seconds)
 
 
 def renew(database: Database, run_id: int, token: int, lease_seconds: float) -> bool:
@@ -147,9 +158,14 @@ def renew(database: Database, run_id: int, token: int, lease_seconds: float) -> 
         return renewed.first() is not None
 
 
-def write(session: Session, run: Run, **values: Any) -> None:
-    """Write to the row if this copy of the task still may, else raise Superseded and so undo the transaction."""
-    if not _lock(session, run):
+def write(session: Session, run: Run, *happened: tuple[str, dict[str, Any]], **values: Any) -> None:
+    """Write to the row and tell open pages, if this copy of the task still may.
+
+    Otherwise raise Superseded, and so undo the transaction. What else `happened` is told as well.
+    """
+    told = {name: values.get(name, getattr(run, name)) for name in TOLD}
+    # Events come first: their number locks the project, as every writer does before anything else.
+    if not events.record(session, run.project_id, ("run", told), *happened):
         raise Superseded(run.id)
     changed = session.execute(_guarded(run.id, run.token).values(**values).returning(Run.id))
     if changed.first() is None:

@@ -126,7 +126,6 @@ class Telling:
     def _write(self, **values: Any) -> None:
         with self.database.transaction() as session:
             claims.write(session, self.run, **values)
-            claims.announce(session, self.run)
 
 
 def compare(run: Run, material: Material, telling: Telling) -> tuple[Plan, dict[str, Array]]:

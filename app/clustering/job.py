@@ -19,7 +19,6 @@ import numpy as np
 from sqlalchemy.exc import OperationalError
 
 from algorithms.matching import match_clusters
-from app import events
 from app.clustering import (
     claims,
     comparison,
@@ -40,7 +39,7 @@ from app.clustering.results import Result
 from app.clustering.task import Place
 from app.database import Database
 from app.labeling.refill import Candidate, refill
-from app.models import Purpose, Run, RunStatus, Source, now
+from app.models import Purpose, Run, RunStatus, now
 from app.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -210,7 +209,6 @@ class Checkpoints:
         with self.database.transaction() as session:
             lease = now() + timedelta(seconds=self.lease)
             claims.write(session, self.run, checkpoint=key, progress=float(state.fraction), lease_expires_at=lease)
-            claims.announce(session, self.run)
 
     def resume(self) -> State | None:
         """Read the state of the copy that was stopped, if its answers are still the very same."""
@@ -243,11 +241,9 @@ def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, An
     started = run.started_at or finished
     values = {"status": RunStatus.DONE, "progress": 1.0, "result": key, "finished_at": finished}
     metrics["seconds"] = (finished - started).total_seconds()
+    happened = [("clusters", {"run": run.number})] if run.purpose == Purpose.CURRENT else []
     with database.transaction() as session:
-        claims.write(session, run, **values, metrics=metrics, lease_expires_at=None)
-        claims.announce(session, run)
-        if run.purpose == Purpose.CURRENT:
-            events.record(session, run.project_id, "clusters", {"run": run.number})
+        claims.write(session, run, *happened, **values, metrics=metrics, lease_expires_at=None)
 
 
 def _refill(database: Database, run: Run, loaded: Material, result: Result, epsilon: float) -> None:
@@ -256,7 +252,7 @@ def _refill(database: Database, run: Run, loaded: Material, result: Result, epsi
     triplets, scores = questions.informative(result.posterior, loaded.kind, epsilon, rng)
     ids = loaded.item_ids[triplets].tolist()
     candidates = [
-        Candidate(anchor, left, right, score, Source.INFORMATION)
+        Candidate(anchor, left, right, score)
         for (anchor, left, right), score in zip(ids, scores.tolist(), strict=True)
     ]
-    refill(database, run.project_id, candidates)
+    refill(database, run.project_id, candidates, (run.answers_to or 0) - run.answers_from)

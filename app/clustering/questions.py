@@ -8,7 +8,7 @@ from algorithms.suggesting import suggest
 from app.clustering.results import Array
 
 CANDIDATES = 25_000
-# Enough for the labelers until the next run refills the queue.
+# The most that a refill of the labelers' queue may take.
 WANTED = 150
 # One run's questions are spread over items: a second question about an item tells less once the first is answered.
 MOST_PER_ITEM = 3

@@ -32,7 +32,7 @@ class Standing:
 
 
 def answers_arrived(session: Session, project: Project) -> None:
-    """Apply the rerun rule; call in the transaction that raised the project's answer number."""
+    """Apply the rerun rule; call in the transaction that locked the project's row, or raised its answer number."""
     standing = _standing(session, project.id)
     if standing.has_features and standing.answers != standing.served:
         _queue(session, project, standing)
@@ -48,8 +48,8 @@ def answers_changed(session: Session, project: Project) -> None:
 def _queue(session: Session, project: Project, standing: Standing) -> None:
     moment = now()
     due = due_at(standing, project, moment)
-    # The upsert is never left out, even when it changes nothing: a claim in between pins fewer answers than
-    # there will be after this commit, and then the upsert adds the run that takes the rest.
+    if due == standing.due_at:
+        return  # the project's row is ours, so that nobody can have claimed the run that waits
     run_id = _upsert(session, project, ("due_at",), due_at=due, algorithm=project.algorithm)
     if standing.waiting_since is None:
         announce(session, session.get_one(Run, run_id))

@@ -140,5 +140,5 @@ def name_cluster(
         note = ClusterNote(project_id=project.id, run_id=run.id, cluster=cluster)
         session.add(note)
     note.name, note.note = body.name, body.note
-    events.record(session, project.id, "project", {"named": cluster})
+    events.record(session, project.id, ("project", {"named": cluster}))
     return note

@@ -57,7 +57,7 @@ def receive(database: Database, upload: Upload) -> Received:
     stored = sum(_store(database, upload, batch, rules, labelers) for batch in _batches(_checked(upload, rules)))
     if stored:
         with database.transaction() as session:
-            answers_arrived(session, session.get_one(Project, upload.project_id))
+            answers_arrived(session, lock_project(session, upload.project_id))
     return Received(rows, stored)
 
 

@@ -52,7 +52,7 @@ def add_items(
             for offset, row in enumerate(batch)
         ]
         session.execute(insert(Item), values)
-    events.record(session, project.id, "project", {"changed": "items", "added": len(rows)})
+    events.record(session, project.id, ("project", {"changed": "items", "added": len(rows)}))
 
 
 def _values(
@@ -106,7 +106,7 @@ def add_features(session: Session, project: Project, features: StoredFeatures) -
     )
     session.add(added)
     session.flush()
-    events.record(session, project.id, "project", {"changed": "features", "version": added.version})
+    events.record(session, project.id, ("project", {"changed": "features", "version": added.version}))
     if project.parameters.get("n_clusters", project.n_clusters) <= features.n:
         schedule.request_run(session, project, reason="features")
     return added

@@ -26,7 +26,7 @@ router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=probl
 def get_next(project: str, me: Me, db: Db, config: Config, n: Annotated[int, Query(ge=1, le=100)] = 5) -> NextOut:
     """Lease the next questions.
 
-    Questions that you hold already come first, their leases renewed, so that asking again gives the same
+    Questions that you hold already come first, their leases renewed in time, so that asking again gives the same
     ones. When there are none, `reason` says why and until when.
     """
     with db.transaction() as session:

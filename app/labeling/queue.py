@@ -35,11 +35,15 @@ class Held(NamedTuple):
 
 
 def lease_next(session: Session, project: Project, user_id: int, wanted: int, seconds: float) -> list[Held]:
-    """Lease up to `wanted` triplets: first those the labeler already holds, renewed, then new ones."""
+    """Lease up to `wanted` triplets: first those the labeler already holds, renewed in time, then new ones."""
     at = now()
+    until = at + timedelta(seconds=seconds)
     me = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
     connection = session.connection()
-    held = _rows(connection.execute(statements.HELD, {**me, "wanted": wanted, "undone": UNDONE}))
+    held = [
+        Held(row.id, (row.anchor_id, row.left_id, row.right_id), row.expires_at)
+        for row in connection.execute(statements.HELD, {**me, "wanted": wanted, "undone": UNDONE})
+    ]
     me["wanted"] = wanted - len(held)
     fresh = _take(connection, statements.TAKE, me) if len(held) < wanted else []
     if len(held) + len(fresh) < wanted and top_up(session, project, TOP_UP):
@@ -47,7 +51,11 @@ def lease_next(session: Session, project: Project, user_id: int, wanted: int, se
     if not held and not fresh:
         # Others have every candidate locked for a moment; whoever holds no lock may wait for them.
         fresh = _take(connection, statements.TAKE_AFTER_WAITING, me)
-    return _write_leases(connection, user_id, held + fresh, at + timedelta(seconds=seconds))
+    taken = [Held(key, triplet, until) for key, triplet in fresh]
+    # Pages ask again every few answers; a lease that has most of its time left is not written again.
+    ending = [one.id for one in held if one.expires_at < at + timedelta(seconds=seconds / 2)]
+    _write_leases(connection, user_id, [*ending, *(one.id for one in taken)], until)
+    return [one._replace(expires_at=until) if one.id in ending else one for one in held] + taken
 
 
 def _rows(result: Result[Any]) -> list[tuple[int, Ids]]:
@@ -64,11 +72,10 @@ def _take(connection: Connection, statement: Select[Any], parameters: dict[str, 
     return [row for row in rows if row[0] in still]
 
 
-def _write_leases(connection: Connection, user_id: int, found: list[tuple[int, Ids]], until: datetime) -> list[Held]:
-    leases = [{"triplet_id": key, "labeler_id": user_id, "expires_at": until} for key, _ in found]
+def _write_leases(connection: Connection, user_id: int, ids: list[int], until: datetime) -> None:
+    leases = [{"triplet_id": key, "labeler_id": user_id, "expires_at": until} for key in ids]
     if leases:
         connection.execute(statements.ADD_OR_RENEW_LEASES[connection.dialect.name], leases)
-    return [Held(key, triplet, until) for key, triplet in found]
 
 
 def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:

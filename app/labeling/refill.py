@@ -8,40 +8,43 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import delete, exists, or_, select
+from sqlalchemy import bindparam, delete, exists, or_, select
 from sqlalchemy.orm import Session
 
 from app.database import Database
 from app.labeling.canonical import Ids, order
-from app.labeling.queue import TOP_UP, draw
+from app.labeling.queue import draw
 from app.labeling.triplets import insert_new
 from app.models import Answer, Lease, Project, Skip, Source, Triplet, now
 
 AT_ONCE = 50
+# The fewest answers that a refill expects until the next one.
+FEWEST = 30
+LEASED = exists().where(Lease.triplet_id == Triplet.id, Lease.expires_at > bindparam("at"))
 
 
 class Candidate(NamedTuple):
-    """A question that a run proposes, the more informative the higher its priority."""
+    """A question that a run proposes, and what it tells."""
 
     anchor_id: int
     left_id: int
     right_id: int
-    priority: float
-    source: str
+    information: float
 
 
-def refill(database: Database, project_id: int, candidates: Sequence[Candidate]) -> None:
+def refill(database: Database, project_id: int, candidates: Sequence[Candidate], newly_answered: int) -> None:
     """Put a run's questions in place of the queued ones that nobody has been shown.
 
-    The share of informative questions is the project's `informative_share`; random ones that the run did
-    not bring are drawn here. Both halves are shuffled into one order, so that whichever labeler comes next
-    gets the same mixture, and an informative question comes the earlier the more it tells.
+    As many answers as came since the run before are expected until the next one, which brings better questions;
+    twice as many questions are queued. The share of informative ones is the project's `informative_share`, the
+    others are drawn at random here. Both are shuffled into one order, so that whichever labeler comes next gets
+    the same mixture, and an informative question comes the earlier the more it tells.
     """
     with database.reading() as session:
         project = session.get(Project, project_id)
         if project is None:
             return
-        wanted = _mix(session, project, candidates)
+        wanted = _mix(session, project, candidates, 2 * max(FEWEST, project.rerun_answers, newly_answered))
         queued = _queued(session, project_id)
     rows = [(triplet, 1 - i / (len(wanted) + 1), source) for i, (triplet, source) in enumerate(wanted.items())]
     for start in range(0, len(rows), AT_ONCE):
@@ -53,20 +56,14 @@ def refill(database: Database, project_id: int, candidates: Sequence[Candidate])
             _drop_unasked(session, stale[start : start + AT_ONCE])
 
 
-def _mix(session: Session, project: Project, candidates: Sequence[Candidate]) -> dict[Ids, Source]:
+def _mix(session: Session, project: Project, candidates: Sequence[Candidate], count: int) -> dict[Ids, Source]:
     """Give the questions in the order in which they are to be asked, each with where it comes from."""
-    informative = sorted((c for c in candidates if c.source == Source.INFORMATION), key=lambda c: -c.priority)
     share = project.informative_share
-    total = round(len(informative) / share) if informative and share > 0 else max(TOP_UP, len(candidates))
-    if share == 0:
-        informative = []
-    plain = [c[:3] for c in candidates if c.source != Source.INFORMATION]
-    short = total - len(informative) - len(plain)
-    if short > 0:
-        plain += draw(session, project, short)
+    informative = sorted(candidates, key=lambda c: -c.information)[: round(count * share)]
+    n_random = round(len(informative) * (1 / share - 1)) if informative else count
     return _interleave(
         [(order(project.question_kind, c[:3]), Source.INFORMATION) for c in informative],
-        [(order(project.question_kind, t), Source.RANDOM) for t in plain[: total - len(informative)]],
+        [(triplet, Source.RANDOM) for triplet in draw(session, project, n_random)],
     )
 
 
@@ -82,8 +79,10 @@ def _interleave(first: list[tuple[Ids, Source]], second: list[tuple[Ids, Source]
 
 
 def _queued(session: Session, project_id: int) -> list[tuple[int, Ids]]:
+    """Give the queued triplets that are on nobody's screen now."""
     statement = select(Triplet.id, Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
-    rows = session.execute(statement.where(Triplet.project_id == project_id, Triplet.priority.is_not(None)))
+    statement = statement.where(Triplet.project_id == project_id, Triplet.priority.is_not(None), ~LEASED)
+    rows = session.execute(statement, {"at": now()})
     return [(key, (a, b, c)) for key, a, b, c in rows]
 
 
@@ -92,12 +91,13 @@ def _drop_unasked(session: Session, ids: list[int]) -> None:
     touched = or_(
         exists().where(Answer.triplet_id == Triplet.id),
         exists().where(Skip.triplet_id == Triplet.id),
-        exists().where(Lease.triplet_id == Triplet.id, Lease.expires_at > now()),
+        LEASED,
     )
     # Locked first and looked at again when they are ours: a lease may be written in between. Those on somebody's
     # screen are never locked, or their answer would have to wait.
     untouched = select(Triplet.id).where(Triplet.id.in_(ids), ~touched).with_for_update(skip_locked=True)
-    mine = session.scalars(untouched).all()
+    at = {"at": now()}
+    mine = session.scalars(untouched, at).all()
     session.execute(
-        delete(Triplet).where(Triplet.id.in_(mine), ~touched).execution_options(synchronize_session=False)
+        delete(Triplet).where(Triplet.id.in_(mine), ~touched).execution_options(synchronize_session=False), at
     )

@@ -63,7 +63,7 @@ OPEN = (
 )
 
 HELD = (
-    select(triplet.id, *IDS)
+    select(triplet.id, *IDS, lease.expires_at)
     .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
     .where(_mine_still, triplet.project_id == bindparam("project"))
     .order_by((func.coalesce(triplet.priority, 0.0) == bindparam("undone")).desc(), lease.id)

@@ -95,7 +95,7 @@ def change_project(session: Session, project: Project, changes: dict[str, Any]) 
         setattr(project, field, value)
     session.flush()
     check_clustering(session, project)
-    events.record(session, project.id, "project", {"changed": "settings"})
+    events.record(session, project.id, ("project", {"changed": "settings"}))
     return project
 
 

@@ -61,7 +61,7 @@ def name_run(session: Session, project: Project, run_name: str, name: str) -> Ru
     runs.lock_project(session, project.id)
     run = clustering.find_run(session, project, run_name)
     run.name = name.strip()
-    events.record(session, project.id, "project", {"named_run": run.number})
+    events.record(session, project.id, ("project", {"named_run": run.number}))
     return run
 
 
@@ -82,7 +82,7 @@ def adopt(session: Session, storage: Storage, project: Project, run_name: str) -
     if project.n_clusters != n_clusters:
         change_project(session, project, {"n_clusters": n_clusters})
     claims.announce(session, run)
-    events.record(session, project.id, "clusters", {"run": run.number})
+    events.record(session, project.id, ("clusters", {"run": run.number}))
     return run
 
 

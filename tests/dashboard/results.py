@@ -28,10 +28,8 @@ def add_result(
     places = np.column_stack([labels, np.linspace(0, 1, len(labels))])
     run.result = results.save(storage, run, found, places)
     run.metrics = {"n_clusters": project.n_clusters, "n_items": len(labels), "seconds": 0.5, **metrics}
-    events.record(
-        session, project.id, "run", {"number": number, "purpose": run.purpose, "status": "done", "progress": 1.0}
-    )
-    events.record(session, project.id, "clusters", {"run": number})
+    told = {"number": number, "purpose": run.purpose, "status": "done", "progress": 1.0}
+    events.record(session, project.id, ("run", told), ("clusters", {"run": number}))
     return run
 
 

@@ -159,7 +159,7 @@ def test_outlier_questions_are_stored_sorted_and_counted_once(database: Database
 def some_candidates(project_items: list[int], count: int) -> list[Candidate]:
     chance = random.Random(1)
     drawn = [tuple(chance.sample(project_items, 3)) for _ in range(count)]
-    return [Candidate(a, b, c, chance.random(), Source.INFORMATION) for a, b, c in drawn]
+    return [Candidate(a, b, c, chance.random()) for a, b, c in drawn]
 
 
 def items_of(database: Database, project: Project) -> list[int]:
@@ -176,7 +176,7 @@ def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
         session.execute(update(Lease).where(Lease.triplet_id == held[2].id).values(expires_at=now()))
     answer(database, project, ada, held[0].triplet)
     moment = now()
-    refill(database, project.id, some_candidates(items_of(database, project), 50))
+    refill(database, project.id, some_candidates(items_of(database, project), 50), 100)
     with database.transaction() as session:
         kept = set(session.scalars(select(Triplet.id).where(Triplet.created_at < moment)))
         assert kept == {held[0].id, held[1].id, held[3].id}, "answered, leased, skipped ones stay"
@@ -199,7 +199,7 @@ def test_a_refill_never_leaves_the_queue_empty(database: Database) -> None:
 
     event.listen(database.engine, "begin", count)
     for _ in range(3):
-        refill(database, project.id, some_candidates(items_of(database, project), 30))
+        refill(database, project.id, some_candidates(items_of(database, project), 30), 10)
     assert min(fewest) >= 40
     with database.transaction() as session:
         again = queue.lease_next(session, project, ada, 3, seconds=60)
@@ -209,16 +209,16 @@ def test_a_refill_never_leaves_the_queue_empty(database: Database) -> None:
 def test_informative_questions_come_the_earlier_the_more_they_tell(database: Database) -> None:
     project, _ = make_labelers(database, 1, n_items=30)
     candidates = some_candidates(items_of(database, project), 20)
-    doubled = [one._replace(priority=one.priority / 100) for one in candidates]
-    refill(database, project.id, [*doubled, *candidates])
+    doubled = [one._replace(information=one.information / 100) for one in candidates]
+    refill(database, project.id, [*doubled, *candidates], 100)
     with database.reading() as session:
         asked = select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
         rows = session.execute(
             asked.where(Triplet.source == Source.INFORMATION).order_by(Triplet.priority.desc())
         ).all()
     ranked = {
-        (c.anchor_id, *sorted((c.left_id, c.right_id))): c.priority
-        for c in sorted(candidates, key=lambda c: c.priority)
+        (c.anchor_id, *sorted((c.left_id, c.right_id))): c.information
+        for c in sorted(candidates, key=lambda c: c.information)
     }
     information = [ranked[a, b, c] for a, b, c in rows]
     assert information == sorted(information, reverse=True)
