@@ -5,6 +5,7 @@ raises the row's token, and from then on every write names that token: an older 
 still runs, changes nothing any more. A lease on the row lets another process take over after a crash.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -37,6 +38,7 @@ class Claim:
     """A run that this process is to see through, with the token that it had."""
 
     run_id: int
+    project_id: int
     token: int
 
 
@@ -45,10 +47,15 @@ def announce(session: Session, run: Run) -> None:
     events.record(session, run.project_id, ("run", {name: getattr(run, name) for name in TOLD}))
 
 
-def claim_next(database: Database, lease_seconds: float) -> Claim | None:
-    """Claim a run that is due, or one whose worker fell silent; None if there is nothing to do."""
+def claim_next(database: Database, lease_seconds: float, resting: Collection[int] = ()) -> Claim | None:
+    """Claim a run that is due, or one whose worker fell silent; None if there is nothing to do.
+
+    Runs that answers brought wait while their project rests.
+    """
+    wanted = (Run.reason != "answers") | Run.project_id.not_in(resting)
+    due = select(Run.id, Run.project_id).where(_claimable(), wanted).order_by(Run.due_at)
     with database.reading() as session:
-        candidates = session.execute(select(Run.id, Run.project_id).where(_claimable()).order_by(Run.due_at)).all()
+        candidates = session.execute(due).all()
     for run_id, project_id in candidates:
         with database.transaction() as session:
             features = latest_features(session, project_id)
@@ -57,7 +64,7 @@ def claim_next(database: Database, lease_seconds: float) -> Claim | None:
             still = select(Run).where(Run.id == run_id, _claimable()).with_for_update(skip_locked=True, of=Run)
             run = session.scalar(still)
             if run is not None and _claim(session, project, run, features, lease_seconds):
-                return Claim(run.id, run.token)
+                return Claim(run.id, project_id, run.token)
     return None
 
 

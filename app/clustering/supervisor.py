@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -22,6 +23,18 @@ from app.settings import Settings
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 RETRY_SECONDS = 1.0
+# After a run a project rests for as long as the run took, up to this: while answers keep coming, workers on the
+# server's own processors would else never leave them to the people who label.
+REST_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """A run that was given to the engine, as Dask's future, and when."""
+
+    future: Any
+    claim: Claim
+    since: float
 
 
 class Supervisor:
@@ -34,7 +47,8 @@ class Supervisor:
         urls = settings.resolved_database_url(), settings.resolved_storage_url()
         self.place = Place(*urls, self.lease_seconds)
         self.engine = engine or Engine(settings)
-        self.under_way: list[tuple[Any, Claim]] = []  # Dask's futures and what they compute
+        self.under_way: list[UnderWay] = []
+        self._rest_until: dict[int, float] = {}  # by project
         self._next_hold = 0.0
         self._bell = threading.Event()
         self._stopping = False
@@ -59,7 +73,7 @@ class Supervisor:
             try:
                 self.engine.connect()
                 self._turn()
-                self._bell.wait(POLL_SECONDS)
+                self._bell.wait(self._pause())
             except SQLAlchemyError:
                 log.warning("The database does not answer; trying again in %s s", RETRY_SECONDS, exc_info=True)
                 self._bell.wait(RETRY_SECONDS)
@@ -72,15 +86,24 @@ class Supervisor:
 
     def _turn(self) -> None:
         self._bell.clear()
-        for future, claim in [pair for pair in self.under_way if pair[0].done()]:
-            self.under_way.remove((future, claim))
-            self._settle(future, claim)
+        for ended in [one for one in self.under_way if one.future.done()]:
+            self.under_way.remove(ended)
+            self._settle(ended)
         self._hold()
         while not self.under_way or len(self.under_way) < self.engine.places():
-            claimed = claims.claim_next(self.database, self.lease_seconds)
+            claimed = claims.claim_next(self.database, self.lease_seconds, self._resting())
             if claimed is None:
                 return
             self._submit(claimed)
+
+    def _resting(self) -> list[int]:
+        """Give the projects that rest, and forget those that have rested."""
+        self._rest_until = {project: end for project, end in self._rest_until.items() if end > time.monotonic()}
+        return list(self._rest_until)
+
+    def _pause(self) -> float:
+        """How long to wait for the bell: no longer than until the next project has rested."""
+        return max(0.0, min([POLL_SECONDS, *(end - time.monotonic() for end in self._rest_until.values())]))
 
     def _submit(self, claim: Claim) -> None:
         # Every submission is a task of its own: what keeps copies apart is the token, never Dask's key.
@@ -90,29 +113,33 @@ class Supervisor:
         except BaseException:
             claims.release(self.database, claim.run_id)
             raise
-        self.under_way.append((future, claim))
+        self.under_way.append(UnderWay(future, claim, time.monotonic()))
 
     def _wake(self, future: Any) -> None:
         self._bell.set()
 
-    def _settle(self, future: Any, claim: Claim) -> None:
+    def _settle(self, ended: UnderWay) -> None:
         """A task that ended with an error lost its worker: its lease need not run out before the next attempt."""
+        future, claim = ended.future, ended.claim
         if future.status != "finished":
             log.warning("The worker of run %s is gone (%s); another takes over", claim.run_id, future.status)
             claims.release(self.database, claim.run_id)
+        elif self.engine.is_local:
+            moment = time.monotonic()
+            self._rest_until[claim.project_id] = moment + min(moment - ended.since, REST_SECONDS)
         future.release()
 
     def _hold(self) -> None:
         """Keep the leases of tasks that still wait for a worker; a task that has begun keeps its own."""
         if time.monotonic() >= self._next_hold:
             self._next_hold = time.monotonic() + self.lease_seconds / 3
-            for _, claim in self.under_way:
-                claims.renew(self.database, claim.run_id, claim.token, self.lease_seconds)
+            for one in self.under_way:
+                claims.renew(self.database, one.claim.run_id, one.claim.token, self.lease_seconds)
 
     def _let_go(self) -> None:
         """Part from the engine. Workers started here end with it, so their runs need not wait for the lease."""
         self.engine.close()
-        for _, claim in self.under_way:
+        for one in self.under_way:
             if self.engine.is_local:
-                claims.release(self.database, claim.run_id)
+                claims.release(self.database, one.claim.run_id)
         self.under_way.clear()

@@ -90,14 +90,29 @@ def test_answers_during_a_run_make_exactly_one_more(database: Database, project:
     assert second.due_at <= now()
 
 
-def test_an_answer_costs_two_statements(database: Database, project: int) -> None:
-    answer(database, project)
+@pytest.mark.parametrize(("answers", "expected"), [(1, 2), (5, 1)])
+def test_an_answer_costs_two_statements_and_one_when_the_run_is_due_already(
+    database: Database, project: int, answers: int, expected: int
+) -> None:
+    answer(database, project, answers)
     with database.transaction() as session:
         made = session.get_one(Project, project)
         statements: list[str] = []
         event.listen(session.connection(), "before_cursor_execute", lambda *given: statements.append(given[2]))
         answers_arrived(session, made)
-    assert len(statements) == 2
+    assert len(statements) == expected
+
+
+def test_runs_that_answers_brought_wait_while_their_project_rests(database: Database, project: int) -> None:
+    answer(database, project, 5)
+    assert claims.claim_next(database, 15, [project]) is None
+    assert claims.claim_next(database, 15, [project + 1]) is not None
+
+
+def test_a_run_that_was_asked_for_does_not_wait_while_its_project_rests(database: Database, project: int) -> None:
+    with database.transaction() as session:
+        request_run(session, session.get_one(Project, project), reason="request")
+    assert claims.claim_next(database, 15, [project]) is not None
 
 
 def test_without_features_answers_wait_and_requests_say_what_to_do(database: Database) -> None:
