@@ -86,7 +86,10 @@ def find(name: str) -> Algorithm:
 def resolve(project: Project, algorithm: str, parameters: dict[str, Any], n_items: int) -> dict[str, Any]:
     """Give every parameter of a run: its own, else the project's, else the default. Raise Invalid if one is wrong."""
     inherited = project.parameters if algorithm == project.algorithm else {}
-    resolved = _validate(algorithm, {"n_clusters": project.n_clusters, **inherited, **parameters}).model_dump()
+    found = _validate(algorithm, {"n_clusters": project.n_clusters, **inherited, **parameters})
+    if isinstance(found, BagsParameters) and (fault := found.fault_of_alpha(n_items)):
+        raise Invalid("The parameters are not right.", [FieldError("parameters.alpha", fault)])
+    resolved = found.model_dump()
     wanted = resolved.get("most_clusters") or resolved["n_clusters"]
     if wanted > n_items:
         detail = f"{wanted} clusters were asked for, but there are only {n_items} items with features"

@@ -6,6 +6,9 @@ from pydantic import Field, model_validator
 
 from app.clustering.parameters import ADVANCED, Parameters
 
+# Up to so many items the estimator compares all with all; of more, each with its neighbours.
+MOST_DENSE = 6_000
+
 
 class BagsParameters(Parameters):
     """Parameters of BagSpectralClustering."""
@@ -68,9 +71,18 @@ class BagsParameters(Parameters):
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:
-        relative = self.alpha_scale == "relative" or (self.alpha_scale == "auto" and self.n_neighbors is not None)
-        if relative and self.alpha >= 1:
-            raise ValueError(f"alpha must be below 1 in the relative scale, got {self.alpha}")
+        if fault := self.fault_of_alpha(0):
+            raise ValueError(fault)
         if self.method == "bag-without-links" and self.center == "ones":
             raise ValueError("center 'ones' has no zeros for links: use 'identity' with method 'bag-without-links'")
         return self
+
+    def fault_of_alpha(self, n_items: int) -> str:
+        """Say what is wrong with alpha in the scale that so many items bring; empty if nothing is."""
+        among_neighbors = self.n_neighbors is not None or n_items > MOST_DENSE
+        relative = self.alpha_scale == "relative" or (self.alpha_scale == "auto" and among_neighbors)
+        if not relative or self.alpha < 1:
+            return ""
+        many = n_items > MOST_DENSE and self.n_neighbors is None and self.alpha_scale == "auto"
+        why = f", which 'auto' is with more than {MOST_DENSE:,} items" if many else ""
+        return f"alpha must be below 1 in the relative scale{why}, got {self.alpha:g}"

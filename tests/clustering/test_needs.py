@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
+from algorithms import bag_graph
+from app.clustering.parameters_bags import MOST_DENSE
 from app.database import Database
-from app.models import Project, Role, Run
+from app.models import Item, Project, Role, Run
 from app.storage import Storage
 from tests.clustering.support import make_songs
-from tests.factories import add_member, make_project, signed_in
+from tests.factories import add_features, add_member, make_project, signed_in
 
 PROJECT = "/api/v1/projects/songs"
 LACKING = [
@@ -83,3 +86,26 @@ def test_wrong_parameters_are_named(
 ) -> None:
     refused = analyst.post(f"{PROJECT}/runs", json={"algorithm": algorithm, "parameters": parameters})
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field)
+
+
+def test_the_scale_of_bag_labels_goes_by_the_number_of_items(
+    analyst: TestClient, database: Database, storage: Storage
+) -> None:
+    """More items than can all be compared with all are tied to neighbours, where the weight is a share."""
+    assert MOST_DENSE == bag_graph.MOST_DENSE
+    heavy = {"algorithm": "bags", "parameters": {"alpha": 2, "method": "spectral"}}
+    assert analyst.post(f"{PROJECT}/runs", json=heavy).status_code == 202
+    assert analyst.patch(PROJECT, json=heavy).status_code == 200
+    with database.transaction() as session:
+        project = session.scalars(select(Project)).one()
+        project.algorithm, project.parameters = "dcrc", {}
+        project_id = project.id
+        more = [{"project_id": project_id, "key": f"more-{i}", "position": 60 + i} for i in range(MOST_DENSE)]
+        session.execute(insert(Item), more)
+        add_features(session, storage, project, np.zeros((60 + MOST_DENSE, 1)), version=2)
+    for refused in (analyst.post(f"{PROJECT}/runs", json=heavy), analyst.patch(PROJECT, json=heavy)):
+        [fault] = refused.json()["errors"]
+        assert (refused.status_code, fault["field"]) == (422, "parameters.alpha")
+        assert "with more than 6,000 items, got 2" in fault["detail"]
+    heavy["parameters"] |= {"alpha_scale": "absolute"}
+    assert analyst.post(f"{PROJECT}/runs", json=heavy).status_code == 202
