@@ -86,7 +86,7 @@ def get_run(project: str, run: str, me: Me, db: Db) -> RunOut:
 
 
 @router.post("/{project}/runs/{run}/cancel", status_code=202, responses=problems(409))
-def cancel_run(project: str, run: str, me: Me, db: Db) -> RunOut:
+def cancel_run(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> RunOut:
     """Cancel a run.
 
     One that waits ends at once; one that is being computed ends at its next checkpoint, within about a second.
@@ -94,7 +94,7 @@ def cancel_run(project: str, run: str, me: Me, db: Db) -> RunOut:
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        return RunOut.of(service.cancel_run(session, access.project, run))
+        return RunOut.of(service.cancel_run(session, blobs, access.project, run))
 
 
 @router.get("/{project}/runs/{run}/clusters", responses=problems(409))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from app import events
@@ -65,13 +66,15 @@ def resolutions(storage: Storage, run: RunOut, key: str) -> list[Resolution]:
     return [Resolution(k, sizes) for k, sizes in enumerate(counted, start=2)]
 
 
-def cancel_run(session: Session, project: Project, name: str) -> Run:
+def cancel_run(session: Session, storage: Storage, project: Project, name: str) -> Run:
     """Cancel a run: one that waits at once, one that is computed as soon as its task looks."""
     queries.lock_project(session, project.id)
     run = find_run(session, project, name)
     session.refresh(run, with_for_update=True)
     if run.status == RunStatus.QUEUED:
         claims.end(session, run, RunStatus.CANCELLED)
+        # No task will end a comparison that gave way and clear up after it.
+        event.listen(session, "after_commit", lambda _: results.delete_checkpoints(storage, run), once=True)
     elif run.status == RunStatus.RUNNING:
         run.cancel_requested = True
     else:

@@ -10,7 +10,7 @@ from app.accounts.access import Action, Me, authorize
 from app.clustering import service as clustering
 from app.clustering.algorithms import ALGORITHMS
 from app.comparing import service
-from app.dependencies import Db
+from app.dependencies import Blobs, Db
 from app.texts import Text
 from app.web import render
 
@@ -41,11 +41,11 @@ def start_comparison(
 
 
 @router.post("/projects/{project}/compare/{run}/cancel")
-def cancel_comparison(project: str, run: str, me: Me, db: Db) -> RedirectResponse:
+def cancel_comparison(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
     """Cancel the comparison."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        clustering.cancel_run(session, access.project, run)
+        clustering.cancel_run(session, blobs, access.project, run)
     return RedirectResponse(f"/projects/{project}/compare", 303)
 
 

@@ -61,11 +61,11 @@ def start_run(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
 
 
 @router.post("/projects/{project}/runs/{run}/cancel")
-def cancel_run(project: str, run: str, me: Me, db: Db) -> RedirectResponse:
+def cancel_run(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
     """Cancel a run that waits or is computed."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        clustering.cancel_run(session, access.project, run)
+        clustering.cancel_run(session, blobs, access.project, run)
     return _back(project, "runs")
 
 

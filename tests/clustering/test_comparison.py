@@ -10,6 +10,7 @@ from app.clustering.algorithms import ALGORITHMS
 from app.clustering.job import run_job
 from app.clustering.queries import last_done
 from app.clustering.schedule import request_beside
+from app.clustering.service import cancel_run
 from app.clustering.systems import COMPARED, lightly
 from app.database import Database
 from app.models import Project, Purpose, Run
@@ -155,3 +156,27 @@ def test_it_can_be_cancelled(
     claims.release(database, run_id)
     assert claims.claim_next(database, 15) is None
     assert get_run(database, run_id).status == "cancelled"
+
+
+def test_cancelled_while_it_waits_it_leaves_nothing_behind(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    project = make_songs(database, storage)
+    run_id = ask(database, project, "dcrc", "kmeans")
+    claims.claim_next(database, 15)
+    request(database, project)
+    assert run_job(place(settings), run_id) == "superseded"
+    kept = str(get_run(database, run_id).checkpoint)
+
+    def cancel(wish: str) -> None:
+        with database.transaction() as session:
+            cancel_run(session, storage, session.get_one(Project, project), "1")
+            assert storage.exists(kept), "what is not committed may still be undone"
+            if wish == "not meant":
+                raise RuntimeError(wish)
+
+    with pytest.raises(RuntimeError):
+        cancel("not meant")
+    assert (get_run(database, run_id).status, storage.exists(kept)) == ("queued", True)
+    cancel("meant")
+    assert (get_run(database, run_id).status, storage.exists(kept)) == ("cancelled", False)
