@@ -8,6 +8,7 @@ from algorithms.cmbc_search import CMBCState
 from algorithms.cross_validation import DCRCCV
 from algorithms.dcrc import DCRC
 from algorithms.fitting import FitState, StopFit
+from algorithms.held_out_scores import SearchState
 from algorithms.layout import cluster_map
 from algorithms.matching import match_clusters
 from algorithms.sklr import SKLR
@@ -22,6 +23,7 @@ __all__ = [
     "CMBCState",
     "FitState",
     "LearningState",
+    "SearchState",
     "SpectralState",
     "StopFit",
     "bag_prior",

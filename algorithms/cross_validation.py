@@ -14,22 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms.dcrc import DCRC
 from algorithms.fitting import StopFit
-from algorithms.held_out import (
-    CHOSEN,
-    NAMES,
-    ClusterCurve,
-    Grid,
-    HeldOutSearch,
-    Parameters,
-    Scoring,
-    SearchState,
-    answer_folds,
-    as_given,
-)
+from algorithms.held_out import ClusterCurve, Grid, HeldOutSearch, Scoring, answer_folds
+from algorithms.held_out_scores import CHOSEN, NAMES, Parameters, SearchState
 from algorithms.parameters import check_parameters
 from algorithms.patterns import Array, Kind
 from algorithms.suggesting import Suggesting
-from algorithms.validation import check_features, read_constraints
+from algorithms.validation import Constraints, check_features, read_constraints
 
 
 class DCRCCV(ClusterMixin, Suggesting, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -123,11 +113,13 @@ class DCRCCV(ClusterMixin, Suggesting, BaseEstimator):  # type: ignore[misc]  # 
         bags: Any = None,
         bag_labels: Any = None,
         callback: Callable[[SearchState], object] | None = None,
+        resume: SearchState | None = None,
     ) -> Self:
         """Choose the parameters and cluster the rows of X (N, D); triplets, bags and so on as of `DCRC.fit`.
 
-        `callback(state)` is called after every fit of a fold and during the last fit; when it raises StopFit the
-        search ends, and the best so far is fitted with all answers from one start.
+        `callback(state)` is called after every outer iteration of every fit; when it raises StopFit the search ends,
+        and the best so far is fitted with all answers from one start. `resume` continues from such a state, given
+        the same X, answers and parameters: what was scored is not fitted again.
         Raises ValueError with the row, value or parameter that is wrong.
         """
         base = DCRC() if self.estimator is None else clone(self.estimator)
@@ -138,16 +130,17 @@ class DCRCCV(ClusterMixin, Suggesting, BaseEstimator):  # type: ignore[misc]  # 
                 f"n_clusters={max(grid['n_clusters'])} is more than the number of items, {len(features)}"
             )
         given = read_constraints(triplets, answers, kinds, labelers, n_items=len(features))
-        rng = check_random_state(self.random_state)
-        base.set_params(n_init=self.n_init, n_moves=self.n_moves, random_state=rng.randint(np.iinfo(np.int32).max))
         used = given if base.use_dnk else given.select(~given.is_dnk())
-        folds = answer_folds(used, self.cv, rng)
+        seed, fold_of = self._divide(used) if resume is None else (resume.seed, resume.fold_of)
+        base.set_params(n_init=self.n_init, n_moves=self.n_moves, random_state=seed)
         said = {"bags": bags, "bag_labels": bag_labels}
-        search = HeldOutSearch(base, features, used, said, folds, self.scoring, grid, callback)
-        best, stopped = self._choose(search, grid)
+        search = HeldOutSearch(base, features, used, said, fold_of, self.scoring, grid, callback)
+        if resume is not None:
+            search.go_on_from(resume)
+        best = self._choose(search, grid)
         self._report(search, best)
         if self.refit:
-            self._refit(search, best, stopped)
+            self._refit(search, best)
         return self
 
     def predict_proba(self, X: Any) -> Array:
@@ -193,35 +186,42 @@ class DCRCCV(ClusterMixin, Suggesting, BaseEstimator):  # type: ignore[misc]  # 
                 check_parameters(clone(base).set_params(n_init=self.n_init, n_moves=self.n_moves, **{name: value}))
         return grid
 
-    def _choose(self, search: HeldOutSearch, grid: Grid) -> tuple[Parameters, bool]:
-        """The best parameters, and whether the callback ended the search before it was through."""
+    def _divide(self, used: Constraints) -> tuple[int, Array]:
+        """The seed of all fits, and the fold that each answer is held out in; -1 where there are none."""
+        rng = check_random_state(self.random_state)
+        seed = rng.randint(np.iinfo(np.int32).max)
+        fold_of = np.full(len(used), -1)
+        for number, rows in enumerate(answer_folds(used, self.cv, rng)):
+            fold_of[rows] = number
+        return seed, fold_of
+
+    def _choose(self, search: HeldOutSearch, grid: Grid) -> Parameters:
+        """The best parameters, of those that were scored where the callback ended the search."""
         centre = search.centre
-        if not search.folds:
+        if not search.scores.n_folds:
             if len(grid["n_clusters"]) > 1:
                 raise ValueError("several n_clusters need answers about two triplets or more; give one number")
-            return centre, False
+            return centre
         best: Parameters = {}
         try:
             curve = self.n_clusters_curve_ = search.curve()
             best = centre | {"n_clusters": int(curve.n_clusters[_one_standard_error(curve)])}
+            search.settle(best["n_clusters"])
             for name in CHOSEN:
                 best = search.best_of([best | {name: value} for value in grid[name]], best)
         except StopFit:
-            return best or search.best(), True
-        return best, False
+            return best or search.scores.best() or centre
+        return best
 
     def _report(self, search: HeldOutSearch, best: Parameters) -> None:
         self.best_params_ = best
-        self.best_score_ = search.known(best)
-        self.n_splits_ = len(search.folds)
-        self.cv_results_ = search.results()
+        self.best_score_ = search.scores.known(best)
+        self.n_splits_ = search.scores.n_folds
+        self.cv_results_ = search.scores.results()
 
-    def _refit(self, search: HeldOutSearch, best: Parameters, stopped: bool) -> None:
-        model = clone(search.base).set_params(**best)
-        if stopped:
-            model.set_params(n_init=1, n_moves=0)
-        callback = None if stopped else search.tell_of_last
-        self.best_estimator_ = model.fit(search.X, **as_given(search.given), **search.said, callback=callback)
+    def _refit(self, search: HeldOutSearch, best: Parameters) -> None:
+        self.best_estimator_ = model = clone(search.base).set_params(**best)
+        search.fit_all(model)
         for name in ("labels_", "posterior_", "n_iter_", "converged_", "n_features_in_"):
             setattr(self, name, getattr(model, name))
 

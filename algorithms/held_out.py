@@ -6,28 +6,29 @@ starts; other candidates continue from it, so they are compared in the same opti
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from algorithms.dcrc import DCRC
-from algorithms.fitting import FitState
+from algorithms.feature_space import SpacePlan
+from algorithms.fitting import FitState, StopFit
+from algorithms.held_out_scores import CHOSEN, NAMES, Parameters, Place, Scores, SearchState, n_folds
 from algorithms.metrics import answers_satisfied
 from algorithms.patterns import ANSWERS, KINDS, Array
 from algorithms.validation import Constraints
 
 Scoring = Literal["log_score", "accuracy"]
-Parameters = dict[str, Any]
 Grid = dict[str, list[Any]]
 
-# In this order: each is chosen with those before it at their best and those after it at their centre.
-CHOSEN = ("lam", "tau", "epsilon", "balance")
-NAMES = ("n_clusters", *CHOSEN)
 # A first fit, with all its starts, takes about so many times as long as one that continues from it.
 _COLD = 10
+# What candidates need of a first fit, beside the space of the features, which is the same for all.
+_KEPT = ("coef_", "intercept_", "posterior_", "constrained_", "lower_bound_")
 
 
 class ClusterCurve(NamedTuple):
@@ -36,15 +37,6 @@ class ClusterCurve(NamedTuple):
     n_clusters: Array  # (C,)
     mean: Array  # (C,) over the folds
     standard_error: Array  # (C,) of that mean
-
-
-@dataclass(frozen=True)
-class SearchState:
-    """What a callback of `DCRCCV.fit` is told."""
-
-    fraction: float  # progress in [0, 1]
-    best_params: Parameters | None  # of the candidates that are finished
-    best_score: float
 
 
 def answer_folds(constraints: Constraints, n_folds: int, rng: np.random.RandomState) -> list[Array]:
@@ -80,29 +72,47 @@ class HeldOutSearch:
         X: Array,
         given: Constraints,
         said: dict[str, Any],
-        folds: list[Array],
+        fold_of: Array,
         scoring: Scoring,
         grid: Grid,
         callback: Callable[[SearchState], object] | None,
     ):
-        self.base, self.X, self.given, self.folds, self.scoring = base, X, given, folds, scoring
+        self.base, self.X, self.given, self.fold_of, self.scoring = base, X, given, fold_of, scoring
         self.said = said  # bags and their labels: answers are held out, these never
         self.callback = callback
         defaults = base.get_params()
         self.centre: Parameters = {name: _nearest(values, defaults[name]) for name, values in grid.items()}
-        self._n_clusters = grid["n_clusters"]
-        self._scores: dict[tuple[Any, ...], Array] = {}
-        self._first: dict[tuple[int, int], dict[str, Array]] = {}
+        self.scores = Scores(n_folds(fold_of), {})
+        self._grid = grid
+        self._first: dict[Place, dict[str, Array]] = {}
+        self._at_work: FitState | None = None
+        self._stopped = False
         n_warm = sum(len(grid[name]) - 1 for name in CHOSEN)
-        self._work = len(folds) * (_COLD * len(self._n_clusters) + n_warm) + _COLD
-        self._done = 0
+        self._work = self.scores.n_folds * (_COLD * len(grid["n_clusters"]) + n_warm) + _COLD
+
+    def go_on_from(self, state: SearchState) -> None:
+        """Take over what another search of the same parameters, items and answers has done."""
+        if len(state.fold_of) != len(self.given):
+            found, expected = len(state.fold_of), len(self.given)
+            raise ValueError(f"resume is the state of another search: it has {found} answers, expected {expected}")
+        for candidate, _ in state.scores.cells:
+            for name, value in zip(NAMES, candidate, strict=True):
+                if value not in self._grid[name]:
+                    raise ValueError(f"resume is the state of another search: it tried {name}={value!r}")
+        self.scores.cells.update(state.scores.cells)
+        self._first.update(state.first)
+        self._at_work = state.at_work
 
     def curve(self) -> ClusterCurve:
         """Score every number of clusters, the other values at their centre."""
-        rows = [self._folds_scores(self.centre | {"n_clusters": n}) for n in self._n_clusters]
-        scores = np.stack(rows)
-        error = scores.std(axis=1, ddof=1) / np.sqrt(len(self.folds))
-        return ClusterCurve(np.array(self._n_clusters), scores.mean(axis=1), error)
+        numbers = self._grid["n_clusters"]
+        scores = np.stack([self._folds_scores(self.centre | {"n_clusters": n}) for n in numbers])
+        error = scores.std(axis=1, ddof=1) / np.sqrt(self.scores.n_folds)
+        return ClusterCurve(np.array(numbers), scores.mean(axis=1), error)
+
+    def settle(self, n_clusters: int) -> None:
+        """Forget the first fits of other numbers of clusters: no candidate will continue from them."""
+        self._first = {place: kept for place, kept in self._first.items() if place[0] == n_clusters}
 
     def best_of(self, candidates: list[Parameters], current: Parameters) -> Parameters:
         """The candidate that scores best of those that gain more than the standard error of their gain."""
@@ -115,28 +125,58 @@ class HeldOutSearch:
         return best
 
     def _folds_scores(self, params: Parameters) -> Array:
-        key = tuple(params.values())
-        if key not in self._scores:
-            self._scores[key] = np.array([self._fit_fold(params, number) for number in range(len(self.folds))])
-        return self._scores[key]
+        candidate = tuple(params.values())
+        for fold in range(self.scores.n_folds):
+            if (candidate, fold) not in self.scores.cells:
+                self.scores.cells[candidate, fold] = self._fit_fold(params, fold)
+                self._tell(self._done)
+        return self.scores.of(candidate)
 
-    def _fit_fold(self, params: Parameters, number: int) -> float:
-        place = params["n_clusters"], number
+    def _fit_fold(self, params: Parameters, fold: int) -> float:
+        place = params["n_clusters"], fold
         model = clone(self.base).set_params(**params)
         cold = place not in self._first
         if not cold:
-            model.set_params(n_init=1, n_moves=0, warm_start=True).set_state_arrays(self._first[place])
-        held_out = np.zeros(len(self.given), dtype=bool)
-        held_out[self.folds[number]] = True
+            model.set_params(n_init=1, n_moves=0, warm_start=True)
+            model.set_state_arrays({**self._space, **self._first[place]})
+        held_out = self.fold_of == fold
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # what is only compared need not be at its end
-            model.fit(self.X, **as_given(self.given.select(~held_out)), **self.said)
+            self.fit(model, self.given.select(~held_out), _COLD if cold else 1)
+        if self._stopped:
+            raise StopFit
         if cold:
-            self._first[place] = model.state_arrays()
-        score = self._judge(model, self.given.select(held_out))
-        self._done += _COLD if cold else 1
-        self._tell(self._done)
-        return score
+            arrays = model.state_arrays()
+            self._first[place] = {name: arrays[name] for name in arrays if name in _KEPT or name.startswith("table")}
+        return self._judge(model, self.given.select(held_out))
+
+    def fit(self, model: DCRC, given: Constraints, work: int) -> None:
+        """Fit, from where the search was stopped if that was in this fit; `work` is its part of all, to be told."""
+        done, resume = self._done, self._at_work
+        self._at_work = None
+
+        def tell(state: FitState) -> None:
+            self._tell(done + work * state.fraction, state)
+
+        callback = None if self.callback is None else tell
+        model.fit(self.X, **as_given(given), **self.said, callback=callback, resume=resume)
+
+    def fit_all(self, model: DCRC) -> None:
+        """The fit with everything that ends a search; short and silent if that was stopped."""
+        if self._stopped:
+            model.set_params(n_init=1, n_moves=0)
+            model.fit(self.X, **as_given(self.given), **self.said)
+        else:
+            self.fit(model, self.given, _COLD)
+
+    @cached_property
+    def _space(self) -> dict[str, Array]:
+        """The coordinates of every fit, as in its state: with a kernel they are large, so they are kept once."""
+        base = self.base
+        plan = SpacePlan(base.standardize, base.kernel, base.gamma, base.kernel_params or {}, base.n_components)
+        space = plan.fit(self.X, None, check_random_state(base.random_state))
+        kernel = {} if space.kernel is None else space.kernel.to_arrays()
+        return {"mean_": space.mean, "scale_": space.scale, **kernel}
 
     def _judge(self, model: DCRC, held_out: Constraints) -> float:
         asked = as_given(held_out)
@@ -145,41 +185,21 @@ class HeldOutSearch:
         del asked["labelers"]
         return answers_satisfied(model.predict(self.X), **asked)
 
-    def tell_of_last(self, state: FitState) -> None:
-        """The callback of the fit with everything."""
-        self._tell(self._work - _COLD * (1 - state.fraction))
+    @property
+    def _done(self) -> int:
+        return len(self.scores.cells) + (_COLD - 1) * len(self.scores.places())
 
-    def _tell(self, done: float) -> None:
-        if self.callback is not None:
-            finished = bool(self._scores)
-            best = self.best() if finished else None
-            self.callback(SearchState(done / self._work, best, self.known(best) if best else np.nan))
-
-    def best(self) -> Parameters:
-        """The best candidate so far; the centre where none is finished."""
-        if not self._scores:
-            return self.centre
-        best = max(self._scores, key=lambda key: self._scores[key].mean())
-        return dict(zip(NAMES, best, strict=True))
-
-    def known(self, params: Parameters) -> float:
-        """Score of a candidate if it has one, else NaN."""
-        scores = self._scores.get(tuple(params.values()))
-        return np.nan if scores is None else float(scores.mean())
-
-    def results(self) -> dict[str, Any]:
-        """`cv_results_` of the candidates in the order in which they were scored."""
-        keys = list(self._scores)
-        scores = np.array([self._scores[key] for key in keys]).reshape(len(keys), len(self.folds))
-        found: dict[str, Any] = {"params": [dict(zip(NAMES, key, strict=True)) for key in keys]}
-        for column, name in enumerate(NAMES):
-            found[f"param_{name}"] = np.array([key[column] for key in keys])
-        for number in range(len(self.folds)):
-            found[f"split{number}_test_score"] = scores[:, number]
-        mean = scores.mean(axis=1) if keys else np.empty(0)
-        found["mean_test_score"], found["std_test_score"] = mean, scores.std(axis=1) if keys else np.empty(0)
-        found["rank_test_score"] = 1 + np.array([np.sum(mean > value) for value in mean], dtype=np.int64)
-        return found
+    def _tell(self, done: float, at_work: FitState | None = None) -> None:
+        if self.callback is None:
+            return
+        scores = Scores(self.scores.n_folds, dict(self.scores.cells))
+        seed = self.base.random_state
+        state = SearchState(done / self._work, seed, self.fold_of, scores, dict(self._first), at_work)
+        try:
+            self.callback(state)
+        except StopFit:
+            self._stopped = True
+            raise
 
 
 def _nearest(values: list[Any], wanted: float) -> Any:

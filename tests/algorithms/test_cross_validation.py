@@ -8,12 +8,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from algorithms import DCRC, DCRCCV, StopFit
-from algorithms.held_out import answer_folds
+from algorithms import DCRC, DCRCCV, SearchState, StopFit
+from algorithms.held_out import HeldOutSearch, answer_folds
 from algorithms.metrics import answers_satisfied
 from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets, true_answers
 from algorithms.validation import read_constraints
 from tests.algorithms.bag_data import bagged
+from tests.algorithms.estimators import through_npz
 
 SMALL = {"n_init": 2, "n_moves": 0, "random_state": 0}
 
@@ -226,7 +227,7 @@ def test_progress_is_told_and_the_search_can_be_stopped():
     assert 0 < fractions[0] < fractions[-1] <= 1
     assert told[-1].best_score == max(model.cv_results_["mean_test_score"])
 
-    for after in (1, 5):
+    for after in (1, len(told) // 2):
         seen = []
 
         def stop(state, after=after, seen=seen):
@@ -235,9 +236,56 @@ def test_progress_is_told_and_the_search_can_be_stopped():
                 raise StopFit
 
         stopped = DCRCCV(3, **SMALL, cv=3).fit(X, **given, callback=stop)
-        assert len(stopped.cv_results_["params"]) == after // 3
+        assert len(seen) == after
+        assert len(stopped.cv_results_["params"]) == told[after - 1].start // 3
         assert len(stopped.labels_) == len(X)
         assert stopped.best_estimator_.n_init == 1
+
+
+SEARCHES = {
+    "a range": {"n_clusters": (2, 3), "tau": (0.5, 1.0), "lam": 2**-8},
+    "learned tables": {"estimator": DCRC(labeler_tables="learn"), "tau": 1.0, "lam": 2**-8},
+    "kernel": {"estimator": DCRC(kernel="nystroem", n_components=20), "tau": 1.0, "balance": (True, False)},
+    "nobody's seed": {"tau": (0.5, 1.0), "lam": 2**-8, "random_state": None},
+}
+
+
+@pytest.mark.parametrize("searched", SEARCHES)
+def test_a_search_that_was_stopped_goes_on_elsewhere(searched, tmp_path, monkeypatch):
+    """Stopped within a fit of a fold, between two and within the last: every result is what it would have been."""
+    X, y = overlapping(n_items=80)
+    given = questions(y, 60) | {"labelers": np.arange(60) % 2}
+    parameters = {"n_clusters": 3, **SMALL, "cv": 2, **SEARCHES[searched]}
+    states = []
+    straight = DCRCCV(**parameters).fit(X, **given, callback=states.append)
+    judge, judged = HeldOutSearch._judge, []
+    monkeypatch.setattr(HeldOutSearch, "_judge", lambda *given: judged.append(1) or judge(*given))
+    assert states[-1].at_work.done
+    within, between = ([s for s in states if (s.at_work is None) == wanted] for wanted in (False, True))
+    for state in (within[0], within[len(within) // 2], between[len(between) // 2], between[-1], within[-2]):
+        elsewhere = SearchState.from_arrays(through_npz(state.to_arrays(), tmp_path))
+        assert (elsewhere.start, elsewhere.iteration) == (state.start, state.iteration)
+        assert elsewhere.best_params == state.best_params
+        judged.clear()
+        resumed = DCRCCV(**parameters).fit(X, **given, resume=elsewhere)
+        assert len(judged) == len(between) - state.start, "what was scored is not fitted again"
+        assert resumed.best_params_ == straight.best_params_
+        for name in ("mean_test_score", "param_lam", "split1_test_score"):
+            np.testing.assert_array_equal(resumed.cv_results_[name], straight.cv_results_[name])
+        for name in ("labels_", "posterior_", "n_clusters_curve_"):
+            np.testing.assert_array_equal(getattr(resumed, name), getattr(straight, name))
+        assert resumed.best_estimator_.lower_bound_ == straight.best_estimator_.lower_bound_
+
+
+def test_the_state_of_another_search_is_refused():
+    X, y = overlapping()
+    given, states = questions(y, 30), []
+    parameters = {**SMALL, "cv": 2, "tau": 1.0, "lam": 2**-8}
+    DCRCCV(3, **parameters, epsilon=0.1, refit=False).fit(X, **given, callback=states.append)
+    with pytest.raises(ValueError, match=r"another search: it tried epsilon=0\.1"):
+        DCRCCV(3, **parameters, epsilon=0.2).fit(X, **given, resume=states[-1])
+    with pytest.raises(ValueError, match="another search: it has 30 answers, expected 20"):
+        DCRCCV(3, **parameters, epsilon=0.1).fit(X, **questions(y, 20), resume=states[-1])
 
 
 def test_without_answers_it_is_dcrc():

@@ -1,0 +1,156 @@
+"""What a search over parameters has found out, as a table of scores, and as plain arrays that carry it elsewhere.
+
+A search makes hundreds of fits, one after the other in an order that its scores alone decide. So scores, the fits
+that others continue from and the fit under way are all that another process needs to end where this one would have.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from algorithms.fitting import FitState
+from algorithms.patterns import Array
+
+Parameters = dict[str, Any]
+Candidate = tuple[Any, ...]  # values in the order of NAMES
+Place = tuple[int, int]  # a number of clusters and a fold
+
+# In this order: each is chosen with those before it at their best and those after it at their centre.
+CHOSEN = ("lam", "tau", "epsilon", "balance")
+NAMES = ("n_clusters", *CHOSEN)
+_TYPES = (int, float, float, float, bool)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of candidates in folds, in the order in which they were made."""
+
+    n_folds: int
+    cells: dict[tuple[Candidate, int], float]
+
+    def of(self, candidate: Candidate) -> Array:
+        """A candidate's scores (n_folds,), NaN where it has none yet."""
+        return np.array([self.cells.get((candidate, fold), np.nan) for fold in range(self.n_folds)])
+
+    def finished(self) -> dict[Candidate, Array]:
+        """The scores of every candidate that has them all."""
+        candidates = dict.fromkeys(candidate for candidate, _ in self.cells)
+        every = {candidate: self.of(candidate) for candidate in candidates}
+        return {candidate: scores for candidate, scores in every.items() if not np.isnan(scores).any()}
+
+    def places(self) -> set[Place]:
+        """Where there is a first fit, which others continue from."""
+        return {(candidate[0], fold) for candidate, fold in self.cells}
+
+    def best(self) -> Parameters | None:
+        """The finished candidate that scores best, None where none is finished."""
+        scores = self.finished()
+        if not scores:
+            return None
+        best = max(scores, key=lambda candidate: scores[candidate].mean())
+        return dict(zip(NAMES, best, strict=True))
+
+    def known(self, params: Parameters | None) -> float:
+        """Mean score of a candidate, NaN where it is not finished."""
+        return float(self.of(tuple(params.values())).mean()) if params and self.n_folds else np.nan
+
+    def results(self) -> dict[str, Any]:
+        """`cv_results_` of the finished candidates."""
+        finished = self.finished()
+        keys = list(finished)
+        scores = np.array(list(finished.values())).reshape(len(keys), self.n_folds)
+        found: dict[str, Any] = {"params": [dict(zip(NAMES, key, strict=True)) for key in keys]}
+        for column, name in enumerate(NAMES):
+            found[f"param_{name}"] = np.array([key[column] for key in keys])
+        for number in range(self.n_folds):
+            found[f"split{number}_test_score"] = scores[:, number]
+        mean = scores.mean(axis=1) if keys else np.empty(0)
+        found["mean_test_score"], found["std_test_score"] = mean, scores.std(axis=1) if keys else np.empty(0)
+        found["rank_test_score"] = 1 + np.array([np.sum(mean > value) for value in mean], dtype=np.int64)
+        return found
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """What a callback of `DCRCCV.fit` is told, and what it goes on from given the same X, answers and parameters."""
+
+    fraction: float  # progress in [0, 1]
+    seed: int  # of every fit
+    fold_of: Array  # (M,) the fold in which each answer that is used is held out; -1 where there are no folds
+    scores: Scores
+    first: dict[Place, dict[str, Array]]  # what the candidates of a place continue from
+    at_work: FitState | None  # of the fit under way
+
+    @property
+    def best_params(self) -> Parameters | None:
+        """Of the candidates that are finished."""
+        return self.scores.best()
+
+    @property
+    def best_score(self) -> float:
+        """Mean score of `best_params`; NaN without."""
+        return self.scores.known(self.best_params)
+
+    @property
+    def start(self) -> int:
+        """Which fit of the search is under way."""
+        return len(self.scores.cells)
+
+    @property
+    def iteration(self) -> int:
+        """Iterations of the fit under way."""
+        return 0 if self.at_work is None else self.at_work.iteration
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Plain arrays for `numpy.savez`; no pickle."""
+        cells = self.scores.cells
+        arrays = {
+            "fraction": np.array(self.fraction),
+            "seed": np.array(self.seed),
+            "fold_of": self.fold_of,
+            "scored": np.array([candidate for candidate, _ in cells], np.float64).reshape(-1, len(NAMES)),
+            "scored_folds": np.array([fold for _, fold in cells], np.int64),
+            "scores": np.array(list(cells.values()), np.float64),
+        }
+        for (n_clusters, fold), values in self.first.items():
+            arrays |= {f"first/{n_clusters}/{fold}/{name}": value for name, value in values.items()}
+        if self.at_work is not None:
+            arrays |= {f"at_work/{name}": value for name, value in self.at_work.to_arrays().items()}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array]) -> "SearchState":
+        """The state that these arrays were made of."""
+        candidates = [_candidate(row) for row in arrays["scored"].tolist()]
+        cells = zip(candidates, arrays["scored_folds"].tolist(), strict=True)
+        scores = Scores(n_folds(arrays["fold_of"]), dict(zip(cells, arrays["scores"].tolist(), strict=True)))
+        first: dict[Place, dict[str, Array]] = {}
+        for (n_clusters, fold, name), value in _below("first", arrays):
+            first.setdefault((int(n_clusters), int(fold)), {})[name] = value
+        at_work = {name: value for (name,), value in _below("at_work", arrays)}
+        return cls(
+            fraction=float(arrays["fraction"]),
+            seed=int(arrays["seed"]),
+            fold_of=arrays["fold_of"],
+            scores=scores,
+            first=first,
+            at_work=FitState.from_arrays(at_work) if at_work else None,
+        )
+
+
+def n_folds(fold_of: Array) -> int:
+    """How many folds there are, of the fold of each answer."""
+    return int(fold_of.max(initial=-1)) + 1
+
+
+def _candidate(row: list[float]) -> Candidate:
+    return tuple(of_type(value) for of_type, value in zip(_TYPES, row, strict=True))
+
+
+def _below(group: str, arrays: dict[str, Array]) -> Iterator[tuple[list[str], Array]]:
+    """The arrays of a group, each with the rest of its name."""
+    for name, value in arrays.items():
+        if name.startswith(f"{group}/"):
+            yield name.split("/")[1:], value
