@@ -1,11 +1,11 @@
 // The dashboard: wires the map, the cards, the list of picked items and the live figures together.
 
-import { choose, dressCards, markChosen } from "./cards.js";
+import { dressCards } from "./cards.js";
 import { follow } from "./events.js";
 import { catchUpAfterTyping, refresh, sendFormsInPlace } from "./live.js";
 import { ClusterMap } from "./map.js";
-import { ofCluster, sizes } from "./map_points.js";
-import { Items, Picks } from "./picks.js";
+import { MapTools } from "./map_tools.js";
+import { Items } from "./picks.js";
 import { playOnClick } from "./player.js";
 import { Resolution } from "./resolution.js";
 import { keepTimes } from "./times.js";
@@ -20,11 +20,11 @@ const items = new Items(api);
 const map = new ClusterMap(canvas, {
   onPoint: (...place) => tip.hover(...place),
   onPick: (...place) => tip.pin(...place),
-  onLasso: lasso,
+  onLasso: (positions) => tools.circled(map, positions),
 });
 const tip = new Tip(document.getElementById("tip"), items, map, nameOf);
-const picks = new Picks(document.getElementById("picks"), items, map);
-const resolution = new Resolution(api, recolor);
+const tools = new MapTools([map], items);
+const resolution = new Resolution(api, map);
 let shownRun = "";
 
 document.documentElement.classList.add("js");
@@ -33,38 +33,6 @@ function nameOf(cluster) {
   if (resolution.number) return ""; // names belong to the run's own clusters
   return document.getElementById(`name-${cluster}`)?.value ?? "";
 }
-
-function lasso(positions) {
-  setLasso(false);
-  picks.list("Circled", positions);
-}
-
-function setLasso(on) {
-  map.lassoMode = on;
-  canvas.classList.toggle("lassoing", on);
-  document.querySelector('[data-map="lasso"]').setAttribute("aria-pressed", String(on));
-}
-
-const TOOLS = {
-  in: () => map.zoom(1.4),
-  out: () => map.zoom(1 / 1.4),
-  reset: () => map.reset(),
-  lasso: () => setLasso(!map.lassoMode),
-};
-
-document.addEventListener("click", (event) => {
-  const tool = event.target.closest("[data-map]");
-  const chosen = event.target.closest("[data-choose]");
-  const listed = event.target.closest("[data-list]");
-  if (tool) TOOLS[tool.dataset.map]();
-  if (chosen) choose(map, Number(chosen.dataset.choose));
-  if (listed && map.target) {
-    event.preventDefault();
-    const cluster = Number(listed.dataset.list);
-    picks.list(`Cluster ${cluster}`, ofCluster(map.target, cluster));
-    picks.panel.scrollIntoView({ block: "nearest", behavior: map.motion ? "smooth" : "instant" });
-  }
-});
 
 async function loadMap() {
   const run = document.getElementById("clusters").dataset.run;
@@ -77,14 +45,6 @@ async function loadMap() {
   map.show(points);
   canvas.dataset.run = run;
   resolution.enter(run, points);
-}
-
-function recolor(points) {
-  if (points === map.target) return;
-  map.choose(0);
-  map.recolor(points);
-  canvas.dataset.clusters = new Set(sizes(points).map(([cluster]) => cluster)).size;
-  markChosen(map);
 }
 
 function onShown() {

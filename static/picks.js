@@ -73,14 +73,17 @@ export class Picks {
     Object.assign(this, { panel, items, map });
   }
 
+  // Whoever came by key goes on where the list was asked for.
   close() {
     this.panel.hidden = true;
-    this.map.canvas.focus({ preventScroll: true });
+    const back = this.opener?.isConnected && this.opener !== document.body ? this.opener : this.map.canvas;
+    back.focus({ preventScroll: back === this.map.canvas });
   }
 
   async list(title, positions) {
     const points = this.map.target;
     this.points = points;
+    if (!this.panel.contains(document.activeElement)) this.opener = document.activeElement;
     this.order = [...positions].sort((a, b) => points[b * STRIDE + CONFIDENCE] - points[a * STRIDE + CONFIDENCE]);
     this.rows = element("tbody");
     const heading = element("h3", { id: "picks-title", tabIndex: -1, textContent: `${title}: ${this.order.length.toLocaleString("en")} items` });

@@ -1,12 +1,12 @@
 // Clusters of another number at once: the run stored them, so the slider only colours the map anew and lists sizes.
 
+import { markChosen } from "./cards.js";
 import { chip, element } from "./picks.js";
 import { ofResolution, sizes, withClusters } from "./map_points.js";
 
 export class Resolution {
-  // `draw(points)` shows points on the map.
-  constructor(api, draw) {
-    Object.assign(this, { api, draw });
+  constructor(api, map) {
+    Object.assign(this, { api, map });
     this.number = 0; // the number looked at; 0 is the run's own
     this.list = document.getElementById("resolved");
     document.addEventListener("input", (event) => {
@@ -56,6 +56,15 @@ export class Resolution {
     document.getElementById("clusters").hidden = elsewhere;
     this.list.hidden = !elsewhere;
     this.list.replaceChildren(...(elsewhere ? this.listed(points) : []));
+  }
+
+  draw(points) {
+    const { map } = this;
+    if (points === map.target) return;
+    map.choose(0);
+    map.recolor(points);
+    map.canvas.dataset.clusters = sizes(points).length;
+    markChosen(map);
   }
 
   // What the server sends works without a script: with one there is a slider beside it.

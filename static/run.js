@@ -1,12 +1,14 @@
 // A run's page: its map, another grouping's beside it with every item in the same place, and the way to its result.
 
-import { choose, dressCards } from "./cards.js";
+import { dressCards } from "./cards.js";
 import { follow } from "./events.js";
 import { sendFormsInPlace } from "./live.js";
 import { ClusterMap } from "./map.js";
 import { STRIDE } from "./map_points.js";
+import { MapTools } from "./map_tools.js";
 import { Items } from "./picks.js";
 import { playOnClick } from "./player.js";
+import { Resolution } from "./resolution.js";
 import { keepTimes } from "./times.js";
 import { Tip } from "./tip.js";
 
@@ -53,14 +55,19 @@ function nameOf(side, cluster) {
   return head ? head.textContent.replace(/^\s*\d+/, "").trim() : "";
 }
 
+let tools = null;
+let resolution = null;
+
 function makeMap(canvas, items) {
   const map = new LinkedMap(canvas, {
     onPoint: (...place) => tip.hover(...place),
     onPick: (...place) => tip.pin(...place),
-    onLasso: () => {},
+    onLasso: (positions) => tools.circled(map, positions),
   });
   const box = canvas.parentElement.querySelector(".tip");
-  const tip = new Tip(box, items, map, (cluster) => nameOf(canvas.dataset.side, cluster));
+  // Names belong to the run's own clusters.
+  const named = (cluster) => (map === resolution.map && resolution.number ? "" : nameOf(canvas.dataset.side, cluster));
+  const tip = new Tip(box, items, map, named);
   return map;
 }
 
@@ -71,14 +78,12 @@ async function showMaps() {
   const maps = canvases.map((canvas) => makeMap(canvas, items));
   const own = maps.at(-1);
   maps.forEach((map) => map.link(maps.filter((other) => other !== map)));
-  const tools = { in: () => own.zoom(1.4), out: () => own.zoom(1 / 1.4), reset: () => own.reset() };
-  document.addEventListener("click", (event) => {
-    const tool = event.target.closest("[data-map]");
-    const chosen = event.target.closest("[data-choose]");
-    if (tool) tools[tool.dataset.map]();
-    if (chosen) choose(own, Number(chosen.dataset.choose));
+  tools = new MapTools(maps, items);
+  resolution = new Resolution(api, own);
+  document.addEventListener("tercet:shown", () => {
+    dressCards(own);
+    resolution.dress();
   });
-  document.addEventListener("tercet:shown", () => dressCards(own));
   dressCards(own);
   const points = await Promise.all(canvases.map((canvas) => pointsOf(api, canvas.dataset.run)));
   const places = points.at(-1);
@@ -86,6 +91,7 @@ async function showMaps() {
     map.common = places;
     map.show(inPlaces(points[k], places));
   });
+  resolution.enter(own.canvas.dataset.run, own.target);
 }
 
 // A run that is not done yet: the page says how far it is, and becomes its result's.

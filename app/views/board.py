@@ -55,6 +55,7 @@ class Seen:
     current: RunOut | None
     former: RunOut | None  # what was current before this run was adopted
     clusters: list[ClusterOut]
+    resolutions: list[clustering.Resolution]
     beside: Beside | None
     sides: list[tuple[str, str]]  # what it can be put beside: address, title
     offer: Offer | None
@@ -155,6 +156,7 @@ def gather(session: Session, storage: Storage, access: Access, run_name: str, be
         current=RunOut.of(current) if current else None,
         former=_former(session, run) if run.reason == "adopted" else None,
         clusters=clustering.clusters(session, storage, project, run, run.result) if run.result else [],
+        resolutions=clustering.resolutions(storage, RunOut.of(run), run.result) if run.result else [],
         beside=_beside(session, storage, project, run, beside) if run.result and beside else None,
         sides=_sides(others, columns),
         offer=Offer(RunOut.of(run), others, columns) if run.result else None,
