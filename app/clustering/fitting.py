@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from algorithms import CMBCState, FitState, LearningState, SpectralState
 from app.clustering.fitted import Callback, Fit, State
-from app.clustering.fitting_dcrc import fit_dcrc, fit_dcrc_cv
+from app.clustering.fitting_dcrc import fit_dcrc, fit_dcrc_cv, read_search
 from app.clustering.fitting_others import fit_bags, fit_cmbc, fit_sklr
 from app.clustering.material import Material
 from app.clustering.results import Array
@@ -19,12 +19,12 @@ class Fitter(NamedTuple):
     """How to fit one algorithm and how to read its states."""
 
     fit: Callable[[Run, Material, Any, Callback], Fit]
-    read_state: Callable[[dict[str, Array]], State | None]
+    read_state: Callable[[dict[str, Array]], State]
 
 
 FITTERS = {
     "dcrc": Fitter(fit_dcrc, FitState.from_arrays),
-    "dcrc-cv": Fitter(fit_dcrc_cv, lambda arrays: FitState.from_arrays(arrays) if arrays else None),
+    "dcrc-cv": Fitter(fit_dcrc_cv, read_search),
     "sklr": Fitter(fit_sklr, LearningState.from_arrays),
     "cmbc": Fitter(fit_cmbc, CMBCState.from_arrays),
     "bags": Fitter(fit_bags, SpectralState.from_arrays),
@@ -39,6 +39,6 @@ def fit(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
         return FITTERS[run.algorithm].fit(run, material, resume, callback)
 
 
-def read_state(algorithm: str, arrays: dict[str, Array]) -> State | None:
-    """Give back the state that `to_arrays` made; None where there is nothing to go on from."""
+def read_state(algorithm: str, arrays: dict[str, Array]) -> State:
+    """Give back the state that `to_arrays` made."""
     return FITTERS[algorithm].read_state(arrays)

@@ -1,11 +1,10 @@
 """Fits of DCRC, with parameters that are set or chosen by cross-validation, warm where the previous run allows it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from algorithms import DCRC, DCRCCV
+from algorithms import DCRC, DCRCCV, FitState, SearchState
 from algorithms.patterns import Kind
 from app.clustering.fitted import Callback, Fit, LabelerFit, adopted_clusters, found, given, plan_of, warm_state
 from app.clustering.material import Material
@@ -22,18 +21,6 @@ _SHARED = (
     *("labeler_tables", "table_prior", "bag_epsilon"),
 )
 _BALANCE = {"yes": True, "no": False, "choose": (True, False)}
-
-
-@dataclass(frozen=True)
-class Searching:
-    """How far a search over parameters is: it tells no more, so after a crash it begins anew."""
-
-    fraction: float
-    iteration: int = 0
-
-    def to_arrays(self) -> dict[str, Array]:
-        """Nothing to go on from."""
-        return {}
 
 
 def fit_dcrc(run: Run, material: Material, resume: Any, callback: Callback) -> Fit:
@@ -75,13 +62,18 @@ def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -
     else:
         search = DCRCCV(**_grid(run.parameters), estimator=DCRC(**rest))
         everything = {**given(material), **material.said()}
-        search.fit(np.asarray(material.features), **everything, callback=lambda s: callback(Searching(s.fraction)))
+        search.fit(np.asarray(material.features), **everything, callback=callback, resume=resume)
         model = search.best_estimator_
         score = float(search.best_score_) if search.n_splits_ else None
         figures = {"chosen": search.best_params_, "held_out_score": score}
         plan = plan._replace(warm=False)
     epsilon = figures["chosen"]["epsilon"]
     return found(model, plan, epsilon=epsilon, labelers=_labelers(model, material), figures=figures)
+
+
+def read_search(arrays: dict[str, Array]) -> SearchState | FitState:
+    """Give back the state of a search or, between two searches, that of a fit with parameters as they were chosen."""
+    return SearchState.from_arrays(arrays) if "fold_of" in arrays else FitState.from_arrays(arrays)
 
 
 def _fit(

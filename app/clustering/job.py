@@ -218,8 +218,7 @@ class Checkpoints:
         if str(arrays.pop("digest")) != self.digest:
             return None
         state = fitting.read_state(self.run.algorithm, arrays)
-        if state is not None:
-            log.info("Run %s goes on from iteration %s", self.run.number, state.iteration)
+        log.info("Run %s goes on from iteration %s", self.run.number, state.iteration)
         return state
 
 

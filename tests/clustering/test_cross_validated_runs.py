@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sqlalchemy import update
 
+from algorithms import SearchState
+from algorithms.fitting import Search
 from algorithms.held_out import HeldOutSearch
-from app.clustering import claims, job
+from app.clustering import claims, job, results
 from app.clustering.job import run_job
 from app.clustering.schedule import request_run
 from app.database import Database
@@ -70,30 +72,89 @@ def test_without_answers_there_is_nothing_to_choose_by(
     assert get_run(database, run_id).metrics["held_out_score"] is None
 
 
-def test_a_search_is_cancelled_and_begins_anew_after_a_crash(
-    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(job, "COST_SHARE", 1e9)
-    run_id = request(database, project)
-    claims.claim_next(database, 15)
+def dying_at(patched: pytest.MonkeyPatch, number: int) -> list[SearchState]:
+    """Have the copy of the task that runs next killed right after so many checkpoints; give their states."""
     write, states = job.Checkpoints.write, []
 
-    def dying(self: job.Checkpoints, state: object) -> None:
+    def dying(self: job.Checkpoints, state: SearchState) -> None:
         write(self, state)
         states.append(state)
-        if len(states) == 3:
+        if len(states) == number:
             raise KeyboardInterrupt
 
+    patched.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    patched.setattr(job, "COST_SHARE", 1e9)
+    patched.setattr(job.Checkpoints, "write", dying)
+    return states
+
+
+def test_a_killed_search_goes_on_from_its_checkpoint(
+    database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = {"fewest_clusters": 2, "most_clusters": 3}
+    straight_id = request(database, project, parameters=several)
     with monkeypatch.context() as patched:
-        patched.setattr(job.Checkpoints, "write", dying)
+        told = dying_at(patched, -1)
+        assert compute(database, settings) == "done"
+    straight = get_run(database, straight_id)
+    # The same once more from the beginning: as if the first had never been.
+    with database.transaction() as session:
+        session.execute(update(Run).values(status="cancelled"))
+    run_id = request(database, project, parameters=several)
+    claims.claim_next(database, 15)
+    middle = next(number for number, state in enumerate(told) if state.start == 3 and state.iteration == 1)
+    with monkeypatch.context() as patched:
+        states = dying_at(patched, middle + 1)
         with pytest.raises(KeyboardInterrupt):
             run_job(place(settings), run_id)
-    assert 0 < get_run(database, run_id).progress < 1
-    with database.transaction() as session:
-        session.execute(update(Run).values(cancel_requested=True))
-    assert run_job(place(settings), run_id) == "superseded"
-    assert get_run(database, run_id).status == "cancelled"
-    again = request(database, project)
+    stopped = get_run(database, run_id)
+    assert stopped.progress == pytest.approx(states[-1].fraction)
+    judge, judged = HeldOutSearch._judge, []
+    monkeypatch.setattr(HeldOutSearch, "_judge", lambda *given: judged.append(1) or judge(*given))
+    assert run_job(place(settings), run_id) == "done"
+    assert len(judged) == told[-1].start - 3, "what was scored is not fitted again"
+    run = get_run(database, run_id)
+    assert (run.attempts, run.metrics["resumed_start"], run.metrics["resumed_iteration"]) == (2, 3, 1)
+    for name in ("chosen", "held_out_score", "lower_bound"):
+        assert run.metrics[name] == straight.metrics[name]
+    np.testing.assert_array_equal(
+        results.load(storage, run.result).labels, results.load(storage, straight.result).labels
+    )
+    assert not storage.exists(stopped.checkpoint)
+
+
+def test_a_search_is_cancelled_within_a_fit(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = request(database, project)
+    claims.claim_next(database, 15)
+    advance, steps = Search.advance, []
+
+    def cancelled_meanwhile(search: Search, state: object) -> object:
+        steps.append(state)
+        with database.transaction() as session:
+            session.execute(update(Run).values(cancel_requested=True))
+        return advance(search, state)
+
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(Search, "advance", cancelled_meanwhile)
+    assert run_job(place(settings), run_id) == "cancelled"
+    assert len(steps) == 1
+    run = get_run(database, run_id)
+    assert (run.status, run.error, run.result) == ("cancelled", None, None)
+
+
+def test_a_refit_between_searches_goes_on_from_its_checkpoint_too(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request(database, project)
     assert compute(database, settings) == "done"
-    assert get_run(database, again).metrics["chosen"]["epsilon"] == 0.05
+    run_id = rerun(database, project)
+    claims.claim_next(database, 15)
+    with monkeypatch.context() as patched:
+        states = dying_at(patched, 1)
+        with pytest.raises(KeyboardInterrupt):
+            run_job(place(settings), run_id)
+    assert run_job(place(settings), run_id) == "done"
+    metrics = get_run(database, run_id).metrics
+    assert (metrics["resumed_iteration"], metrics["warm_start"]) == (states[0].iteration, True)
