@@ -36,7 +36,8 @@ def refill(database: Database, project_id: int, candidates: Sequence[Candidate],
     """Put a run's questions in place of the queued ones that nobody has been shown.
 
     As many answers as came since the run before are expected until the next one, which brings better questions;
-    twice as many questions are queued. The share of informative ones is the project's `informative_share`, the
+    twice as many questions are queued. At the beginning, before any answer, all candidates are: labelers may come
+    at once. The share of informative ones is the project's `informative_share`, the
     others are drawn at random here. Both are shuffled into one order, so that whichever labeler comes next gets
     the same mixture, and an informative question comes the earlier the more it tells.
     """
@@ -44,7 +45,8 @@ def refill(database: Database, project_id: int, candidates: Sequence[Candidate],
         project = session.get(Project, project_id)
         if project is None:
             return
-        wanted = _mix(session, project, candidates, 2 * max(FEWEST, project.rerun_answers, newly_answered))
+        expected = max(FEWEST, project.rerun_answers, newly_answered or len(candidates))
+        wanted = _mix(session, project, candidates, 2 * expected)
         queued = _queued(session, project_id)
     rows = [(triplet, 1 - i / (len(wanted) + 1), source) for i, (triplet, source) in enumerate(wanted.items())]
     for start in range(0, len(rows), AT_ONCE):
