@@ -2,16 +2,18 @@
 
 The job of a comparison run. Answers are divided into folds, equal triplets together, the same for all systems; each
 fold is predicted by a fit to the others. Fits with other seeds tell how much of a result is luck. All this takes many
-fits, so the run gives way between two of them to those that people wait for, and goes on where it was.
+fits, so the run gives way to those that people wait for, between two fits and in the midst of one, and goes on where
+it was.
 """
 
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from algorithms.validation import Constraints, read_constraints
 from app.clustering import claims, fitting, queries, results
 from app.clustering.baseline import fit_kmeans
 from app.clustering.claims import Superseded
-from app.clustering.fitted import Callback, Fit
+from app.clustering.fitted import Callback, Fit, State
 from app.clustering.material import Material
 from app.clustering.reporting import answer_chances, answer_columns
 from app.clustering.results import Array
@@ -31,6 +33,10 @@ from app.models import Run, RunStatus, now
 from app.storage import Storage
 
 TELL_SECONDS = 0.5
+# A fit that was left is made again from its beginning, so it is left so often at most, that it ends one day.
+MOST_LEFT = 2
+# For so long the comparison stands back: longer than a project rests after a run, or it would be claimed again first.
+STAND_BACK = timedelta(seconds=2)
 # A fit of one system takes about so many times as long as one of another.
 _WORK = {"dcrc-cv": 8, "sklr": 2}
 
@@ -103,25 +109,40 @@ class Telling:
         arrays = self.storage.get_arrays(self.run.checkpoint)
         return arrays if str(arrays.pop("digest")) == self.digest else {}
 
-    def tell(self, fraction: float) -> None:
-        """Write now and then how far the comparison is, or end it when the run is lost or cancelled."""
+    def tell(self, done: dict[str, Array], unit: Unit, begun: float, fraction: float) -> None:
+        """Write now and then how far the comparison is, or end it when the run is lost or cancelled.
+
+        If people wait for another run leave this fit, unless it was left too often, and let that one go first.
+        """
         if self.lost.is_set():
             raise Superseded(self.run.id)
-        if time.monotonic() >= self.next_at:
-            self.next_at = time.monotonic() + TELL_SECONDS
-            self._write(progress=fraction, lease_expires_at=now() + timedelta(seconds=self.lease_seconds))
+        if time.monotonic() < self.next_at:
+            return
+        self.next_at = time.monotonic() + TELL_SECONDS
+        left = int(done.get(f"{unit.name}/left", 0))
+        if left < MOST_LEFT and self._waited_for():
+            self._give_way({**done, f"{unit.name}/left": np.array(left + 1)}, begun)
+        self._write(progress=fraction, lease_expires_at=now() + timedelta(seconds=self.lease_seconds))
 
     def keep(self, done: dict[str, Array], fraction: float) -> None:
         """Store what is done; if people wait for another run, let that one go first."""
+        if self._waited_for():
+            self._give_way(done, fraction)
+        self._write(checkpoint=self._store(done), progress=fraction)
+
+    def _waited_for(self) -> bool:
+        with self.database.reading() as session:
+            return queries.is_waited_for(session, self.run)
+
+    def _give_way(self, done: dict[str, Array], fraction: float) -> NoReturn:
+        again = {"status": RunStatus.QUEUED, "due_at": now() + STAND_BACK, "attempts": 0, "lease_expires_at": None}
+        self._write(checkpoint=self._store(done), progress=fraction, **again)
+        raise Superseded(self.run.id)
+
+    def _store(self, done: dict[str, Array]) -> str:
         key = results.checkpoint_key(self.run, self.run.token)
         self.storage.put_arrays(key, {**done, "digest": np.array(self.digest)})
-        with self.database.reading() as session:
-            waited_for = queries.is_waited_for(session, self.run)
-        if not waited_for:
-            return self._write(checkpoint=key, progress=fraction)
-        again = {"status": RunStatus.QUEUED, "due_at": now(), "attempts": 0, "lease_expires_at": None}
-        self._write(checkpoint=key, progress=fraction, **again)
-        raise Superseded(self.run.id)
+        return key
 
     def _write(self, **values: Any) -> None:
         with self.database.transaction() as session:
@@ -136,7 +157,7 @@ def compare(run: Run, material: Material, telling: Telling) -> tuple[Plan, dict[
     begun = 0.0
     for unit, share in zip(units, work, strict=True):
         if f"{unit.name}/done" not in done:
-            found = _compute(plan, unit, _part(telling.tell, begun, share))
+            found = _compute(plan, unit, partial(_tell, telling, done, unit, begun, share))
             done |= {f"{unit.name}/{name}": array for name, array in found.items()}
             done[f"{unit.name}/done"] = np.array(True)
             telling.keep(done, begun + share)
@@ -156,8 +177,8 @@ def plan_of(run: Run, material: Material) -> Plan:
     return Plan(systems, material, answers, folds, run.parameters["seeds"])
 
 
-def _part(tell: Callable[[float], None], begun: float, share: float) -> Callback:
-    return lambda state: tell(begun + share * state.fraction)
+def _tell(telling: Telling, done: dict[str, Array], unit: Unit, begun: float, share: float, state: State) -> None:
+    telling.tell(done, unit, begun, begun + share * state.fraction)
 
 
 def _compute(plan: Plan, unit: Unit, callback: Callback) -> dict[str, Array]:

@@ -1,5 +1,7 @@
 """Comparing systems: fair folds, figures that tell better from worse, giving way to other runs, cancelling."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 from sqlalchemy import update
@@ -7,13 +9,15 @@ from sqlalchemy import update
 from algorithms.simulate import random_triplets, true_answers
 from app.clustering import claims, comparison, material
 from app.clustering.algorithms import ALGORITHMS
+from app.clustering.fitted import Callback
 from app.clustering.job import run_job
 from app.clustering.queries import last_done
 from app.clustering.schedule import request_beside
 from app.clustering.service import cancel_run
+from app.clustering.supervisor import REST_SECONDS
 from app.clustering.systems import COMPARED, lightly
 from app.database import Database
-from app.models import Project, Purpose, Run
+from app.models import Project, Purpose, Run, now
 from app.settings import Settings
 from app.storage import Storage
 from tests.clustering.support import NAMES, add_answers, answer_truly, compute, get_run, make_songs, place, request
@@ -129,9 +133,11 @@ def test_it_gives_way_to_a_run_that_people_wait_for(
     made: list[comparison.Unit] = []
     compute_unit = comparison._compute
     monkeypatch.setattr(comparison, "_compute", when_it_is_halfway)
+    monkeypatch.setattr(comparison, "TELL_SECONDS", 3_600)  # no fit is so long that it would be left
     assert compute(database, settings) == "superseded"
     run = get_run(database, run_id)
     assert (run.status, run.attempts, len(made)) == ("queued", 0, 3)
+    stand_back(database, run_id)
     answer_truly(database, project, 10, seed=1)
     assert compute(database, settings) == "done"
     with database.reading() as session:
@@ -140,6 +146,47 @@ def test_it_gives_way_to_a_run_that_people_wait_for(
     run = get_run(database, run_id)
     assert (run.status, run.metrics["n_answers"]) == ("done", 30), "the answers that it had at first"
     assert len(made) == len(set(made)) == 10, "no fit was made twice"
+
+
+def stand_back(database: Database, run_id: int) -> None:
+    """Let the time pass for which a comparison that gave way stands back, in which nothing takes it up."""
+    run = get_run(database, run_id)
+    assert run.due_at - now() > timedelta(seconds=REST_SECONDS), "answers' runs rest no longer, so they come first"
+    with database.transaction() as session:
+        session.execute(update(Run).where(Run.id == run_id).values(due_at=now()))
+
+
+def test_a_long_fit_is_left_for_a_run_that_people_wait_for_but_not_for_ever(
+    database: Database, storage: Storage, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_songs(database, storage)
+    answer_truly(database, project, 30)
+    run_id = ask(database, project, "dcrc", "kmeans")
+    monkeypatch.setattr(comparison, "TELL_SECONDS", 0)
+    long_one = comparison.Unit("dcrc", "fold", 1)
+
+    def when_it_is_at_the_long_one(plan: comparison.Plan, unit: comparison.Unit, callback: Callback) -> dict:
+        begun.append(unit)
+        if unit == long_one:
+            request(database, project)
+        found = compute_unit(plan, unit, callback)
+        ended.append(unit)
+        return found
+
+    begun: list[comparison.Unit] = []
+    ended: list[comparison.Unit] = []
+    compute_unit = comparison._compute
+    monkeypatch.setattr(comparison, "_compute", when_it_is_at_the_long_one)
+    for times in range(1, comparison.MOST_LEFT + 2):
+        assert compute(database, settings) == "superseded"
+        assert begun.count(long_one) == times
+        assert ended.count(long_one) == (times > comparison.MOST_LEFT), "at last it ends first"
+        stand_back(database, run_id)
+        assert compute(database, settings) == "done"
+        assert get_run(database, run_id).status == "queued", "the run that was waited for came first"
+    assert compute(database, settings) == "done", get_run(database, run_id).error
+    assert len(ended) == len(set(ended)) == 7, "no fit was made twice"
+    assert set(begun) == set(ended)
 
 
 def test_it_can_be_cancelled(
