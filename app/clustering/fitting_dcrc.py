@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from algorithms import DCRC, DCRCCV, FitState, SearchState
+from algorithms.held_out import ClusterCurve
 from algorithms.patterns import Kind
 from app.clustering.fitted import Callback, Fit, LabelerFit, adopted_clusters, found, given, plan_of, warm_state
 from app.clustering.material import Material
@@ -20,6 +21,8 @@ _SHARED = (
     *("use_dnk", "transductive", "solver", "weight", "max_iter", "tol"),
     *("labeler_tables", "table_prior", "bag_epsilon"),
 )
+# What a search leaves for the runs that go on with its choice.
+_FOUND = ("chosen", "held_out_score", "clusters_curve")
 _BALANCE = {"yes": True, "no": False, "choose": (True, False)}
 
 
@@ -50,7 +53,7 @@ def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -
     rest = {name: run.parameters[name] for name in (*_KERNEL, *_SHARED)}
     if material.previous is not None and state is not None and not plan.search:
         before = material.previous.run.metrics
-        figures = {name: before[name] for name in ("chosen", "held_out_score")}
+        figures = {name: before[name] for name in _FOUND if name in before}
         model = DCRC(
             **{**rest, **before["chosen"]},
             n_init=1,
@@ -65,7 +68,7 @@ def fit_dcrc_cv(run: Run, material: Material, resume: Any, callback: Callback) -
         search.fit(np.asarray(material.features), **everything, callback=callback, resume=resume)
         model = search.best_estimator_
         score = float(search.best_score_) if search.n_splits_ else None
-        figures = {"chosen": search.best_params_, "held_out_score": score}
+        figures = {"chosen": search.best_params_, "held_out_score": score, **_curve(search)}
         plan = plan._replace(warm=False)
     epsilon = figures["chosen"]["epsilon"]
     return found(model, plan, epsilon=epsilon, labelers=_labelers(model, material), figures=figures)
@@ -99,6 +102,14 @@ def _grid(parameters: dict[str, Any]) -> dict[str, Any]:
         "n_clusters": parameters["n_clusters"] if fewest is None else range(fewest, most + 1),
         "balance": _BALANCE[parameters["balance"]],
     }
+
+
+def _curve(search: DCRCCV) -> dict[str, Any]:
+    """The scores of the numbers of clusters, where it chose among several."""
+    curve: ClusterCurve | None = getattr(search, "n_clusters_curve_", None)
+    if curve is None or len(curve.n_clusters) == 1:
+        return {}
+    return {"clusters_curve": {name: values.tolist() for name, values in curve._asdict().items()}}
 
 
 def _labelers(model: DCRC, material: Material) -> dict[int, LabelerFit]:

@@ -119,7 +119,8 @@ class RunOut(BaseModel):
     """One run; `seconds` is from its start to its end, waiting for a worker included.
 
     Its `purpose` is `current` for the project's own clusterings, `view` for another one that stands beside, and
-    `comparison` for figures about several algorithms, without clusters.
+    `comparison` for figures about several algorithms, without clusters. Where the number of clusters was chosen,
+    `clusters_curve` of its `metrics` has the mean held-out score of each number and the standard error of that mean.
     """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})

@@ -15,6 +15,7 @@ from app.errors import NotFound
 from app.models import Project, Purpose, Run
 from app.storage import Storage
 from app.views import groupings, queries
+from app.views.curve import Curve, curve_of
 from app.views.groupings import Grouping
 from app.views.relation import Relation, relate, sentence
 from app.views.schemas import Contingency, ViewList, ViewOut
@@ -59,6 +60,7 @@ class Seen:
     beside: Beside | None
     sides: list[tuple[str, str]]  # what it can be put beside: address, title
     offer: Offer | None
+    curve: Curve | None  # where the number of clusters was chosen
     parameters: list[tuple[str, str]]
     may_write: bool
 
@@ -160,6 +162,7 @@ def gather(session: Session, storage: Storage, access: Access, run_name: str, be
         beside=_beside(session, storage, project, run, beside) if run.result and beside else None,
         sides=_sides(others, columns),
         offer=Offer(RunOut.of(run), others, columns) if run.result else None,
+        curve=curve_of(RunOut.of(run)),
         parameters=parameters(run),
         may_write=Action.WRITE in ROLE_MAY[access.role],
     )

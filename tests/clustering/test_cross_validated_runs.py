@@ -40,6 +40,7 @@ def test_parameters_are_chosen_and_kept_until_answers_have_doubled(
     first = get_run(database, run_id).metrics
     assert first["chosen"]["epsilon"] == 0.05, "every answer was right"
     assert (first["chosen"]["n_clusters"], first["searched_answers"], first["warm_start"]) == (3, 40, False)
+    assert "clusters_curve" not in first, "there was one number"
     assert -np.log(3) < first["held_out_score"] < 0
     with monkeypatch.context() as patched:
         patched.setattr(HeldOutSearch, "curve", None)  # another search would fail
@@ -57,10 +58,21 @@ def test_parameters_are_chosen_and_kept_until_answers_have_doubled(
 
 
 def test_the_number_of_clusters_is_chosen_from_a_range(database: Database, settings: Settings, project: int) -> None:
-    run_id = request(database, project, parameters={"epsilon": [0.05], "fewest_clusters": 2, "most_clusters": 4})
+    several = {"epsilon": [0.05], "fewest_clusters": 2, "most_clusters": 4}
+    run_id = request(database, project, parameters=several)
     assert compute(database, settings) == "done"
     metrics = get_run(database, run_id).metrics
     assert metrics["n_clusters"] == metrics["chosen"]["n_clusters"] == 3
+    curve = metrics["clusters_curve"]
+    assert curve["n_clusters"] == [2, 3, 4]
+    assert curve["mean"][1] > curve["mean"][0] + curve["standard_error"][1]
+    assert min(curve["standard_error"]) >= 0
+    with database.transaction() as session:
+        session.get_one(Project, project).parameters = {**QUICK, **several}
+    again_id = rerun(database, project)
+    assert compute(database, settings) == "done"
+    again = get_run(database, again_id).metrics
+    assert (again["warm_start"], again["clusters_curve"]) == (True, curve)
 
 
 def test_without_answers_there_is_nothing_to_choose_by(
