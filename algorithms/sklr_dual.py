@@ -161,14 +161,21 @@ class Problem:
 
     def relative(self, p: Array, q: Array) -> Array:
         """The gradient relative to the sizes of its terms, in [-1, 1]: violations that no scale can hide."""
-        size = np.abs(self.g) * p + np.abs(self.h) * q + np.abs(self.t)
-        relative: Array = self.gradient(p, q) / np.maximum(size, np.finfo(float).tiny)
+        relative: Array = self.gradient(p, q) / self.size(p, q)
         return relative
+
+    def size(self, p: Array, q: Array) -> Array:
+        """What the gradient's terms add up to without their signs; at least the root of -d2f / dlam_c2."""
+        size: Array = np.maximum(np.abs(self.g) * p + np.abs(self.h) * q + np.abs(self.t), np.finfo(float).tiny)
+        return size
 
     def residual(self, point: Point) -> float:
         """How far the point is from optimal: the largest relative gradient along which lam is free to move."""
-        relative = self.relative(point.p, point.q)
-        up, down = point.lam < self.high, point.lam > self.low
+        return self.slack(point.lam, self.relative(point.p, point.q))
+
+    def slack(self, lam: Array, relative: Array) -> float:
+        """The largest of the relative gradients along which lam is free to move."""
+        up, down = lam < self.high, lam > self.low
         return float(np.max(np.maximum(np.where(up, relative, 0), np.where(down, -relative, 0)), initial=0.0))
 
     def impossible(self) -> Array:

@@ -1,4 +1,10 @@
-"""Newton's method for SKLR's dual: every step maximises a quadratic model of it in the box of the multipliers."""
+"""Newton's method for SKLR's dual: every step maximises a quadratic model of it in the box of the multipliers.
+
+The dual is self-concordant: the length of a step, measured by the model's own curvature, bounds how far the model is
+off where the step ends. The last step therefore proves itself, and the kernel there need not be looked at.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -7,9 +13,14 @@ from algorithms.patterns import Array
 from algorithms.sklr_dual import UNBOUNDED, Point, Problem
 
 # A constraint is left out of a step while it is at a bound and so far from leaving it, or so many times as far as
-# any constraint is from where it should be: the nearer the optimum, the fewer are looked at.
+# any constraint is from where it should be: the nearer the optimum, the fewer are looked at. Near it steps reach
+# farther than any single constraint is off, and to prove that the others stay where they are more are looked at.
 _FAR = 0.25
-_FARTHER = 2.0
+_FARTHER = 0.5
+_NEAR = 0.02
+_NEARER = 20.0
+# A model's maximum is found to this share of its slope, or closer where the point itself is.
+_INEXACT = 0.05
 _ARMIJO = 1e-4
 # A gain of so much of what the gradient alone promises: the dual bends less than its model, which says half.
 _STRAIGHT = 0.6
@@ -17,20 +28,38 @@ _STRAIGHT = 0.6
 _ROWS = 24
 
 
-def newton_step(problem: Problem, point: Point) -> Point:
-    """The next point of a sequential quadratic program: a model of f maximised in the box, then a line search."""
+@dataclass(frozen=True)
+class Foreseen:
+    """Where a step ends, as far as its model can tell."""
+
+    lam: Array  # (m,)
+    value: float  # f(lam), but for the cube of the step's length
+    residual: float  # the most that any constraint can be from optimal there
+
+
+def newton_step(problem: Problem, point: Point, tol: float = 0.0) -> Point | Foreseen:
+    """The next point of a sequential quadratic program: a model of f maximised in the box, then a line search.
+
+    Where all of the model's maximum is certain to be within `tol` of optimal, that is the answer.
+    """
     work = working_set(problem, point)
     gradient = problem.gradient(point.p, point.q)[work]
     lam, low, high = point.lam[work], problem.low[work], problem.high[work]
-    move = box_maximum(curvature(problem, point, work), gradient, low - lam, high - lam)
+    H = curvature(problem, point, work)
+    move = box_maximum(H, gradient, low - lam, high - lam, min(_INEXACT, problem.residual(point)))
 
     def trial(step: float) -> Array:
         moved = point.lam.copy()
         moved[work] = np.clip(lam + step * move, low, high)
         return moved
 
+    there = trial(1.0)
+    foreseen = _foreseen(problem, point, work, there, move, gradient - linalg.blas.dsymv(1.0, H, move, lower=1))
+    if foreseen.residual <= tol:
+        return foreseen
+
     promised, step = float(gradient @ move), 1.0
-    value, root = problem.value(trial(step))
+    value, root = problem.value(there)
     while root is None or value < point.value + _ARMIJO * step * promised:
         step /= 2
         if step < 1e-10:
@@ -46,17 +75,39 @@ def newton_step(problem: Problem, point: Point) -> Point:
     return problem.complete(trial(step), value, root)
 
 
+def _foreseen(problem: Problem, point: Point, work: Array, lam: Array, move: Array, slope: Array) -> Foreseen:
+    """What is certain of the point that a step leads to, where the model has this slope.
+
+    With E the step of M^-1 seen from M (Frobenius norm `length`) the kernel there is M^(1/2) (I + E)^-1 M^(1/2). So
+    no gradient is off the model's by more than length^2 / (1 - length) times its size, nor has any constraint's
+    size shrunk by more than 1 + length. Those left out of the step have moved by length / (1 - length) at most.
+    """
+    gradient = problem.gradient(point.p, point.q)[work]
+    length = float(np.sqrt(max(move @ (gradient - slope), 0.0)))
+    value = point.value + float(gradient @ move) - length**2 / 2
+    if length >= _margin(problem, point) * (1 - length):
+        return Foreseen(lam, value, np.inf)
+    off = np.zeros(len(problem))
+    off[work] = slope / problem.size(point.p, point.q)[work]
+    return Foreseen(lam, value, (1 + length) * (problem.slack(lam, off) + length**2 / (1 - length)))
+
+
+def _margin(problem: Problem, point: Point) -> float:
+    """How far a constraint at a bound must be from leaving it to be left out of a step."""
+    residual = problem.residual(point)
+    return max(min(_FAR, _FARTHER * residual), min(_NEAR, _NEARER * residual))
+
+
 def working_set(problem: Problem, point: Point) -> Array:
     """Constraints that a step may move: strictly inside the box, or near to leaving a bound."""
-    relative = problem.relative(point.p, point.q)
-    far = min(_FAR, _FARTHER * problem.residual(point))
-    resting = (point.lam <= problem.low) & (relative <= -far)
-    pressed = (point.lam >= problem.high) & (relative >= far)
+    relative, margin = problem.relative(point.p, point.q), _margin(problem, point)
+    resting = (point.lam <= problem.low) & (relative <= -margin)
+    pressed = (point.lam >= problem.high) & (relative >= margin)
     return np.flatnonzero(~resting & ~pressed)
 
 
 def curvature(problem: Problem, point: Point, work: Array) -> Array:
-    """-Hessian of f on the working set, tr(K C_c K C_d), (w, w).
+    """The lower triangle of -Hessian of f on the working set, tr(K C_c K C_d), (w, w).
 
     C_c is g times one pair's squared difference less h times another's, so that all follows from the squared inner
     products of the differences of pairs.
@@ -71,12 +122,15 @@ def curvature(problem: Problem, point: Point, work: Array) -> Array:
     for start in range(0, len(work), _ROWS):
         rows = slice(start, start + _ROWS)
         part = squares[near[rows]] * g[rows, None] - squares[far[rows]] * h[rows, None]
-        np.subtract(part.take(near, axis=1) * g, part.take(far, axis=1) * h, out=H[rows])
+        part_g, part_h = part.take(near[start:], axis=1), part.take(far[start:], axis=1)
+        np.subtract(part_g * g[start:], part_h * h[start:], out=H[rows, start:])
     return H.T
 
 
-def box_maximum(H: Array, gradient: Array, low: Array, high: Array, max_iter: int = 50) -> Array:
-    """The d in the box that maximises gradient'd - d'Hd / 2, by projected Newton.
+def box_maximum(
+    H: Array, gradient: Array, low: Array, high: Array, accuracy: float = 1e-10, max_iter: int = 50
+) -> Array:
+    """The d in the box that maximises gradient'd - d'Hd / 2, by projected Newton, to a share of the gradient.
 
     Of H only the lower triangle is read; its diagonal may change.
     """
@@ -85,24 +139,36 @@ def box_maximum(H: Array, gradient: Array, low: Array, high: Array, max_iter: in
         return d
     H[np.diag_indices_from(H)] += 1e-10 * max(float(np.mean(np.diag(H))), 1e-300)
     slope = gradient - linalg.blas.dsymv(1.0, H, d, lower=1)
-    tolerance = 1e-10 * max(float(np.abs(gradient).max()), 1e-300)
+    tolerance = accuracy * max(float(np.abs(gradient).max()), 1e-300)
     for _ in range(max_iter):
         held = ((d <= low) & (slope <= 0)) | ((d >= high) & (slope >= 0))
         free = np.flatnonzero(~held)
         if np.abs(slope[free]).max(initial=0.0) <= tolerance:
             break
-        newton = _solution(H, free, slope[free])
-        step, gain = 1.0, 0.0
-        while gain <= 0 and step > 1e-12:
-            change = np.zeros(len(H))
-            change[free] = np.clip(d[free] + step * newton, low[free], high[free]) - d[free]
-            bend = linalg.blas.dsymv(1.0, H, change, lower=1)
-            gain = float(slope @ change - change @ bend / 2)
-            step /= 2
+        change, bend, gain = _climb(H, d, slope, low, high, free)
+        if gain <= 0:
+            # What lies at a bound has turned the step downhill, and is held there for this time.
+            inside = free[(d[free] > low[free]) & (d[free] < high[free])]
+            if len(inside):
+                change, bend, gain = _climb(H, d, slope, low, high, inside)
         if gain <= 0:
             break
         d, slope = d + change, slope - bend
     return d
+
+
+def _climb(H: Array, d: Array, slope: Array, low: Array, high: Array, free: Array) -> tuple[Array, Array, float]:
+    """A Newton step of the free ones, halved until it gains: the step in the box, H times it, and the gain."""
+    newton = _solution(H, free, slope[free])
+    step, gain = 1.0, 0.0
+    change = bend = np.zeros(len(H))
+    while gain <= 0 and step > 1e-12:
+        change = np.zeros(len(H))
+        change[free] = np.clip(d[free] + step * newton, low[free], high[free]) - d[free]
+        bend = linalg.blas.dsymv(1.0, H, change, lower=1)
+        gain = float(slope @ change - change @ bend / 2)
+        step /= 2
+    return change, bend, gain
 
 
 def _solution(H: Array, free: Array, right: Array) -> Array:

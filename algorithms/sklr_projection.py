@@ -23,13 +23,21 @@ _ENDLESS = 1e12
 
 
 def sweeps(
-    problem: Problem, point: Point, rng: np.random.RandomState, *, n_sweeps: int, corrected: bool, tol: float
+    problem: Problem,
+    point: Point,
+    rng: np.random.RandomState,
+    *,
+    n_sweeps: int,
+    corrected: bool,
+    tol: float,
+    enough: float = 0.0,
 ) -> Point:
     """Where so many sweeps of projections on the constraints that need one lead, in random order.
 
     Corrected (Hildreth, Dykstra), a multiplier may move back as far as its bound, and satisfied constraints are
     visited while theirs is not zero. Uncorrected, only violated ones are visited, and what was done stays done:
-    a feasible kernel, but neither the nearest nor independent of the order (the paper's Algorithm 1).
+    a feasible kernel, but neither the nearest nor independent of the order (the paper's Algorithm 1). Constraints
+    that are off by no more than `tol` are passed by; where none is by more than `enough`, no further sweep begins.
     """
     threes = _Threes(problem, corrected)
     kernel = point.kernel
@@ -37,8 +45,10 @@ def sweeps(
     lam, value = point.lam.tolist(), point.value
     for sweep in range(n_sweeps):
         p, q = products.distances() if sweep else (point.p, point.q)
-        needed = threes.needing(problem.relative(p, q), np.array(lam), tol)
-        queue = rng.permutation(needed)
+        relative, here = problem.relative(p, q), np.array(lam)
+        if problem.slack(here, relative) <= enough:
+            break
+        queue = rng.permutation(threes.needing(relative, here, tol))
         for start in range(0, len(queue), _BLOCK):
             block = queue[start : start + _BLOCK]
             rows, G = products.block(threes.items[block])

@@ -13,15 +13,17 @@ import numpy as np
 from algorithms.fitting import StopFit
 from algorithms.patterns import Array
 from algorithms.sklr_dual import Point, Problem
-from algorithms.sklr_newton import newton_step
+from algorithms.sklr_newton import Foreseen, newton_step
 from algorithms.sklr_projection import sweeps
 
 Solver = Literal["newton", "projection", "paper"]
 
-# Corrected sweeps before the first Newton step: they find most of the constraints that will matter.
+# Corrected sweeps before the first Newton step find most of the constraints that will matter: at most so many, each
+# over those that are off by so much, until none is by more than that. After an earlier fit these are known already.
 _SWEEPS = 6
-_WARM_SWEEPS = 4
 _ROUGH = 0.01
+_WARM_ROUGH = 0.03
+_ENOUGH = 0.09
 # Sweeps between two callbacks of the solvers that make nothing else. They leave no constraint that is off by the
 # tolerance, nor by a rounding error less.
 _ROUND = 10
@@ -115,7 +117,7 @@ class Learning:
         """One Newton step or one round of sweeps further."""
         problem, solver, soft = self._problem(state), self._solver(state), state.blame.any()
         found = self._step(problem, solver, state, point)
-        residual = _residual(problem, solver, found)
+        residual = found.residual if isinstance(found, Foreseen) else _residual(problem, solver, found)
         converged = residual <= self.tol
         last = state.iteration + 1 >= self.max_iter + (_FALLBACK_STEPS if soft else 0)
         if not soft and self._is_hopeless(found.lam, gives_up=last and not converged):
@@ -128,7 +130,7 @@ class Learning:
             converged=converged,
             finished=converged or found is point or last,
         )
-        return moved, found
+        return moved, point if isinstance(found, Foreseen) else found
 
     def _is_hopeless(self, lam: Array, gives_up: bool) -> bool:
         """Whether the answers contradict each other; where nothing more is tried, whether they begin to look so."""
@@ -137,7 +139,7 @@ class Learning:
         hard = np.isinf(self.problem.high).any()
         return bool(gives_up and hard and self.problem.shrinkage(lam) > _COLLAPSING)
 
-    def _step(self, problem: Problem, solver: Solver, state: LearningState, point: Point) -> Point:
+    def _step(self, problem: Problem, solver: Solver, state: LearningState, point: Point) -> Point | Foreseen:
         if _residual(problem, solver, point) <= self.tol:
             return point
         # Each sweep has its own order, the same one when a fit is resumed there.
@@ -146,11 +148,11 @@ class Learning:
             corrected = solver != "paper"
             return sweeps(problem, point, rng, n_sweeps=_ROUND, corrected=corrected, tol=_WITHIN * self.tol)
         if state.iteration == 0 or not point.lam.any():
-            n_sweeps = _WARM_SWEEPS if point.lam.any() else _SWEEPS
-            point = sweeps(problem, point, rng, n_sweeps=n_sweeps, corrected=True, tol=_ROUGH)
+            rough = _WARM_ROUGH if point.lam.any() else _ROUGH
+            point = sweeps(problem, point, rng, n_sweeps=_SWEEPS, corrected=True, tol=rough, enough=_ENOUGH)
             if problem.residual(point) <= self.tol or problem.is_unbounded(point.lam):
                 return point
-        return newton_step(problem, point)
+        return newton_step(problem, point, self.tol)
 
     def _solver(self, state: LearningState) -> Solver:
         return "newton" if state.blame.any() else self.solver

@@ -6,7 +6,7 @@ from scipy.optimize import check_grad, minimize
 
 from algorithms.sklr_constraints import CANNOT_LINK, MUST_LINK, Rows, carry_over, read_rows
 from algorithms.sklr_dual import OfSpace, pose, transformation
-from algorithms.sklr_newton import box_maximum, curvature, newton_step
+from algorithms.sklr_newton import Foreseen, box_maximum, curvature, newton_step
 from algorithms.sklr_projection import sweeps
 from algorithms.sklr_search import Learning
 
@@ -155,6 +155,24 @@ def test_newton_and_corrected_sweeps_never_go_down():
         assert point.value >= further.value - 1e-12
 
 
+@pytest.mark.parametrize("tol", [1e-6, 0.5])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_step_that_is_not_looked_at_ends_where_it_was_foreseen(name, tol):
+    """0.5 takes the first step that anything can be said about, where the bound must still hold."""
+    posed = problem(name)
+    found = swept(posed, posed.point(np.zeros(len(posed))), n_sweeps=4)
+    for _ in range(20):
+        before, found = found, newton_step(posed, found, tol)
+        if isinstance(found, Foreseen):
+            break
+    assert isinstance(found, Foreseen)
+    there = posed.point(found.lam)
+    assert posed.residual(there) <= found.residual + 1e-12
+    assert found.residual <= tol
+    assert there.value >= before.value
+    assert found.value == pytest.approx(there.value, abs=max(there.value - before.value, 1e-12))
+
+
 @pytest.mark.parametrize("corrected", [True, False])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_all_that_sweeps_keep_up_to_date_follows_from_their_multipliers(name, corrected):
@@ -242,6 +260,18 @@ def test_contradictory_hard_answers_come_with_a_certificate():
     proof = inverse(posed, state.blame) - np.eye(posed.coordinates.shape[1])
     assert np.linalg.eigvalsh(proof).min() > -1e-6
     assert (rows.spread(state.blame) > 0).tolist() == [True, True, False]
+
+
+def test_sweeps_end_when_no_constraint_is_off_by_more_than_enough():
+    posed = problem("hard")
+    start = posed.point(np.zeros(len(posed)))
+    residuals = []
+    for enough in (0.5, 0.1, 1e-4):
+        rng = np.random.RandomState(0)
+        found = sweeps(posed, start, rng, n_sweeps=200, corrected=True, tol=0.0, enough=enough)
+        residuals.append(posed.residual(found))
+    assert (np.array(residuals) <= [0.5, 0.1, 1e-4]).all()
+    assert residuals[0] > residuals[1] > residuals[2] > 1e-7
 
 
 def test_box_maximum_agrees_with_a_generic_solver():
