@@ -64,13 +64,21 @@ function swap(old, fresh) {
   for (const id of open) fresh.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
   if (help) fresh.querySelector(`#${CSS.escape(help)}`)?.showPopover();
   fresh.querySelectorAll(".scroll").forEach((part, k) => part.scrollTo(...(scrolled[k] ?? [0, 0])));
-  if (focused) fresh.querySelector(focused)?.focus();
+  if (focused) (fresh.querySelector(focused) ?? headOf(fresh)).focus();
+}
+
+// Where the focus goes when what had it is gone: not to the top of the page.
+function headOf(part) {
+  const head = part.querySelector("h2") ?? part;
+  head.tabIndex = -1;
+  return head;
 }
 
 // A selector that finds the same thing after the swap.
 function address(element) {
   if (element.id) return `#${CSS.escape(element.id)}`;
-  for (const name of ["href", "popovertarget", "data-choose"]) {
+  if (element.form) return `form[action="${CSS.escape(element.form.getAttribute("action"))}"] ${element.localName}`;
+  for (const name of ["href", "popovertarget", "data-choose", "aria-label"]) {
     if (element.hasAttribute(name)) return `[${name}="${CSS.escape(element.getAttribute(name))}"]`;
   }
   return element.tagName.toLowerCase();

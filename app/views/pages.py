@@ -72,7 +72,8 @@ def name_run(
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         found = service.name_run(session, access.project, run, name)
-    return RedirectResponse(f"/projects/{project}/views", 303) if page else _to(project, found.number)
+    views = f"/projects/{project}/views#run-{found.number}"
+    return RedirectResponse(views, 303) if page else _to(project, found.number)
 
 
 @router.post("/projects/{project}/runs/{run}/adopt")
