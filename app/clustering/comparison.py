@@ -204,7 +204,10 @@ def _fit(plan: Plan, system: str, material: Material, seed: int, callback: Callb
 
 
 def _judged(plan: Plan, found: Fit, out: Array) -> dict[str, Array]:
-    """Log probability of each answer held out, and whether it was the most probable one."""
+    """Log probability of each answer held out, and whether it was the most probable one.
+
+    Under the posteriors that a run would show: with what bag labels and the other answers say of the items.
+    """
     material = plan.only(out)
     chances = answer_chances(material, found, found.posterior, plan.kind)
     given = chances[np.arange(len(chances)), answer_columns(material.answers, plan.kind)]
