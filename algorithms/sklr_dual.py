@@ -34,7 +34,7 @@ class OfItems:
     def between_pairs(self, i: Array, j: Array) -> Array:
         """Inner products of the differences between items i and j."""
         items, local = np.unique(np.stack([i, j]), return_inverse=True)
-        K = self.upper[np.ix_(items, items)]
+        K = self.upper.take(items, axis=0).take(items, axis=1)
         K[np.diag_indices_from(K)] /= 2
         K = K + K.T
         i, j = local.reshape(2, -1)
@@ -150,7 +150,9 @@ class Problem:
         for sign in (1.0, -1.0):
             used = np.flatnonzero(sign * weights > 0)
             i, j = divmod(pairs[used], len(self.items))
-            difference = (coordinates[i] - coordinates[j]) * np.sqrt(sign * weights[used])[:, None]
+            difference = coordinates[i]
+            difference -= coordinates[j]
+            difference *= np.sqrt(sign * weights[used])[:, None]
             inverse = linalg.blas.dsyrk(sign, difference.T, 1.0, inverse, lower=1, overwrite_c=1)
         return inverse
 

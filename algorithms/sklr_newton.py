@@ -17,7 +17,7 @@ from algorithms.sklr_dual import UNBOUNDED, Point, Problem
 # farther than any single constraint is off, and to prove that the others stay where they are more are looked at.
 _FAR = 0.25
 _FARTHER = 0.5
-_NEAR = 0.02
+_NEAR = 0.04
 _NEARER = 20.0
 # A model's maximum is found to this share of its slope, or closer where the point itself is.
 _INEXACT = 0.05
@@ -79,17 +79,20 @@ def _foreseen(problem: Problem, point: Point, work: Array, lam: Array, move: Arr
     """What is certain of the point that a step leads to, where the model has this slope.
 
     With E the step of M^-1 seen from M (Frobenius norm `length`) the kernel there is M^(1/2) (I + E)^-1 M^(1/2). So
-    no gradient is off the model's by more than length^2 / (1 - length) times its size, nor has any constraint's
-    size shrunk by more than 1 + length. Those left out of the step have moved by length / (1 - length) at most.
+    no gradient is off the model's by more than length^2 / (1 - length) times the larger of its two terms, nor has
+    any constraint's size shrunk by more than 1 + length. The gradients of those left out of the step have moved by
+    length / (1 - length) times their size at most.
     """
+    margin = _margin(problem, point)
     gradient = problem.gradient(point.p, point.q)[work]
     length = float(np.sqrt(max(move @ (gradient - slope), 0.0)))
     value = point.value + float(gradient @ move) - length**2 / 2
-    if length >= _margin(problem, point) * (1 - length):
+    if length >= margin * (1 - length):
         return Foreseen(lam, value, np.inf)
     off = np.zeros(len(problem))
     off[work] = slope / problem.size(point.p, point.q)[work]
-    return Foreseen(lam, value, (1 + length) * (problem.slack(lam, off) + length**2 / (1 - length)))
+    share = (1 + max(margin, problem.residual(point))) / 2  # of the larger term in the size
+    return Foreseen(lam, value, (1 + length) * (problem.slack(lam, off) + share * length**2 / (1 - length)))
 
 
 def _margin(problem: Problem, point: Point) -> float:
@@ -173,7 +176,7 @@ def _climb(H: Array, d: Array, slope: Array, low: Array, high: Array, free: Arra
 
 def _solution(H: Array, free: Array, right: Array) -> Array:
     """The solution of the rows and columns `free` of a system of which the lower triangle is given."""
-    part = H.T[np.ix_(free, free)].T
+    part = H.T.take(free, axis=0).take(free, axis=1).T
     root, failed = linalg.lapack.dpotrf(part, lower=1, overwrite_a=1)
     if failed:
         raise linalg.LinAlgError(f"row {failed} of a quadratic model is not positive definite")
