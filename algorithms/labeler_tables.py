@@ -30,6 +30,8 @@ from algorithms.validation import Constraints
 
 # Below this number of answers of a labeler, patterns with the same right answer share a row.
 _ENOUGH = 200
+# Who of many labelers will be asked is taken to be one of so many who answered most.
+_MOST_ASKED = 50
 _WIDEST = max(len(answers) for answers in ANSWERS.values())
 # What patterns and, by kind, answers become when left and right change places.
 _TURNED_PATTERNS = [ALL_ALIKE, ANCHOR_APART, RIGHT_APART, LEFT_APART, ALL_DIFFERENT]
@@ -120,6 +122,20 @@ class LearnedTables:
             return None
         mean: Array = np.average(self.tables[mine, :, :width], axis=0, weights=self.counts[mine])
         return mean
+
+    def of_anyone(self, kind: Kind) -> Array | None:
+        """The tables of all side by side, (5, L A), each times its labeler's share of the answers; None without any.
+
+        What an answer of one of them is expected to tell is more than under their mean: it is known whose it is. To
+        tell "somebody says don't know" from "this one always does" these answers have to be different ones.
+        """
+        mine = np.flatnonzero(self.kinds == KINDS.index(kind))
+        mine = mine[np.argsort(-self.counts[mine], kind="stable")][:_MOST_ASKED]
+        if not len(mine):
+            return None
+        shares = self.counts[mine] / self.counts[mine].sum()
+        tables = shares[:, None, None] * self.tables[mine, :, : len(ANSWERS[kind])]
+        return np.concatenate(list(tables), axis=1)
 
     def by_labeler(self) -> dict[object, dict[Kind, Array]]:
         """The tables (5, A) by labeler and kind."""

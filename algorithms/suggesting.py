@@ -106,7 +106,8 @@ def suggest(
     posterior : (N, K) array
         P(cluster) of every item; items are taken to be independent given the posterior.
     table : (5, A) array
-        P(answer | pattern) of the labeler who will be asked, see `patterns.answer_table`.
+        P(answer | pattern) of the labeler who will be asked, see `patterns.answer_table`. Where that may be one of L,
+        their tables side by side, (5, L A), each times the probability that it is they.
     n : int
         Number of triplets wanted; fewer come back only where there are no more.
     n_candidates : int
@@ -272,7 +273,7 @@ def _check(posterior: Any, table: Any, kind: Kind) -> tuple[Array, Array]:
     if P.ndim != 2 or not np.issubdtype(P.dtype, np.floating):
         raise ValueError(f"posterior must be a float array of shape (N, K), got {P.dtype} of shape {P.shape}")
     expected = answer_table(kind, 0.0).shape
-    if rows.shape != expected:
+    if rows.ndim != 2 or len(rows) != expected[0] or not rows.shape[1] or rows.shape[1] % expected[1]:
         raise ValueError(f"table of {kind} questions must have shape {expected}, got {rows.shape}")
     if not (np.isfinite(P).all() and (P >= 0).all() and np.allclose(P.sum(axis=1), 1, atol=1e-3)):
         raise ValueError("posterior must hold probabilities: rows of numbers of at least 0 that sum to 1")

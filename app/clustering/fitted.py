@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from algorithms.labeler_tables import LearnedTables
+from algorithms.patterns import Kind, answer_table
 from app.clustering.material import Material
 from app.clustering.results import Array
 from app.models import Run
@@ -111,6 +113,21 @@ def adopted_clusters(run: Run, material: Material) -> Array | None:
     fits = len(previous.result.labels) == len(material.features)
     fits = fits and previous.result.n_clusters == run.parameters["n_clusters"]
     return previous.result.labels - 1 if fits else None
+
+
+def table_of(state: dict[str, Array], kind: Kind, epsilon: float, labeler: int) -> Array:
+    """P(answer | pattern), (5, A), of a person: as a fit's state has learned it, else by `epsilon`.
+
+    Of somebody new it is the mean of the others by their answers.
+    """
+    learned = LearnedTables.from_arrays(state).table(kind, labeler) if "tables" in state else None
+    return answer_table(kind, epsilon) if learned is None else learned
+
+
+def table_of_anyone(state: dict[str, Array], kind: Kind, epsilon: float) -> Array:
+    """The tables of those who may be asked next, side by side and weighted by their answers; else by `epsilon`."""
+    learned = LearnedTables.from_arrays(state).of_anyone(kind) if "tables" in state else None
+    return answer_table(kind, epsilon) if learned is None else learned
 
 
 def _searched_answers(material: Material) -> int:

@@ -130,7 +130,7 @@ def _compute_current(job: Job) -> None:
     _finish(job.database, job.run, key, measures.measure(job.run, loaded, fitted, result) | metrics)
     if loaded.previous is not None and loaded.previous.run.result is not None:
         results.delete_state(job.storage, loaded.previous.run.result)
-    _refill(job.database, job.run, loaded, result, fitted.epsilon)
+    _refill(job.database, job.run, loaded, result, fitted)
 
 
 def _compute_view(job: Job) -> None:
@@ -245,10 +245,10 @@ def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, An
         claims.write(session, run, *happened, **values, metrics=metrics, lease_expires_at=None)
 
 
-def _refill(database: Database, run: Run, loaded: Material, result: Result, epsilon: float) -> None:
+def _refill(database: Database, run: Run, loaded: Material, result: Result, fitted: Fit) -> None:
     """Put the questions that tell most under the new posteriors into the labelers' queue."""
     rng = np.random.default_rng(run.number)
-    triplets, scores = questions.informative(result.posterior, loaded.kind, epsilon, rng)
+    triplets, scores = questions.informative(result.posterior, loaded.kind, fitted, rng)
     ids = loaded.item_ids[triplets].tolist()
     candidates = [
         Candidate(anchor, left, right, score)

@@ -7,10 +7,10 @@ import numpy as np
 from algorithms.bag_labels import read_bags
 from algorithms.bag_naming import label_affinity
 from algorithms.metrics import answers_satisfied, krippendorff_alpha
-from algorithms.patterns import ANSWERS, Kind, answer_probabilities, answer_table
+from algorithms.patterns import ANSWERS, Kind, answer_probabilities
 from app.clustering.bags import BagLabels
-from app.clustering.fitted import Fit
-from app.clustering.material import Material
+from app.clustering.fitted import Fit, table_of
+from app.clustering.material import Material, Previous
 from app.clustering.results import Array, Result
 from app.models import Run
 
@@ -43,7 +43,7 @@ def measure(run: Run, material: Material, fitted: Fit, result: Result) -> dict[s
         metrics |= agreement(material)
     if material.previous is not None:
         metrics["items_moved"] = items_moved(material.previous.result.labels, result.labels)
-        metrics |= _prequential(run, material, material.previous.result.posterior, fitted.epsilon)
+        metrics |= _prequential(run, material, material.previous, fitted.epsilon)
     return metrics
 
 
@@ -78,19 +78,23 @@ def items_moved(before: Array, after: Array) -> int:
     return int(np.count_nonzero(before[:common] != after[:common]))
 
 
-def _prequential(run: Run, material: Material, posterior: Array, epsilon: float) -> dict[str, Any]:
+def _prequential(run: Run, material: Material, previous: Previous, epsilon: float) -> dict[str, Any]:
     """How well the previous run predicted the answers that came after it, before they were used."""
+    posterior = previous.result.posterior
     new = (material.numbers > run.answers_from) & (material.triplets < len(posterior)).all(axis=1)
     count = int(np.count_nonzero(new))
     if not count:
         return {"prequential_answers": 0}
-    hits = predicted(posterior, material.triplets[new], material.kind, epsilon) == material.answers[new]
-    return {"prequential_answers": count, "prequential_accuracy": float(np.mean(hits))}
+    kind: Kind = "outlier" if material.kind == "outlier" else "relative"
+    hits = np.zeros(len(new), dtype=bool)
+    for labeler in np.unique(material.labelers[new]).tolist():
+        theirs = new & (material.labelers == labeler)
+        table = table_of(previous.state, kind, epsilon, labeler)
+        hits[theirs] = predicted(posterior, material.triplets[theirs], kind, table) == material.answers[theirs]
+    return {"prequential_answers": count, "prequential_accuracy": float(np.mean(hits[new]))}
 
 
-def predicted(posterior: Array, triplets: Array, kind: str, epsilon: float) -> Array:
-    """Give the most probable answer to each question under posteriors (N, K)."""
-    name: Kind = "outlier" if kind == "outlier" else "relative"
-    table = answer_table(name, epsilon)
-    best: Array = np.array(ANSWERS[name])[answer_probabilities(posterior, triplets, table).argmax(axis=1)]
+def predicted(posterior: Array, triplets: Array, kind: Kind, table: Array) -> Array:
+    """Give the most probable answer to each question under posteriors (N, K), of who answers as the table says."""
+    best: Array = np.array(ANSWERS[kind])[answer_probabilities(posterior, triplets, table).argmax(axis=1)]
     return best

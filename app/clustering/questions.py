@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.random import Generator
 
-from algorithms.patterns import Kind, answer_table
+from algorithms.patterns import Kind
 from algorithms.suggesting import suggest
+from app.clustering.fitted import Fit, table_of_anyone
 from app.clustering.results import Array
 
 CANDIDATES = 25_000
@@ -14,10 +15,13 @@ WANTED = 150
 MOST_PER_ITEM = 3
 
 
-def informative(posterior: Array, kind: str, epsilon: float, rng: Generator) -> tuple[Array, Array]:
-    """Give triplets (n, 3) of positions and the information (n,) in nats expected of each, best first."""
+def informative(posterior: Array, kind: str, fitted: Fit, rng: Generator) -> tuple[Array, Array]:
+    """Give triplets (n, 3) of positions and the information (n,) in nats expected of each, best first.
+
+    Nobody knows who will answer, so it is the mean of what each would tell, weighted by their answers so far.
+    """
     name: Kind = "outlier" if kind == "outlier" else "relative"
-    table = answer_table(name, epsilon)
+    table = table_of_anyone(fitted.state, name, fitted.epsilon)
     return suggest(
         np.asarray(posterior), table, WANTED, CANDIDATES, kind=name, most_per_item=MOST_PER_ITEM, random_state=rng
     )

@@ -7,8 +7,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from algorithms import DCRC, FitState
 from algorithms.labeler_tables import LearnedTables, TableLearner, information_share
-from algorithms.patterns import answer_table, patterns_of
+from algorithms.patterns import answer_table, expected_information, patterns_of
 from algorithms.simulate import TABLE_IV, crowd_answers, habit_matrix, random_triplets, true_answers
+from algorithms.suggesting import suggest
 from algorithms.validation import Constraints
 from tests.algorithms.test_dcrc import overlapping, questions, saved_and_loaded
 
@@ -207,3 +208,26 @@ def test_learning_needs_doubt_and_survives_no_answers():
     model.fit(X, triplets=triplets, answers=true_answers(y, triplets), labelers=["a"] * 20)
     assert set(model.labeler_tables_) == {"a"}
     assert patterns_of(model.labels_, triplets).shape == (20,)
+
+
+def test_the_tables_of_anyone_tell_what_each_tells_on_average():
+    """Side by side they are one table of more answers, since the pattern does not tell whose turn it is."""
+    rng = np.random.default_rng(0)
+    tables = np.zeros((3, 5, 4))
+    tables[:2, :, :3], tables[2] = rng.dirichlet(np.ones(3), size=(2, 5)), rng.dirichlet(np.ones(4), size=5)
+    counts = np.array([30, 10, 5])
+    learned = LearnedTables(("ann", "ben", "ann"), np.array([0, 0, 1]), tables, counts, np.full((2, 5), 0.2))
+    P, triplets = rng.dirichlet(np.ones(4), size=30), random_triplets(30, 200, rng)
+    told = [expected_information(P, triplets, table[:, :3]) for table in tables[:2]]
+    found = expected_information(P, triplets, learned.of_anyone("relative"))
+    assert np.allclose(found, 0.75 * told[0] + 0.25 * told[1])
+    assert (found >= expected_information(P, triplets, learned.table("relative")) - 1e-12).all()
+    assert np.array_equal(learned.of_anyone("outlier"), tables[2])
+    _, information = suggest(P, learned.of_anyone("relative"), 3, candidates=triplets, power=np.inf)
+    assert information[0] == pytest.approx(found.max())
+    only = LearnedTables(("ann",), np.array([0]), tables[:1], counts[:1], np.full((2, 5), 0.2))
+    assert only.of_anyone("outlier") is None
+    many = np.repeat(tables[:1], 80, axis=0)
+    crowd = LearnedTables(tuple(range(80)), np.zeros(80, int), many, np.arange(80) + 1, np.full((2, 5), 0.2))
+    assert np.allclose(crowd.of_anyone("relative").sum(axis=1), 1), "those who answered most stand for all"
+    assert crowd.of_anyone("relative").shape == (5, 50 * 3)

@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from sqlalchemy import delete, select, update
 
 from algorithms.fitting import Search
+from algorithms.patterns import answer_table
 from algorithms.simulate import random_triplets, true_answers
 from app.clustering import claims, job, results
 from app.clustering.claims import Superseded
@@ -121,7 +122,12 @@ def test_prequential_accuracy_counts_new_answers_only(
         triplets = np.array([[0, 3, 4], [1, 3, 7], [2, 5, 6], [6, 8, 9]])
         assert [len({*y[row]}) for row in triplets] == [2, 2, 2, 2]
         add_answers(session, project, triplets, ["yes", "no", "yes", "yes"])
-    assert predicted(posterior, triplets, "relative", 0.05).tolist() == ["yes", "no", "yes", "no"]
+    assert predicted(posterior, triplets, "relative", answer_table("relative", 0.05)).tolist() == [
+        "yes",
+        "no",
+        "yes",
+        "no",
+    ]
     second = request(database, project)
     compute(database, settings)
     metrics = get_run(database, second).metrics
