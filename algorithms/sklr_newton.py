@@ -33,7 +33,7 @@ class Foreseen:
     """Where a step ends, as far as its model can tell."""
 
     lam: Array  # (m,)
-    value: float  # f(lam), but for the cube of the step's length
+    value: float  # f(lam) or less, by at most the cube of the step's length
     residual: float  # the most that any constraint can be from optimal there
 
 
@@ -81,14 +81,14 @@ def _foreseen(problem: Problem, point: Point, work: Array, lam: Array, move: Arr
     With E the step of M^-1 seen from M (Frobenius norm `length`) the kernel there is M^(1/2) (I + E)^-1 M^(1/2). So
     no gradient is off the model's by more than length^2 / (1 - length) times the larger of its two terms, nor has
     any constraint's size shrunk by more than 1 + length. The gradients of those left out of the step have moved by
-    length / (1 - length) times their size at most.
+    length / (1 - length) times their size at most, and f is off the model by length^3 / 3 / (1 - length) at most.
     """
     margin = _margin(problem, point)
     gradient = problem.gradient(point.p, point.q)[work]
     length = float(np.sqrt(max(move @ (gradient - slope), 0.0)))
-    value = point.value + float(gradient @ move) - length**2 / 2
     if length >= margin * (1 - length):
-        return Foreseen(lam, value, np.inf)
+        return Foreseen(lam, -np.inf, np.inf)
+    value = point.value + float(gradient @ move) - length**2 / 2 - length**3 / (3 * (1 - length))
     off = np.zeros(len(problem))
     off[work] = slope / problem.size(point.p, point.q)[work]
     share = (1 + max(margin, problem.residual(point))) / 2  # of the larger term in the size
