@@ -217,7 +217,11 @@ class Checkpoints:
         arrays = self.storage.get_arrays(self.run.checkpoint)
         if str(arrays.pop("digest")) != self.digest:
             return None
-        state = fitting.read_state(self.run.algorithm, arrays)
+        try:
+            state = fitting.read_state(self.run.algorithm, arrays)
+        except KeyError:
+            log.warning("The checkpoint of run %s is of another version of Tercet: it starts anew", self.run.number)
+            return None
         log.info("Run %s goes on from iteration %s", self.run.number, state.iteration)
         return state
 

@@ -233,6 +233,27 @@ def test_a_checkpoint_of_other_answers_is_not_used(
     assert get_run(database, run_id).metrics["n_answers"] == 29
 
 
+def test_a_checkpoint_of_another_version_is_not_used(
+    database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = request(database, project)
+    claims.claim_next(database, 15)
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    write = job.Checkpoints.write
+
+    def of_another_version(self: job.Checkpoints, state: object) -> None:
+        write(self, state)
+        key = results.checkpoint_key(self.run, self.run.token)
+        storage.put_arrays(key, {"digest": storage.get_arrays(key)["digest"]})
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job.Checkpoints, "write", of_another_version)
+        with pytest.raises(KeyboardInterrupt):
+            run_job(place(settings), run_id)
+    assert run_job(place(settings), run_id) == "done"
+
+
 def test_a_cancelled_run_ends_cancelled(
     database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
