@@ -219,7 +219,7 @@ class Checkpoints:
             return None
         try:
             state = fitting.read_state(self.run.algorithm, arrays)
-        except KeyError:
+        except (KeyError, ValueError):
             log.warning("The checkpoint of run %s is of another version of Tercet: it starts anew", self.run.number)
             return None
         log.info("Run %s goes on from iteration %s", self.run.number, state.iteration)
