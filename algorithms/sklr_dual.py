@@ -149,6 +149,8 @@ class Problem:
         )
         for sign in (1.0, -1.0):
             used = np.flatnonzero(sign * weights > 0)
+            if not len(used):
+                continue  # BLAS takes no matrix without rows, and says so on the terminal
             i, j = divmod(pairs[used], len(self.items))
             difference = coordinates[i]
             difference -= coordinates[j]
