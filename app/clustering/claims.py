@@ -19,7 +19,7 @@ from app.clustering.queries import last_done, lock_project
 from app.database import Database
 from app.errors import Invalid, Problem
 from app.items.queries import latest_features
-from app.models import FeatureSet, Project, Purpose, Run, RunStatus, now
+from app.models import Project, Purpose, Run, RunStatus, now
 
 TOLD = ("number", "purpose", "status", "progress", "reason")
 MAX_ATTEMPTS = 3
@@ -58,12 +58,11 @@ def claim_next(database: Database, lease_seconds: float, resting: Collection[int
         candidates = session.execute(due).all()
     for run_id, project_id in candidates:
         with database.transaction() as session:
-            features = latest_features(session, project_id)
             project = lock_project(session, project_id)
             # Looked at again, now that nobody else can claim it.
             still = select(Run).where(Run.id == run_id, _claimable()).with_for_update(skip_locked=True, of=Run)
             run = session.scalar(still)
-            if run is not None and _claim(session, project, run, features, lease_seconds):
+            if run is not None and _claim(session, project, run, lease_seconds):
                 return Claim(run.id, project_id, run.token)
     return None
 
@@ -76,10 +75,10 @@ def _claimable() -> ColumnElement[bool]:
     return or_(due, silent)
 
 
-def _claim(session: Session, project: Project, run: Run, features: FeatureSet | None, lease_seconds: float) -> bool:
+def _claim(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
     if run.status == RunStatus.RUNNING:
         return _take_over(session, run, lease_seconds)
-    return _start(session, project, run, features, lease_seconds)
+    return _start(session, project, run, lease_seconds)
 
 
 def _take_over(session: Session, run: Run, lease_seconds: float) -> bool:
@@ -93,11 +92,11 @@ def _take_over(session: Session, run: Run, lease_seconds: float) -> bool:
     return True
 
 
-def _start(session: Session, project: Project, run: Run, features: FeatureSet | None, lease_seconds: float) -> bool:
+def _start(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
     """The first claim: what the run uses is pinned here and never changes again."""
     run.started_at = run.started_at or now()
     try:
-        _pin(session, project, run, features)
+        _pin(session, project, run)
     except Problem as problem:
         end(session, run, RunStatus.FAILED, _sentence(problem))
         return False
@@ -107,12 +106,14 @@ def _start(session: Session, project: Project, run: Run, features: FeatureSet | 
     return True
 
 
-def _pin(session: Session, project: Project, run: Run, features: FeatureSet | None) -> None:
+def _pin(session: Session, project: Project, run: Run) -> None:
     if run.answers_to is not None:
         return  # a comparison that gave way to another run goes on with what it had
     run.answers_to = project.answer_number
     previous = last_done(session, project.id) if run.purpose == Purpose.CURRENT else None
     run.answers_from = (previous.answers_to or 0) if previous else 0
+    # Read under the lock: features that came before it asked for this very run.
+    features = latest_features(session, project.id)
     if features is None:
         raise Invalid(f"Project '{project.key}' has no features.")
     run.feature_set_id = features.id

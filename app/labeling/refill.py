@@ -36,10 +36,10 @@ def refill(database: Database, project_id: int, candidates: Sequence[Candidate],
     """Put a run's questions in place of the queued ones that nobody has been shown.
 
     As many answers as came since the run before are expected until the next one, which brings better questions;
-    twice as many questions are queued. At the beginning, before any answer, all candidates are: labelers may come
-    at once. The share of informative ones is the project's `informative_share`, the
-    others are drawn at random here. Both are shuffled into one order, so that whichever labeler comes next gets
-    the same mixture, and an informative question comes the earlier the more it tells.
+    twice as many questions are queued. A run without new answers queues all candidates: labelers may come at once.
+    The share of informative questions is the project's `informative_share`, the others are drawn at random here.
+    Both are shuffled into one order, so that whichever labeler comes next gets the same mixture, and an
+    informative question comes the earlier the more it tells.
     """
     with database.reading() as session:
         project = session.get(Project, project_id)
