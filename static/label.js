@@ -25,6 +25,7 @@ let history = page.recent.reverse();
 let progress = page.next.progress;
 let paintedAt = null;
 let filling = false;
+let fillAgain = false; // asked to fill while filling: what comes may have been decided before the latest answer
 let changes = 0; // answers and undos given here so far
 // Answered or skipped here, whether or not the server knows it yet: never shown again, unless undone.
 const settled = new Set();
@@ -94,7 +95,11 @@ function forgetAllBut(held) {
 }
 
 async function fill(anew = false) {
-  if (filling || (ahead.length >= AHEAD && !anew)) return;
+  if (ahead.length >= AHEAD && !anew) return;
+  if (filling) {
+    fillAgain = true;
+    return;
+  }
   filling = true;
   try {
     // The server still counts unsent answers as questions that we hold, and names those first.
@@ -113,6 +118,9 @@ async function fill(anew = false) {
     if (!ahead.length) view.showNothing(`The next question cannot be fetched: ${error.message}. Trying again.`);
   }
   filling = false;
+  if (!fillAgain) return;
+  fillAgain = false;
+  fill();
 }
 
 function remember(entry) {

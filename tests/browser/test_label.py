@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 from sqlalchemy import delete, select, update
 
 from app.labeling import showing
@@ -188,6 +188,26 @@ def test_the_end_of_a_small_project_is_explained(live_server: LiveServer, open_p
     page.keyboard.press("n")
     settle(page)
     assert kept(live_server, project) == ["yes", "yes", "no"] or len(kept(live_server, project)) == 3
+
+
+def test_questions_that_come_late_do_not_hide_the_end(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server, redundancy=1)
+    with live_server.database.transaction() as session:
+        session.execute(delete(Item).where(Item.project_id == project.id, Item.position >= 3))
+    page = open_page(lea, f"/projects/{project.key}/label")
+    page.wait_for_load_state("networkidle")
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/triplets/next*", lambda route: route.continue_() if held else held.append((route, route.fetch())))
+    page.keyboard.press("y")
+    while not held:
+        page.wait_for_timeout(20)
+    page.keyboard.press("y")
+    page.keyboard.press("y")
+    settle(page)
+    late, response = held[0]
+    assert len(response.json()["triplets"]) >= 2  # decided before the last two answers came in
+    late.fulfill(response=response)
+    expect(page.locator("#reason")).to_contain_text("Every question about these 3 items has been answered")
 
 
 def select_items(project: Project):
