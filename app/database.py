@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, exc, make_url
+from sqlalchemy import Connection, create_engine, event, exc, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 PRAGMAS = (
@@ -24,6 +24,8 @@ PRAGMAS = (
 )
 # A connection that was in use so lately is trusted to be alive; asking costs as much as a question.
 TRUSTED_SECONDS = 1.0
+# Fewer new rows mislead PostgreSQL's planner too little to have it look at a table again.
+MANY_ROWS = 1_000
 
 
 class Database:
@@ -69,6 +71,18 @@ class Database:
         with self._writer, Session(self.engine, expire_on_commit=False) as session, session.begin():
             session.connection(execution_options={"write": True})
             yield session
+
+    def has_grown(self, rows: int, *tables: type[DeclarativeBase]) -> None:
+        """Have PostgreSQL look at tables that have just grown by so many rows.
+
+        It would do so by itself within a minute; until then it takes them for almost empty and reads all of them
+        for each answer.
+        """
+        if self.is_sqlite or rows < MANY_ROWS:
+            return
+        with self.transaction() as session:
+            for table in tables:
+                session.execute(text(f'ANALYZE "{table.__tablename__}"'))
 
     def close(self) -> None:
         """Close every connection."""

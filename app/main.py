@@ -94,6 +94,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.measures = health.Measures()
     add_middleware(app, settings)
     install_error_handlers(app)
+    # Routes are tried one after the other, and no others are asked for nearly as often.
+    app.include_router(labeling_api.router)
     app.include_router(health.router)
     app.include_router(api_docs.router)
     app.include_router(accounts_pages.router)
@@ -101,7 +103,6 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(projects_pages.router)
     app.include_router(items_api.router)
     app.include_router(exchange_api.router)
-    app.include_router(labeling_api.router)
     app.include_router(labeling_pages.router)
     app.include_router(clustering_api.catalogue)
     app.include_router(clustering_api.router)

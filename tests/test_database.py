@@ -1,10 +1,16 @@
-"""Connections that die while nobody uses them cost no request anything."""
+"""Connections that die while nobody uses them cost no request anything; a large import slows no question."""
 
+import numpy as np
 import pytest
 from sqlalchemy import text
 
 from app import database as module
 from app.database import Database
+from app.items.features import Features
+from app.items.importing import add
+from app.items.tables import ItemRow
+from app.storage import Storage
+from tests.factories import make_project
 
 
 def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,3 +29,15 @@ def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monk
         with database.reading() as one, database.transaction() as two:
             assert one.execute(text("SELECT 1")).scalar_one() == 1
             assert two.execute(text("SELECT 2")).scalar_one() == 2
+
+
+def test_postgres_knows_at_once_how_many_items_an_import_brought(database: Database, storage: Storage) -> None:
+    if database.is_sqlite:
+        pytest.skip("SQLite plans without looking at sizes")
+    with database.transaction() as session:
+        project = make_project(session, n_items=0)
+    rows = [ItemRow(f"item-{i}") for i in range(module.MANY_ROWS)]
+    add(database, storage, project.key, rows, {}, Features(np.ones((len(rows), 2)), None, [], "ones"))
+    with database.reading() as session:
+        known = session.execute(text("SELECT reltuples FROM pg_class WHERE relname = 'item'")).scalar_one()
+    assert known == len(rows)

@@ -24,7 +24,7 @@ from app.items.faults import Faults, fail
 from app.items.queries import every_id_by_key
 from app.labeling.canonical import canonical
 from app.labeling.service import ConstraintRow, store_constraints
-from app.models import Project
+from app.models import Answer, Project, Triplet
 
 BATCH = 1_000
 T = TypeVar("T")
@@ -56,6 +56,7 @@ def receive(database: Database, upload: Upload) -> Received:
     labelers |= _make_labelers(database, upload.project_id, [name for name in names if name not in labelers])
     stored = sum(_store(database, upload, batch, rules, labelers) for batch in _batches(_checked(upload, rules)))
     if stored:
+        database.has_grown(stored, Answer, Triplet)
         with database.transaction() as session:
             answers_arrived(session, lock_project(session, upload.project_id))
     return Received(rows, stored)

@@ -21,7 +21,7 @@ from app.items.features import Array, Features, in_item_order, npy_bytes, read_f
 from app.items.preparing import Opener
 from app.items.service import StoredFeatures, StoredMedia
 from app.items.tables import ItemRow, check_rows, read_table
-from app.models import FeatureSet
+from app.models import FeatureSet, Item
 from app.projects.queries import project_by_key
 from app.projects.service import blob_folder
 from app.storage import Storage
@@ -175,4 +175,5 @@ def _write(
         if rows:
             service.add_items(session, project, rows, media, len(target.keys))
         added = service.add_features(session, project, features) if features else None
-        return Imported(len(rows), added)
+    database.has_grown(len(rows), Item)
+    return Imported(len(rows), added)
