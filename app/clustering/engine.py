@@ -19,6 +19,8 @@ CONFIG = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.admin.tick.limit": "60s",  # no warnings when this machine is merely busy
+    # A worker that died and is not back by then is given up by Dask for good; on a busy machine 15 s are too few.
+    "distributed.deploy.lost-worker-timeout": "60s",
 }
 
 
@@ -38,8 +40,8 @@ class Engine:
         return not self.address
 
     def connect(self) -> None:
-        """Start the workers here, or find the scheduler; does nothing while connected."""
-        if self._client is not None and self._client.status == "running":
+        """Start the workers here, or find the scheduler; does nothing while all is well."""
+        if self._is_well():
             return
         self.close()
         import dask
@@ -63,6 +65,15 @@ class Engine:
             )
         self._client = Client(self._cluster or self.address, set_as_default=False)  # type: ignore[no-untyped-call]
         log.info("Runs are computed by %s", self._client)
+
+    def _is_well(self) -> bool:
+        if self._client is None or self._client.status != "running":
+            return False
+        if self._cluster is not None and len(self._cluster.workers) < self.workers:
+            # It does not replace them by itself, and without workers no run would ever end.
+            log.warning("Dask has given up a worker that died; starting all anew")
+            return False
+        return True
 
     def places(self) -> int:
         """Count the workers' threads: so many runs can be computed at once."""

@@ -1,4 +1,4 @@
-"""The workers that a server starts for itself obey nobody else on the machine."""
+"""The workers that a server starts obey nobody else on the machine, and come back when Dask has given them up."""
 
 import operator
 from collections.abc import Iterator
@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
+from app.clustering import engine as module
 from app.clustering.engine import Engine
 from app.settings import Settings
+from tests.clustering.support import wait_for
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    """One worker of our own."""
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """One worker of our own, which Dask soon gives up when it is gone."""
+    monkeypatch.setitem(module.CONFIG, "distributed.deploy.lost-worker-timeout", "500ms")
     started = Engine(Settings(data=tmp_path, workers=1))
     started.connect()
     yield started
@@ -27,3 +30,13 @@ def test_only_this_process_may_send_tasks(engine: Engine) -> None:
     for stranger in (address, address.replace("tls://", "tcp://")):
         with pytest.raises((OSError, TypeError)):
             Client(stranger, timeout=3)
+
+
+def test_a_worker_that_dask_has_given_up_is_replaced(engine: Engine) -> None:
+    cluster = engine._cluster
+    [nanny] = cluster.workers.values()
+    cluster.sync(nanny.close)
+    wait_for(lambda: not cluster.workers)
+    engine.connect()
+    assert engine.places() == 1
+    assert engine.submit(operator.add, 1, 2, key="sum", done=lambda future: None).result(timeout=30) == 3
