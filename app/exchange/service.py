@@ -26,7 +26,7 @@ from app.labeling.canonical import canonical
 from app.labeling.service import ConstraintRow, store_constraints
 from app.models import Answer, Project, Triplet
 
-BATCH = 1_000
+BATCH = 500
 T = TypeVar("T")
 
 
