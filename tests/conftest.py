@@ -94,7 +94,7 @@ def postgres_template(postgres_url: str) -> str:
 
 
 def create_postgres_database(url: str, name: str, template: str = "template1") -> None:
-    """Make a database on the server as a copy of another's files, which takes half as long as a logged copy."""
+    """Make a database on the server as a copy of another's files, which is faster than a logged copy."""
     run_on_postgres(url, f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
 
 

@@ -56,9 +56,9 @@ def receive(database: Database, upload: Upload) -> Received:
     labelers |= _make_labelers(database, upload.project_id, [name for name in names if name not in labelers])
     stored = sum(_store(database, upload, batch, rules, labelers) for batch in _batches(_checked(upload, rules)))
     if stored:
-        database.has_grown(stored, Answer, Triplet)
         with database.transaction() as session:
             answers_arrived(session, lock_project(session, upload.project_id))
+        database.has_grown(stored, Answer, Triplet)
     return Received(rows, stored)
 
 

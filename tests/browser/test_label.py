@@ -199,8 +199,10 @@ def test_questions_that_come_late_do_not_hide_the_end(live_server: LiveServer, o
     held: list[tuple[Route, APIResponse]] = []
     page.route("**/triplets/next*", lambda route: route.continue_() if held else held.append((route, route.fetch())))
     page.keyboard.press("y")
-    while not held:
-        page.wait_for_timeout(20)
+    for _ in range(500):
+        page.wait_for_timeout(20)  # not a mere sleep: the route is only served meanwhile
+        if held:
+            break
     page.keyboard.press("y")
     page.keyboard.press("y")
     settle(page)
