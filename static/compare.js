@@ -18,6 +18,8 @@ document.addEventListener("tercet:shown", (event) => {
   if (event.detail?.said) news.textContent = event.detail.said;
 });
 
-follow(`${news.dataset.api}/events`, { run: hear, clusters: refresh, project: refresh }, () => {});
+follow(`${news.dataset.api}/events`, { run: hear, clusters: refresh, project: refresh }, (state) => {
+  if (state === "live") refresh(); // what happened before anybody listened
+});
 keepTimes();
 sendFormsInPlace();

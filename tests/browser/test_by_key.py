@@ -1,7 +1,7 @@
 """Views, comparisons and runs by key alone: all is reached, the focus is seen, and stays when parts are swapped."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select
 
 from app import events
@@ -120,3 +120,21 @@ def test_the_focus_goes_to_the_heading_when_what_had_it_is_gone(
     expect(page.locator("#start-title")).to_be_focused()
     page.keyboard.press("Tab")
     expect(page.get_by_role("checkbox", name="DCRC", exact=True)).to_be_focused()
+
+
+def test_what_happened_before_a_comparison_s_page_listened_is_shown(
+    live_server: LiveServer, open_page: OpenPage, board: tuple[Project, User]
+) -> None:
+    page = open_at(open_page, board, "compare")
+    held: list[Route] = []
+    page.route("**/events", lambda route: held.append(route))
+    page.reload()
+    for _ in range(500):
+        page.wait_for_timeout(20)  # not a mere sleep: the route is only served meanwhile
+        if held:
+            break
+    with live_server.database.transaction() as session:
+        run = session.scalars(select(Run).where(Run.project_id == board[0].id, Run.number == 3)).one()
+        run.status, run.error = "failed", "Out of luck."
+    held[0].continue_()
+    expect(page.get_by_text("Out of luck.")).to_be_visible()
