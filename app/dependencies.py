@@ -1,4 +1,8 @@
-"""What handlers ask for by type: the database, the blobs, the settings."""
+"""What handlers ask for by type: the database, the blobs, the settings.
+
+Coroutines, though they wait for nothing: anything else goes to a thread and back, and with fifty labelers that
+costs more than what it fetches.
+"""
 
 from typing import Annotated
 
@@ -10,22 +14,22 @@ from app.settings import Settings
 from app.storage import Storage
 
 
-def get_database(request: Request) -> Database:
+async def get_database(request: Request) -> Database:
     """Give the app's database."""
     return request.app.state.database  # type: ignore[no-any-return]
 
 
-def get_together(request: Request) -> Together:
+async def get_together(request: Request) -> Together:
     """Give what stores answers."""
     return request.app.state.together  # type: ignore[no-any-return]
 
 
-def get_storage(request: Request) -> Storage:
+async def get_storage(request: Request) -> Storage:
     """Give the app's blobs."""
     return request.app.state.storage  # type: ignore[no-any-return]
 
 
-def get_settings(request: Request) -> Settings:
+async def get_settings(request: Request) -> Settings:
     """Give the app's settings."""
     return request.app.state.settings  # type: ignore[no-any-return]
 

@@ -87,6 +87,17 @@ def test_handlers_hold_no_sql() -> None:
         assert not [name for name in imports_of(path) if name.startswith("sqlalchemy")], relative(path)
 
 
+def test_what_handlers_ask_for_goes_through_no_thread() -> None:
+    asked = {name for path in CODE for name in re.findall(r"Depends\((\w+)\)", path.read_text())}
+    plain = {
+        node.name
+        for path in CODE
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name in asked
+    }
+    assert plain == {"_place_in_events"}, "only what asks the database may"
+
+
 def test_templates_never_trust_html() -> None:
     for path in ROOT.glob("templates/**/*.html"):
         text = path.read_text()

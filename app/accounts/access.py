@@ -78,7 +78,7 @@ class Access:
     role: Role
 
 
-def get_caller(request: Request, background: BackgroundTasks) -> Caller:
+async def get_caller(request: Request, background: BackgroundTasks) -> Caller:
     """Read the credentials: a bearer token if there is one, else the session cookie."""
     header = request.headers.get("authorization", "")
     if not header:
