@@ -84,24 +84,45 @@ def store_constraints(session: Session, project: Project, rows: Sequence[Constra
     numbers = triplets.find(session, project.id, [triplet for triplet, _ in turned])
     last = _raise_number(session, project, len(rows))
     numbers |= triplets.make(session, project.id, {triplet for triplet, _ in turned} - numbers.keys())
-    stored = _contents_of_stored(session, rows)
-    known = dict(stored)
-    fresh: dict[UUID, tuple[ConstraintRow, Content]] = {}
+    given: dict[UUID, tuple[ConstraintRow, Content]] = {}
     for row, (triplet, value) in zip(rows, turned, strict=True):
         content = Content(project.id, numbers[triplet], row.labeler_id, value)
-        if known.setdefault(row.id, content) != content:
-            raise Conflict(
-                f"The id {row.id} is taken by another answer; nothing was stored.",
-                [FieldError("id", "this id was used with another triplet, labeler or answer", row.row)],
-            )
-        if row.id not in stored:
-            fresh.setdefault(row.id, (row, content))
+        if given.setdefault(row.id, (row, content))[1] != content:
+            raise _taken(row)
+    fresh = _add_fresh(session, project, last - len(rows), given)
     if len(fresh) < len(rows):
-        last = _raise_number(session, project, len(fresh) - len(rows))
+        _raise_number(session, project, len(fresh) - len(rows))
     if fresh:
-        _insert_answers(session, last - len(fresh) + 1, list(fresh.values()))
-        _settle(session, project, [(content.triplet_id, content.labeler_id) for _, content in fresh.values()])
-    return set(fresh)
+        pairs = [(content.triplet_id, content.labeler_id) for row, content in given.values() if row.id in fresh]
+        _settle(session, project, pairs)
+    return fresh
+
+
+def _add_fresh(
+    session: Session, project: Project, number: int, given: dict[UUID, tuple[ConstraintRow, Content]]
+) -> set[UUID]:
+    """Add the answers that are not here yet, numbered without gaps from the one after `number`, and give their ids.
+
+    Almost always all are new, so that nobody asks first which are.
+    """
+    fresh = _insert_answers(session, number + 1, list(given.values()))
+    repeated = given.keys() - fresh
+    if repeated:
+        stored = _contents_of_stored(session, sorted(repeated))
+        for row, content in (given[one] for one in given if one in repeated):
+            if stored[row.id] != content:
+                raise _taken(row)
+    if repeated and fresh:
+        session.connection().execute(statements.REMOVE_ANSWERS, {"ids": list(fresh)})
+        _insert_answers(session, number + 1, [one for key, one in given.items() if key in fresh])
+    return fresh
+
+
+def _taken(row: ConstraintRow) -> Conflict:
+    return Conflict(
+        f"The id {row.id} is taken by another answer; nothing was stored.",
+        [FieldError("id", "this id was used with another triplet, labeler or answer", row.row)],
+    )
 
 
 def _raise_number(session: Session, project: Project, count: int) -> int:
@@ -111,16 +132,16 @@ def _raise_number(session: Session, project: Project, count: int) -> int:
     return number
 
 
-def _contents_of_stored(session: Session, rows: Sequence[ConstraintRow]) -> dict[UUID, Content]:
-    known: dict[UUID, Content] = {}
-    for start in range(0, len(rows), CHUNK):
-        ids = [row.id for row in rows[start : start + CHUNK]]
-        found = session.connection().execute(statements.STORED_CONTENTS, {"ids": ids})
-        known.update({row[0]: Content(*row[1:]) for row in found})
-    return known
+def _contents_of_stored(session: Session, ids: Sequence[UUID]) -> dict[UUID, Content]:
+    stored: dict[UUID, Content] = {}
+    for start in range(0, len(ids), CHUNK):
+        found = session.connection().execute(statements.STORED_CONTENTS, {"ids": ids[start : start + CHUNK]})
+        stored.update({row[0]: Content(*row[1:]) for row in found})
+    return stored
 
 
-def _insert_answers(session: Session, first: int, rows: list[tuple[ConstraintRow, Content]]) -> None:
+def _insert_answers(session: Session, first: int, rows: list[tuple[ConstraintRow, Content]]) -> set[UUID]:
+    """Add answers, numbered from `first`, and give the ids that were not here before."""
     at = now()
     values = [
         {
@@ -132,7 +153,8 @@ def _insert_answers(session: Session, first: int, rows: list[tuple[ConstraintRow
         }
         for number, (row, content) in enumerate(rows, start=first)
     ]
-    session.connection().execute(statements.ADD_ANSWERS, values)
+    connection = session.connection()
+    return set(connection.execute(statements.ADD_NEW_ANSWERS[connection.dialect.name], values).scalars())
 
 
 def _settle(session: Session, project: Project, pairs: list[tuple[int, int]]) -> None:
@@ -140,9 +162,10 @@ def _settle(session: Session, project: Project, pairs: list[tuple[int, int]]) ->
     connection = session.connection()
     for start in range(0, len(pairs), CHUNK):
         chunk = pairs[start : start + CHUNK]
-        connection.execute(statements.END_ANSWERED_LEASES, {"pairs": chunk})
         ids = sorted({triplet for triplet, _ in chunk})
-        connection.execute(statements.CLOSE_ANSWERED, {"ids": ids, "redundancy": project.redundancy})
+        parameters = {"pairs": chunk, "ids": ids, "redundancy": project.redundancy}
+        for statement in statements.SETTLE[connection.dialect.name]:
+            connection.execute(statement, parameters)
 
 
 def check_triplets(session: Session, project: Project, asked: Sequence[Sequence[str]]) -> list[canonical.Ids]:

@@ -16,7 +16,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     select,
     tuple_,
     update,
@@ -131,8 +130,17 @@ RAISE_ANSWER_NUMBER = (
 STORED_CONTENTS = select(answer.id, answer.project_id, answer.triplet_id, answer.labeler_id, answer.value).where(
     answer.id.in_(_any_of("ids"))
 )
-ADD_ANSWERS = insert(ANSWERS)
-END_ANSWERED_LEASES = delete(LEASES).where(tuple_(lease.triplet_id, lease.labeler_id).in_(_any_of("pairs")))
+
+
+def _add_new_answers(dialect: str) -> Executable:
+    """Add answers, leaving those whose ids are here as they are; give the ids that were new."""
+    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(ANSWERS)
+    return statement.on_conflict_do_nothing(index_elements=["id"]).returning(answer.id)
+
+
+ADD_NEW_ANSWERS = {dialect: _add_new_answers(dialect) for dialect in ("postgresql", "sqlite")}
+REMOVE_ANSWERS = delete(ANSWERS).where(answer.id.in_(_any_of("ids")))
+_END_ANSWERED_LEASES = delete(LEASES).where(tuple_(lease.triplet_id, lease.labeler_id).in_(_any_of("pairs")))
 CLOSE_ANSWERED = (
     update(TRIPLETS)
     .where(
@@ -142,6 +150,12 @@ CLOSE_ANSWERED = (
     )
     .values(priority=None)
 )
+# End the leases that were answered, and take triplets with enough answers out of the queue: PostgreSQL does both on
+# one journey.
+SETTLE: dict[str, tuple[Executable, ...]] = {
+    "postgresql": (CLOSE_ANSWERED.add_cte(_END_ANSWERED_LEASES.cte("ended")),),
+    "sqlite": (_END_ANSWERED_LEASES, CLOSE_ANSWERED),
+}
 
 _given = answer.project_id == bindparam("project")
 _mine = _given & (answer.labeler_id == BY_ME)

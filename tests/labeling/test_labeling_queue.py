@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Connection, event, func, select, text, update
 
 from app.database import Database
+from app.errors import Conflict
 from app.labeling import queries, queue, service, triplets
 from app.labeling.refill import Candidate, refill
 from app.labeling.service import ConstraintRow
@@ -239,6 +240,23 @@ def test_bulk_constraints_are_stored_once_and_end_what_they_answer(database: Dat
         closed = set(session.scalars(select(Triplet.id).where(Triplet.priority.is_(None))))
         assert closed == {held[0].id, held[1].id}
         assert session.scalar(select(Project.answer_number)) == 3
+
+
+def test_answers_sent_again_among_new_ones_leave_no_gap_in_the_numbers(database: Database) -> None:
+    project, [ada] = make_labelers(database, 1, n_items=10)
+    with database.transaction() as session:
+        held = queue.lease_next(session, project, ada, 5, seconds=60)
+        rows = [ConstraintRow(i, uuid.uuid4(), one.triplet, "no", ada, None) for i, one in enumerate(held)]
+        again = [rows[0], rows[3], rows[1], rows[4], rows[4]]
+        service.store_constraints(session, project, [rows[1], rows[2]])
+        assert service.store_constraints(session, project, again) == {rows[0].id, rows[3].id, rows[4].id}
+        stored = session.execute(select(Answer.number, Answer.id).order_by(Answer.number)).all()
+        assert [number for number, _ in stored] == [1, 2, 3, 4, 5]
+        assert [key for _, key in stored] == [rows[i].id for i in (1, 2, 0, 3, 4)]
+        assert session.scalar(select(Project.answer_number)) == 5
+    other = rows[0]._replace(value="yes")
+    with pytest.raises(Conflict), database.transaction() as session:
+        service.store_constraints(session, project, [other])
 
 
 def test_canonical_triplets_are_made_once(database: Database) -> None:
