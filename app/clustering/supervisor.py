@@ -77,8 +77,9 @@ class Supervisor:
             except SQLAlchemyError:
                 log.warning("The database does not answer; trying again in %s s", RETRY_SECONDS, exc_info=True)
                 self._bell.wait(RETRY_SECONDS)
-            except (OSError, TimeoutError):
-                # The scheduler went away and forgot its tasks; their rows are released once it is back.
+            except (OSError, RuntimeError):
+                # The scheduler went away and forgot its tasks, whose rows are released once it is back; or workers
+                # did not start, as on a machine with no time for them.
                 log.warning("Dask does not answer; connecting again in %s s", RETRY_SECONDS, exc_info=True)
                 self.engine.close()
                 self._bell.wait(RETRY_SECONDS)

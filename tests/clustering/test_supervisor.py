@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import distributed
 import psutil
 import pytest
 from sqlalchemy import func, select
 
 from app.clustering import claims
+from app.clustering import supervisor as module
 from app.clustering.supervisor import Supervisor
 from app.database import Database
 from app.demo.server import free_port, running_server
@@ -62,6 +64,27 @@ def supervised(database: Database, settings: Settings, **changes: object) -> Ite
         yield supervisor
     finally:
         supervisor.stop()
+
+
+@SQLITE
+def test_workers_that_did_not_start_are_started_once_more(
+    database: Database, storage: Storage, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_songs(database, storage)
+    start, failures = distributed.LocalCluster, [RuntimeError("Cluster failed to start"), TimeoutError()]
+
+    def start_at_the_third_attempt(**options: object) -> object:
+        if failures:
+            raise failures.pop()
+        return start(**options)
+
+    monkeypatch.setattr(distributed, "LocalCluster", start_at_the_third_attempt)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.1)
+    with supervised(database, settings):
+        run = request(database, project)
+        wait_for(lambda: ended(database, run))
+    assert get_run(database, run).status == "done"
+    assert not failures
 
 
 @POSTGRES
