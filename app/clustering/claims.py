@@ -7,10 +7,10 @@ still runs, changes nothing any more. A lease on the row lets another process ta
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app import events
@@ -42,6 +42,19 @@ class Claim:
     token: int
 
 
+# Built once: the second is run while all answers of the project wait.
+_AT: ColumnElement[datetime] = bindparam("at")
+_OTHER = aliased(Run)
+_BUSY = select(_OTHER.id).where(_OTHER.project_id == Run.project_id, _OTHER.status == RunStatus.RUNNING).exists()
+_CLAIMABLE = or_(
+    (Run.status == RunStatus.QUEUED) & (Run.due_at <= _AT) & ~_BUSY,
+    (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= _AT),  # its worker fell silent
+)
+_RESTED = (Run.reason != "answers") | Run.project_id.not_in(bindparam("resting", expanding=True))
+_DUE = select(Run.id, Run.project_id).where(_CLAIMABLE, _RESTED).order_by(Run.due_at)
+_STILL_DUE = select(Run).where(Run.id == bindparam("run"), _CLAIMABLE).with_for_update(skip_locked=True, of=Run)
+
+
 def announce(session: Session, run: Run) -> None:
     """Tell open pages where the run stands."""
     events.record(session, run.project_id, ("run", {name: getattr(run, name) for name in TOLD}))
@@ -52,27 +65,16 @@ def claim_next(database: Database, lease_seconds: float, resting: Collection[int
 
     Runs that answers brought wait while their project rests.
     """
-    wanted = (Run.reason != "answers") | Run.project_id.not_in(resting)
-    due = select(Run.id, Run.project_id).where(_claimable(), wanted).order_by(Run.due_at)
     with database.reading() as session:
-        candidates = session.execute(due).all()
+        candidates = session.execute(_DUE, {"at": now(), "resting": list(resting)}).all()
     for run_id, project_id in candidates:
         with database.transaction() as session:
             project = lock_project(session, project_id)
             # Looked at again, now that nobody else can claim it.
-            still = select(Run).where(Run.id == run_id, _claimable()).with_for_update(skip_locked=True, of=Run)
-            run = session.scalar(still)
+            run = session.scalar(_STILL_DUE, {"run": run_id, "at": now()})
             if run is not None and _claim(session, project, run, lease_seconds):
                 return Claim(run.id, project_id, run.token)
     return None
-
-
-def _claimable() -> ColumnElement[bool]:
-    moment, other = now(), aliased(Run)
-    busy = select(other.id).where(other.project_id == Run.project_id, other.status == RunStatus.RUNNING).exists()
-    due = (Run.status == RunStatus.QUEUED) & (Run.due_at <= moment) & ~busy
-    silent = (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= moment)
-    return or_(due, silent)
 
 
 def _claim(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
@@ -96,7 +98,8 @@ def _start(session: Session, project: Project, run: Run, lease_seconds: float) -
     """The first claim: what the run uses is pinned here and never changes again."""
     run.started_at = run.started_at or now()
     try:
-        _pin(session, project, run)
+        with session.no_autoflush:  # nothing that is read here depends on what is written
+            _pin(session, project, run)
     except Problem as problem:
         end(session, run, RunStatus.FAILED, _sentence(problem))
         return False
