@@ -2,10 +2,15 @@
 
 from typing import Any
 
-from sqlalchemy import update
+from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
 from app.models import Event, Project
+
+# Events only tell open pages what to fetch again, and no page was away for longer than these. Older ones go now and
+# then, not with each new one.
+KEPT = 10_000
+PRUNE_EVERY = 1_000
 
 
 def record(session: Session, project_id: int, *happened: tuple[str, dict[str, Any]]) -> bool:
@@ -23,4 +28,6 @@ def record(session: Session, project_id: int, *happened: tuple[str, dict[str, An
         return False
     for number, (kind, payload) in enumerate(happened, start=last - len(happened) + 1):
         session.add(Event(project_id=project_id, number=number, kind=kind, payload=payload))
+    if last % PRUNE_EVERY < len(happened):
+        session.execute(delete(Event).where(Event.project_id == project_id, Event.number <= last - KEPT))
     return True

@@ -48,6 +48,34 @@ def test_events_are_numbered_without_gaps(database: Database, project: int) -> N
         assert session.get_one(Project, project).event_number == 60
 
 
+def test_old_events_go_and_whoever_was_away_for_longer_hears_the_rest(
+    database: Database, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "KEPT", 10)
+    monkeypatch.setattr(events, "PRUNE_EVERY", 5)
+    with database.transaction() as session:
+        other = make_project(session, "other", n_items=3).id
+    record(database, other, 1, 2)
+    record(database, project, *range(1, 24))
+    with database.transaction() as session:
+        events.record(
+            session, project, ("project", {"step": 24}), ("project", {"step": 25}), ("project", {"step": 26})
+        )
+    with database.reading() as session:
+        kept = session.execute(select(Event.project_id, Event.number).order_by(Event.project_id, Event.number)).all()
+        assert [number for of, number in kept if of == project] == list(range(17, 27))
+        assert [number for of, number in kept if of == other] == [1, 2]
+
+    async def listen() -> list[Message]:
+        feed = Feed(database)
+        async with feed.listen(project, 2) as away:
+            heard = await take(away, 10)
+        await feed.close()
+        return heard
+
+    assert [message.payload["step"] for message in asyncio.run(listen())] == list(range(17, 27))
+
+
 def test_a_listener_hears_every_event_once_and_in_order(database: Database, project: int) -> None:
     record(database, project, 1, 2, 3)
 

@@ -246,7 +246,8 @@ async def get_events(
 
     `run` when a run is queued, starts, gets on or ends; `clusters` when there are new ones; `project` when
     settings, items, features or the answers set aside changed; each with a number as id. `answers`, without an id,
-    carries counts. The stream never ends by itself; with `Last-Event-ID` it resumes where another one broke off.
+    carries counts. The stream never ends by itself; with `Last-Event-ID` it resumes where another one broke off,
+    if no more than 10,000 events ago.
     """
     async with request.app.state.feed.listen(*place) as listener:
         yield ServerSentEvent(comment="listening")
