@@ -123,6 +123,19 @@ def test_few_statements_however_many_clusters(app: FastAPI, owner: User) -> None
     assert len(selects) - home <= 14, selects
 
 
+def test_a_run_tells_how_many_answers_it_used(
+    app: FastAPI, database: Database, storage: Storage, owner: User
+) -> None:
+    with database.transaction() as session:
+        project = session.scalars(select(Project)).one()
+        session.scalars(select(Run)).one().answers_to = 1_234
+        run = add_result(session, storage, project, 2, [1, 1, 1, 1, 2, 2, 2, 2, 2], n_answers=4_320)
+        run.answers_from, run.answers_to = 4_311, 4_321  # of which one was withdrawn
+    page = read(app, owner, "/projects/songs")
+    assert re.search(r">4,320\s*<span class=\"muted\">\+10<", page)
+    assert re.search(r">1,234\s*<", page), "what is known of a run without that figure"
+
+
 def test_start_a_run_with_a_parameter(app: FastAPI, database: Database, owner: User) -> None:
     with signed_in(app, owner) as client:
         form = {"n_clusters": "2", "algorithm": "dcrc", "dcrc.epsilon": "0.1", "dcrc.balance": ""}
