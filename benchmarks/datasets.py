@@ -58,7 +58,7 @@ def load(name: str, folder: Path | None) -> Dataset:
             raise FileNotFoundError(f"{name} needs --data, the folder of {name}.npz")
         with np.load(folder / f"{name}.npz") as arrays:
             X, y = arrays["X"], arrays["y"]
-    X = X[:, X.std(axis=0) > 0].astype(np.float64)
+    X = X[:, np.ptp(X, axis=0) > 0].astype(np.float64)
     return Dataset(name, (X - X.mean(axis=0)) / X.std(axis=0), np.unique(y, return_inverse=True)[1])
 
 

@@ -247,7 +247,7 @@ def items(name: str, folder: Path | None, seed: int) -> tuple[np.ndarray, np.nda
     rng = np.random.default_rng([seed, 3])
     kept = np.concatenate([rng.permutation(np.flatnonzero(data.y == k))[:PER_CLASS] for k in np.unique(data.y)])
     X = data.X[kept]
-    X = X[:, X.std(axis=0) > 0]
+    X = X[:, np.ptp(X, axis=0) > 0]  # a standard deviation of equal numbers need not be zero
     return (X - X.mean(axis=0)) / X.std(axis=0), data.y[kept]
 
 

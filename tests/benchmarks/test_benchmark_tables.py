@@ -7,12 +7,19 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from benchmarks import plots, rounds, tables
+from benchmarks import papers_sklr, plots, rounds, tables
 from benchmarks.baselines import comparisons, local_weights, sparse_lp
 from benchmarks.rounds import Cache, Row, Task
 
 SVG = "{http://www.w3.org/2000/svg}"
 COLUMNS = ["right 0.1", "right 0.2"]
+
+
+def test_items_of_every_run_are_numbers() -> None:
+    for seed in range(20):
+        X, y = papers_sklr.items("digits", None, seed)
+        assert len(X) == len(y) == 1000
+        np.testing.assert_allclose(X.std(axis=0), 1, err_msg=f"seed {seed}")
 
 
 def task(method: str, seed: int, setting: str = "right 0.1", dataset: str = "wine") -> Task:
