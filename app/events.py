@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from app.models import Event, Project
 
-# Events only tell open pages what to fetch again, and no page was away for longer than these. Older ones go now and
-# then, not with each new one.
+# Events only tell open pages what to fetch again, and a page that was away fetches all of it when it is back: older
+# ones than these are of no use. They go now and then, not with each new one.
 KEPT = 10_000
 PRUNE_EVERY = 1_000
 
