@@ -52,6 +52,7 @@ def refill(database: Database, project_id: int, candidates: Sequence[Candidate],
     for start in range(0, len(rows), AT_ONCE):
         with database.transaction() as session:
             insert_new(session, project_id, rows[start : start + AT_ONCE])
+    database.has_grown(len(rows), Triplet)
     stale = [key for key, triplet in queued if triplet not in wanted]
     for start in range(0, len(stale), AT_ONCE):
         with database.transaction() as session:

@@ -90,10 +90,11 @@ HELD = (
     .order_by((func.coalesce(triplet.priority, 0.0) == bindparam("undone")).desc(), lease.id)
     .limit(bindparam("wanted"))
 )
+# In the order of the queue's index: sorted otherwise, every question of a long queue is looked at for a few.
 _CANDIDATES = (
     select(triplet.id, *IDS)
     .where(triplet.project_id == bindparam("project"), triplet.priority.is_not(None), *OPEN)
-    .order_by(triplet.priority.desc(), triplet.id)
+    .order_by(triplet.priority.desc(), triplet.id.desc())
     .limit(bindparam("wanted"))
 )
 TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)

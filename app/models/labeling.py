@@ -30,7 +30,15 @@ class Triplet(Base):
         UniqueConstraint("project_id", "anchor_id", "left_id", "right_id"),
         CheckConstraint("left_id < right_id", name="canonical"),
         CheckConstraint("anchor_id <> left_id AND anchor_id <> right_id", name="distinct"),
-        Index("ix_triplet_queue", "project_id", "priority"),
+        # The queue in the order in which it is asked, backwards: what was answered often enough is not in it.
+        Index(
+            "ix_triplet_queue",
+            "project_id",
+            "priority",
+            "id",
+            sqlite_where=text("priority IS NOT NULL"),
+            postgresql_where=text("priority IS NOT NULL"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

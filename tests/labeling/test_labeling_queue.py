@@ -1,5 +1,6 @@
 """The queue under many labelers at once, at its end, and when a run refills it."""
 
+import json
 import math
 import random
 import threading
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, event, func, select, text, update
 
 from app.database import Database
 from app.errors import Conflict
-from app.labeling import queries, queue, service, triplets
+from app.labeling import queries, queue, service, statements, triplets
 from app.labeling.refill import Candidate, refill
 from app.labeling.service import ConstraintRow
 from app.models import Answer, Item, Lease, Membership, Project, Role, Skip, Source, Triplet, now
@@ -147,6 +148,20 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
     assert scans == set()
     taking = next(steps for statement, steps in plans.items() if "ORDER BY triplet.priority" in statement)
     assert any("ix_triplet_queue" in step for step in taking)
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_postgres_reads_only_the_head_of_a_queue_that_a_first_run_filled(database: Database) -> None:
+    project, [ada] = make_labelers(database, 1, n_items=400)
+    refill(database, project.id, some_candidates(items_of(database, project), 1_500), 0)
+    me = {"project": project.id, "user": ada, "at": now(), "redundancy": 1, "wanted": 5}
+    taking = statements.TAKE.compile(dialect=database.engine.dialect)
+    with database.transaction() as session:
+        plan = session.connection().exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {taking}", taking.construct_params(me))
+        [step] = plan.scalar_one()
+    lines = json.dumps(step)
+    assert "ix_triplet_queue" in lines
+    assert "Sort Key" not in lines, "in the order of its index, a long queue need not be sorted for five questions"
 
 
 def test_outlier_questions_are_stored_sorted_and_counted_once(database: Database) -> None:
