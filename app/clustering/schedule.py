@@ -31,9 +31,12 @@ class Standing:
     due_at: datetime | None
 
 
-def answers_arrived(session: Session, project: Project) -> None:
-    """Apply the rerun rule; call in the transaction that locked the project's row, or raised its answer number."""
-    standing = _standing(session, project.id)
+def answers_arrived(session: Session, project: Project, standing: Standing | None = None) -> None:
+    """Apply the rerun rule; call in the transaction that locked the project's row, or raised its answer number.
+
+    Where the project stands is read unless the caller has just done so.
+    """
+    standing = standing or _standing(session, project.id)
     if standing.has_features and standing.answers != standing.served:
         _queue(session, project, standing)
 
@@ -153,7 +156,7 @@ def due_at(standing: Standing, project: Project, moment: datetime) -> datetime:
 
 def _standing(session: Session, project_id: int) -> Standing:
     # Past the ORM, which has nothing to do for plain columns: every answer waits for this.
-    return Standing(*session.connection().execute(_STANDING, {"of_project": project_id}).one())
+    return Standing(*session.connection().execute(STANDING, {"of_project": project_id}).one())
 
 
 def _select_standing() -> Select[int, int, bool, datetime, datetime]:
@@ -196,4 +199,4 @@ def _next_number() -> Select[int]:
 
 
 # Every answer passes here, so the statements are built once.
-_STANDING = _select_standing()
+STANDING = _select_standing()

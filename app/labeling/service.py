@@ -12,7 +12,7 @@ from app.accounts.access import Access, Action, Caller, authorize
 from app.clustering.schedule import answers_arrived
 from app.errors import Conflict, FieldError, Invalid, NotFound
 from app.items.queries import ids_by_key, item_count
-from app.labeling import canonical, queries, queue, showing, statements, triplets
+from app.labeling import canonical, postgres, queries, queue, showing, statements, triplets
 from app.labeling.schemas import AnswerIn, AnswersOut, NextOut, ProgressOut, RecentOut, TripletOut, WithdrawnOut
 from app.models import Answer, Lease, Project, QuestionKind, Skip, Triplet, now
 
@@ -61,9 +61,11 @@ def check_answers(session: Session, access: Access, answers: Sequence[AnswerIn])
 def store_answers(session: Session, given: Sequence[CheckedAnswers]) -> list[AnswersOut]:
     """Store the answers of requests of one project, all or none; those that are here already are only counted."""
     project = given[0].project
-    fresh = store_constraints(session, project, [row for one in given for row in one.rows])
+    rows = [row for one in given for row in one.rows]
+    swift = _store_new(session, project, rows)
+    fresh = swift.ids if swift else store_constraints(session, project, rows)
     if fresh:
-        answers_arrived(session, project)
+        answers_arrived(session, project, swift.standing if swift else None)
     outcomes = []
     for one in given:
         mine = fresh & {row.id for row in one.rows}
@@ -71,6 +73,18 @@ def store_answers(session: Session, given: Sequence[CheckedAnswers]) -> list[Ans
         stored = len(mine)
         outcomes.append(AnswersOut(stored=stored, repeated=len(one.rows) - stored, progress=one.before.plus(stored)))
     return outcomes
+
+
+def _store_new(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> postgres.Stored | None:
+    """Have PostgreSQL store answers as almost all of them are, new ones to known questions; None if some are not."""
+    connection = session.connection()
+    if connection.dialect.name != "postgresql":
+        return None
+    given = []
+    for row in rows:
+        triplet, value = canonical.canonical(project.question_kind, row.triplet, row.value)
+        given.append(postgres.Row(row.id, *triplet, row.labeler_id, value, row.response_ms))
+    return postgres.store(connection, project.id, project.redundancy, given)
 
 
 def store_constraints(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> set[UUID]:

@@ -157,9 +157,9 @@ def test_postgres_reads_only_the_head_of_a_queue_that_a_first_run_filled(databas
     me = {"project": project.id, "user": ada, "at": now(), "redundancy": 1, "wanted": 5}
     taking = statements.TAKE.compile(dialect=database.engine.dialect)
     with database.transaction() as session:
-        plan = session.connection().exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {taking}", taking.construct_params(me))
-        [step] = plan.scalar_one()
-    lines = json.dumps(step)
+        explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {taking}"
+        plan = session.connection().exec_driver_sql(explain, taking.construct_params(me)).scalar_one()
+    lines = json.dumps(plan)
     assert "ix_triplet_queue" in lines
     assert "Sort Key" not in lines, "in the order of its index, a long queue need not be sorted for five questions"
 
