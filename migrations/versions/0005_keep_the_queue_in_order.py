@@ -14,9 +14,7 @@ IN_THE_QUEUE = sa.text("priority IS NOT NULL")
 def upgrade() -> None:
     op.drop_index("ix_triplet_queue", table_name="triplet")
     columns = ["project_id", "priority", "id"]
-    op.create_index(
-        "ix_triplet_queue", "triplet", columns, sqlite_where=IN_THE_QUEUE, postgresql_where=IN_THE_QUEUE
-    )
+    op.create_index("ix_triplet_queue", "triplet", columns, sqlite_where=IN_THE_QUEUE, postgresql_where=IN_THE_QUEUE)
 
 
 def downgrade() -> None:
