@@ -3,6 +3,7 @@
 Raise one of these anywhere; nothing else in the app builds an error response.
 """
 
+import logging
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
@@ -10,9 +11,13 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from starlette.exceptions import HTTPException
 
 from app.web import render
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,13 @@ def _on_http(request: Request, error: Exception) -> Response:
     return respond(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
 
+def _on_no_database(request: Request, error: Exception) -> Response:
+    """It restarts, or has no connection free: what the same request can be sent again for."""
+    log.warning("The database does not answer", exc_info=error)
+    detail = "The database does not answer just now. Try again in a moment."
+    return respond(request, 503, detail, headers={"Retry-After": "2"})
+
+
 def _on_crash(request: Request, error: Exception) -> Response:
     return respond(request, 500, "Something went wrong on our side. Nothing of this request was stored.")
 
@@ -151,4 +163,6 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(OperationalError, _on_no_database)
+    app.add_exception_handler(NoConnectionFree, _on_no_database)
     app.add_exception_handler(Exception, _on_crash)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 from sqlalchemy.dialects.postgresql import psycopg as dialect
+from sqlalchemy.exc import OperationalError
 
 from app.clustering.schedule import STANDING, Standing
 from app.labeling import statements
@@ -83,14 +84,17 @@ def store(connection: Connection, project_id: int, redundancy: int, rows: Sequen
     """
     ids, anchors, lefts, rights, labelers, values, response_ms = (list(column) for column in zip(*rows, strict=True))
     project = {"project": project_id, "count": len(rows)}
-    given = {"ids": ids, "anchors": anchors, "lefts": lefts, "rights": rights, "labelers": labelers, "values": values}
+    given: dict[str, object] = {"ids": ids, "anchors": anchors, "lefts": lefts, "rights": rights}
+    given |= {"labelers": labelers, "values": values, "response_ms": response_ms}
+    given |= {"redundancy": redundancy, "at": now()}
     driver = cast("Driver[Any]", connection.connection.driver_connection)
-    with driver.pipeline():
-        driver.execute(RAISE, project)
-        added = driver.execute(
-            STORE, {**project, **given, "response_ms": response_ms, "redundancy": redundancy, "at": now()}
-        )
-        stands = driver.execute(str(_standing), _standing.construct_params({"of_project": project_id}))
+    try:
+        with driver.pipeline():
+            driver.execute(RAISE, project)
+            added = driver.execute(STORE, {**project, **given})
+            stands = driver.execute(str(_standing), _standing.construct_params({"of_project": project_id}))
+    except connection.dialect.loaded_dbapi.OperationalError as error:
+        raise OperationalError(STORE, None, error) from error
     stored = {row[0] for row in added.fetchall()}
     if len(stored) < len(rows):
         connection.execute(statements.REMOVE_ANSWERS, {"ids": list(stored)})
