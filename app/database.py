@@ -24,8 +24,8 @@ PRAGMAS = (
 )
 # A connection that was in use so lately is trusted to be alive; asking costs as much as a question.
 TRUSTED_SECONDS = 1.0
-# Fewer new rows mislead PostgreSQL's planner too little to have it look at a table again.
-MANY_ROWS = 1_000
+# PostgreSQL's own rule of when to look at a table again: so many new rows, and a tenth of those it knows of.
+NEW_ROWS, NEW_SHARE = 50, 0.1
 
 
 class Database:
@@ -78,11 +78,15 @@ class Database:
         It would do so by itself within a minute; until then it takes them for almost empty and reads all of them
         for each answer.
         """
-        if self.is_sqlite or rows < MANY_ROWS:
+        if self.is_sqlite:
             return
         with self.transaction() as session:
-            for table in tables:
-                session.execute(text(f'ANALYZE "{table.__tablename__}"'))
+            for name in (table.__tablename__ for table in tables):
+                known = session.scalar(
+                    text("SELECT reltuples FROM pg_class WHERE oid = to_regclass(:name)"), {"name": name}
+                )
+                if rows > NEW_ROWS + NEW_SHARE * (known or 0):
+                    session.execute(text(f'ANALYZE "{name}"'))
 
     def close(self) -> None:
         """Close every connection."""

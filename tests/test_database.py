@@ -35,7 +35,7 @@ def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monk
 def test_postgres_knows_at_once_how_many_items_an_import_brought(database: Database, storage: Storage) -> None:
     with database.transaction() as session:
         project = make_project(session, n_items=0)
-    rows = [ItemRow(f"item-{i}") for i in range(module.MANY_ROWS)]
+    rows = [ItemRow(f"item-{i}") for i in range(2 * module.NEW_ROWS)]
     add(database, storage, project.key, rows, {}, Features(np.ones((len(rows), 2)), None, [], "ones"))
     with database.reading() as session:
         known = session.execute(text("SELECT reltuples FROM pg_class WHERE relname = 'item'")).scalar_one()

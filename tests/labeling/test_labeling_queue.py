@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Connection, event, func, select, text, update
 
+from app.clustering.questions import WANTED
 from app.database import Database
 from app.errors import Conflict
 from app.labeling import queries, queue, service, statements, triplets
@@ -153,7 +154,7 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 def test_postgres_reads_only_the_head_of_a_queue_that_a_first_run_filled(database: Database) -> None:
     project, [ada] = make_labelers(database, 1, n_items=400)
-    refill(database, project.id, some_candidates(items_of(database, project), 1_500), 0)
+    refill(database, project.id, some_candidates(items_of(database, project), WANTED), 0)
     me = {"project": project.id, "user": ada, "at": now(), "redundancy": 1, "wanted": 5}
     taking = statements.TAKE.compile(dialect=database.engine.dialect)
     with database.transaction() as session:
