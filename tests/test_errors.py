@@ -1,6 +1,5 @@
 """A database that is away, as when its server restarts, costs nobody more than a moment."""
 
-import time
 import uuid
 
 import pytest
@@ -30,7 +29,7 @@ def shut(postgres_url: str, name: str, open_again: bool = False) -> None:
     run_on_postgres(postgres_url, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS {str(open_again).lower()}')
     if not open_again:
         run_on_postgres(
-            postgres_url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+            postgres_url, f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{name}'"
         )
 
 
@@ -68,8 +67,7 @@ def test_a_connection_lost_between_looking_up_and_storing_is_told_like_any_other
         with database.transaction() as session:
             connection = session.connection()
             pid = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
-            run_on_postgres(postgres_url, f"SELECT pg_terminate_backend({pid})")
-            time.sleep(0.2)
+            run_on_postgres(postgres_url, f"SELECT pg_terminate_backend({pid}, 10000)")
             postgres.store(connection, project.id, 1, [row])
 
     with pytest.raises(sa.exc.OperationalError):

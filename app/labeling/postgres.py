@@ -1,7 +1,7 @@
 """How PostgreSQL stores labelers' answers: in two journeys, the statements and the commit.
 
 Each answer waits for a turn to write that ends with the commit before it. Sent one by one, its statements keep the
-turn for six journeys, and on a busy machine each of them waits twice for a processor. psycopg's pipeline sends
+turn for seven journeys, and on a busy machine each of them waits twice for a processor. psycopg's pipeline sends
 all at once; SQLAlchemy knows no pipelines, so that they are written for psycopg here.
 """
 
@@ -40,7 +40,6 @@ class Stored(NamedTuple):
     standing: Standing
 
 
-RAISE = "UPDATE project SET answer_number = answer_number + %(count)s WHERE id = %(project)s"
 # The triplets are locked so that a refill cannot delete them. What the parts of one statement count is what was
 # there before all of them, so that the new answers to a triplet are added to those that it has.
 STORE = """
@@ -74,13 +73,16 @@ WITH given AS (
 )
 SELECT id FROM fresh
 """
-_standing = STANDING.compile(dialect=dialect.dialect())  # type: ignore[no-untyped-call]
+_dialect = dialect.dialect()  # type: ignore[no-untyped-call]
+_raise = statements.RAISE_ANSWER_NUMBER.compile(dialect=_dialect)
+_standing = STANDING.compile(dialect=_dialect)
 
 
 def store(connection: Connection, project_id: int, redundancy: int, rows: Sequence[Row]) -> Stored | None:
     """Number and add answers, end their leases and close their triplets.
 
-    None, and nothing is stored, if not all of them are new answers to triplets that exist.
+    None, and no answer is stored, if not all of them are new answers to triplets that exist: then the caller stores
+    them another way or undoes the transaction, as leases of new ones have ended.
     """
     ids, anchors, lefts, rights, labelers, values, response_ms = (list(column) for column in zip(*rows, strict=True))
     project = {"project": project_id, "count": len(rows)}
@@ -90,7 +92,7 @@ def store(connection: Connection, project_id: int, redundancy: int, rows: Sequen
     driver = cast("Driver[Any]", connection.connection.driver_connection)
     try:
         with driver.pipeline():
-            driver.execute(RAISE, project)
+            driver.execute(str(_raise), _raise.construct_params(project))
             added = driver.execute(STORE, {**project, **given})
             stands = driver.execute(str(_standing), _standing.construct_params({"of_project": project_id}))
     except connection.dialect.loaded_dbapi.OperationalError as error:
