@@ -6,15 +6,16 @@ exist; a member whose role is too small hears that they may not.
 
 import enum
 import hashlib
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import BackgroundTasks, Depends, Request
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.accounts.usage import TokenUses
-from app.errors import Forbidden, NotFound, NotSignedIn
+from app.errors import Forbidden, NotFound, NotSignedIn, Problem
 from app.models import ApiToken, Membership, Project, Role, Scope, User, now
 
 
@@ -40,16 +41,13 @@ SCOPE_MAY = {
     Scope.OWN: set(Action),
 }
 
-# Every request asks one of these; built once, it costs half of what it does built anew.
-_MINE = (Membership.project_id == Project.id) & (Membership.user_id == bindparam("user"))
-_KEY = Project.key == bindparam("key")
-PROJECT_AND_ROLE = select(Project, Membership.role).outerjoin(Membership, _MINE).where(_KEY)
-USER_PROJECT_AND_ROLE = (
+# Every request asks this; built once, it costs half of what it does built anew.
+USERS_IN_PROJECT = (
     select(User, Project, Membership.role)
     .select_from(User)
-    .outerjoin(Project, _KEY)
-    .outerjoin(Membership, _MINE)
-    .where(User.id == bindparam("user"))
+    .outerjoin(Project, Project.key == bindparam("key"))
+    .outerjoin(Membership, (Membership.project_id == Project.id) & (Membership.user_id == User.id))
+    .where(User.id.in_(bindparam("users", expanding=True)))
 )
 
 
@@ -67,6 +65,14 @@ class Identity:
 
     user: User
     scope: Scope | None
+
+
+class _Found(NamedTuple):
+    """A user, the project asked for if there is one, and the role that is stored for the user in it."""
+
+    user: User
+    project: Project | None
+    role: str | None
 
 
 @dataclass(frozen=True)
@@ -131,25 +137,44 @@ def identify_person(session: Session, me: Caller) -> Identity:
 
 def authorize(session: Session, caller: Caller, project_key: str, action: Action) -> Access:
     """Find the project and the caller's role in it, and allow the action or raise."""
-    identity, project, stored_role = _find(session, caller, project_key)
-    role = Role.OWNER if identity.user.is_admin else Role(stored_role) if stored_role else None
-    if project is None or role is None:
+    [outcome] = authorize_each(session, [caller], project_key, action)
+    if isinstance(outcome, Problem):
+        raise outcome
+    return outcome
+
+
+def authorize_each(
+    session: Session, callers: Iterable[Caller], project_key: str, action: Action
+) -> list[Access | Problem]:
+    """Give each caller's access, or what is in its way; people in browsers are looked up in one statement."""
+    callers = list(callers)
+    by_session = {caller.user_id for caller in callers if caller.token is None and caller.user_id is not None}
+    people = _look_up(session, by_session, project_key) if by_session else {}
+    outcomes: list[Access | Problem] = []
+    for caller in callers:
+        try:
+            known = people.get(caller.user_id) if caller.token is None and caller.user_id is not None else None
+            identity = Identity(known.user, None) if known else identify(session, caller)
+            found = known or _look_up(session, {identity.user.id}, project_key)[identity.user.id]
+            outcomes.append(_allow(identity, found, project_key, action))
+        except Problem as problem:
+            outcomes.append(problem)
+    return outcomes
+
+
+def _look_up(session: Session, user_ids: Collection[int], project_key: str) -> dict[int, _Found]:
+    rows = session.execute(USERS_IN_PROJECT, {"key": project_key, "users": list(user_ids)})
+    return {user.id: _Found(user, project, role) for user, project, role in rows}
+
+
+def _allow(identity: Identity, found: _Found, project_key: str, action: Action) -> Access:
+    role = Role.OWNER if identity.user.is_admin else Role(found.role) if found.role else None
+    if found.project is None or role is None:
         raise NotFound(f"There is no project '{project_key}' that you belong to.")
     if action not in ROLE_MAY[role]:
         raise Forbidden(f"Your role here is {role}: it does not allow this. Ask the project's owner for more.")
     allow_scope(identity, action)
-    return Access(project, identity.user, role)
-
-
-def _find(session: Session, caller: Caller, project_key: str) -> tuple[Identity, Project | None, str | None]:
-    """Look up the caller, the project and the caller's role in it; for somebody in a browser in one statement."""
-    if caller.token is None and caller.user_id is not None:
-        row = session.execute(USER_PROJECT_AND_ROLE, {"key": project_key, "user": caller.user_id}).first()
-        if row is not None:
-            return Identity(row[0], None), row[1], row[2]
-    identity = identify(session, caller)
-    found = session.execute(PROJECT_AND_ROLE, {"key": project_key, "user": identity.user.id}).first()
-    return identity, *(found or (None, None))
+    return Access(found.project, identity.user, role)
 
 
 def allow_new_project(identity: Identity) -> None:

@@ -1,7 +1,7 @@
 """Labeling over REST: lease the next questions, answer, take an answer back, skip.
 
 What labelers wait for at each key goes to a thread itself, once: of a plain function FastAPI also checks the result
-in a thread, and the second journey shows in the slowest answers.
+in a thread, and the second journey shows in the slowest answers. Answers go there with those of others.
 """
 
 from typing import Annotated
@@ -54,7 +54,7 @@ async def post_answers(project: str, body: AnswersBody, me: Me, together: Writer
     question is a 422 that names the row. An answer that comes after its lease has ended is kept.
     """
     answers = body.answers if isinstance(body, AnswersIn) else [body]
-    return await run_in_threadpool(together.store, me, project, answers)
+    return await together.store(me, project, answers)
 
 
 @router.delete("/{project}/answers/{answer}", responses=problems(404, 409))

@@ -60,7 +60,7 @@ def back_to(project: str) -> RedirectResponse:
 
 
 @router.post("/projects/{project}/label")
-def post_label(
+async def post_label(
     project: str,
     me: Me,
     together: Writer,
@@ -70,7 +70,7 @@ def post_label(
 ) -> RedirectResponse:
     """Store the answer of the plain form; its id came with the page, so a double click is one answer."""
     given = AnswerIn(id=answer_id, triplet=triplet, answer=answer, response_ms=None)
-    together.store(me, project, [given])
+    await together.store(me, project, [given])
     return back_to(project)
 
 

@@ -47,12 +47,12 @@ def recent_answers(session: Session, project_id: int, user_id: int, limit: int) 
     return [(answer, triplet) for answer, triplet in session.execute(statement)]
 
 
-def progress(session: Session, project_id: int, user_id: int) -> tuple[int, int, int]:
-    """Count the labeler's answers, those of them given today (UTC), and the project's; withdrawn ones not."""
+def progress(session: Session, project_id: int, user_ids: Collection[int]) -> list[tuple[int, int, int, int]]:
+    """Count each labeler's answers, those of them given today (UTC), and the project's; withdrawn ones not."""
     midnight = datetime.combine(now().date(), time(), UTC)
-    parameters = {"project": project_id, "user": user_id, "midnight": midnight}
-    mine, today, everybody = session.connection().execute(statements.PROGRESS, parameters).one()
-    return mine, today, everybody
+    parameters = {"project": project_id, "users": list(user_ids), "midnight": midnight}
+    rows = session.connection().execute(statements.PROGRESS, parameters)
+    return [(user, mine, today, everybody) for user, mine, today, everybody in rows]
 
 
 def why_nothing(session: Session, project: Project, user_id: int, count: int) -> str:

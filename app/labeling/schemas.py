@@ -55,14 +55,6 @@ class ProgressOut(BaseModel):
     mine_today: int
     project_answers: int
 
-    def plus(self, answers: int) -> "ProgressOut":
-        """Count so many more answers of mine."""
-        return ProgressOut(
-            mine=self.mine + answers,
-            mine_today=self.mine_today + answers,
-            project_answers=self.project_answers + answers,
-        )
-
 
 class NextOut(BaseModel):
     """The next questions; when there are none, `reason` says why and until when."""

@@ -1,6 +1,6 @@
 """What happens when people label: questions are leased, answers stored once, undone, skipped."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -8,9 +8,9 @@ from sqlalchemy import delete, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from app.accounts.access import Access, Action, Caller, authorize
+from app.accounts.access import Access, Action, Caller, authorize, authorize_each
 from app.clustering.schedule import answers_arrived
-from app.errors import Conflict, FieldError, Invalid, NotFound
+from app.errors import Conflict, FieldError, Invalid, NotFound, Problem
 from app.items.queries import ids_by_key, item_count
 from app.labeling import canonical, postgres, queries, queue, showing, statements, triplets
 from app.labeling.schemas import AnswerIn, AnswersOut, NextOut, ProgressOut, RecentOut, TripletOut, WithdrawnOut
@@ -30,12 +30,11 @@ class ConstraintRow(NamedTuple):
     response_ms: int | None
 
 
-class CheckedAnswers(NamedTuple):
-    """The answers of one request, found right, and how far their labeler was before them."""
+class Sent(NamedTuple):
+    """The answers of one request, and who sent them."""
 
-    project: Project
-    rows: list[ConstraintRow]
-    before: ProgressOut
+    caller: Caller
+    answers: Sequence[AnswerIn]
 
 
 class Content(NamedTuple):
@@ -47,32 +46,59 @@ class Content(NamedTuple):
     value: str
 
 
-def check_answers(session: Session, access: Access, answers: Sequence[AnswerIn]) -> CheckedAnswers:
-    """Look up what answers need before they are stored, or say what is wrong with them."""
-    asked = check_triplets(session, access.project, [answer.triplet for answer in answers])
-    check_values(access.project.question_kind, [answer.answer for answer in answers])
-    rows = [
-        ConstraintRow(i, answer.id, ids, answer.answer, access.user.id, answer.response_ms)
-        for i, (answer, ids) in enumerate(zip(answers, asked, strict=True), 1)
-    ]
-    return CheckedAnswers(access.project, rows, get_progress(session, access))
+def store_answers(session: Session, project_key: str, sent: Sequence[Sent]) -> list[AnswersOut | Problem]:
+    """Store the answers of requests about one project, each request's all or none, and give what each hears.
 
-
-def store_answers(session: Session, given: Sequence[CheckedAnswers]) -> list[AnswersOut]:
-    """Store the answers of requests of one project, all or none; those that are here already are only counted."""
-    project = given[0].project
-    rows = [row for one in given for row in one.rows]
+    What is wrong with one request is its own outcome. Only an id that stands for another answer shows when it is
+    written: then this raises Conflict, and nothing of any request is stored.
+    """
+    callers = [one.caller for one in sent]
+    accesses = authorize_each(session, callers, project_key, Action.LABEL)
+    checked = _check_each(session, accesses, [one.answers for one in sent])
+    project = next((access.project for access in accesses if isinstance(access, Access)), None)
+    rows = [row for one in checked if not isinstance(one, Problem) for row in one]
+    if project is None or not rows:
+        return [one for one in checked if isinstance(one, Problem)]
     swift = _store_new(session, project, rows)
     fresh = swift.ids if swift else store_constraints(session, project, rows)
     if fresh:
         answers_arrived(session, project, swift.standing if swift else None)
-    outcomes = []
-    for one in given:
-        mine = fresh & {row.id for row in one.rows}
+    progress = get_progress(session, project, {row.labeler_id for row in rows})
+    outcomes: list[AnswersOut | Problem] = []
+    for one in checked:
+        if isinstance(one, Problem):
+            outcomes.append(one)
+            continue
+        mine = fresh & {row.id for row in one}
         fresh -= mine  # the same answer, sent twice at once, is new only once
-        stored = len(mine)
-        outcomes.append(AnswersOut(stored=stored, repeated=len(one.rows) - stored, progress=one.before.plus(stored)))
+        told = AnswersOut(stored=len(mine), repeated=len(one) - len(mine), progress=progress[one[0].labeler_id])
+        outcomes.append(told)
     return outcomes
+
+
+def _check_each(
+    session: Session, accesses: Sequence[Access | Problem], sent: Sequence[Sequence[AnswerIn]]
+) -> list[list[ConstraintRow] | Problem]:
+    """Look up what answers need before they are stored, or say what is wrong with each request's."""
+    allowed = [access.project for access in accesses if isinstance(access, Access)]
+    keys = {key for answers in sent for answer in answers for key in answer.triplet}
+    ids = ids_by_key(session, allowed[0].id, keys) if allowed else {}
+    outcomes: list[list[ConstraintRow] | Problem] = []
+    for access, answers in zip(accesses, sent, strict=True):
+        try:
+            outcomes.append(access if isinstance(access, Problem) else _check(access, answers, ids))
+        except Problem as problem:
+            outcomes.append(problem)
+    return outcomes
+
+
+def _check(access: Access, answers: Sequence[AnswerIn], ids: dict[str, int]) -> list[ConstraintRow]:
+    asked = check_keys([answer.triplet for answer in answers], ids)
+    check_values(access.project.question_kind, [answer.answer for answer in answers])
+    return [
+        ConstraintRow(i, answer.id, triplet, answer.answer, access.user.id, answer.response_ms)
+        for i, (answer, triplet) in enumerate(zip(answers, asked, strict=True), 1)
+    ]
 
 
 def _store_new(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> postgres.Stored | None:
@@ -184,7 +210,11 @@ def _settle(session: Session, project: Project, pairs: list[tuple[int, int]]) ->
 
 def check_triplets(session: Session, project: Project, asked: Sequence[Sequence[str]]) -> list[canonical.Ids]:
     """Turn keys into ids; three different items of this project each, or say which row is wrong."""
-    ids = ids_by_key(session, project.id, {key for keys in asked for key in keys})
+    return check_keys(asked, ids_by_key(session, project.id, {key for keys in asked for key in keys}))
+
+
+def check_keys(asked: Sequence[Sequence[str]], ids: dict[str, int]) -> list[canonical.Ids]:
+    """Turn keys into the ids that were found for them, three different ones each, or say which row is wrong."""
     errors = [
         FieldError("triplet", detail, row) for row, keys in enumerate(asked, 1) if (detail := _wrong_keys(ids, keys))
     ]
@@ -254,10 +284,12 @@ def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
     session.execute(delete(Lease).where(Lease.triplet_id == number, Lease.labeler_id == access.user.id))
 
 
-def get_progress(session: Session, access: Access) -> ProgressOut:
-    """Count what this labeler and everybody answered."""
-    mine, today, everybody = queries.progress(session, access.project.id, access.user.id)
-    return ProgressOut(mine=mine, mine_today=today, project_answers=everybody)
+def get_progress(session: Session, project: Project, user_ids: Collection[int]) -> dict[int, ProgressOut]:
+    """Count what each of these labelers and everybody answered."""
+    return {
+        user: ProgressOut(mine=mine, mine_today=today, project_answers=everybody)
+        for user, mine, today, everybody in queries.progress(session, project.id, user_ids)
+    }
 
 
 def next_triplets(session: Session, access: Access, wanted: int, lease_seconds: float) -> NextOut:
@@ -272,7 +304,7 @@ def next_triplets(session: Session, access: Access, wanted: int, lease_seconds: 
         ],
         left=None if len(held) == wanted else len(held),
         reason=None if held else _why_nothing(session, access),
-        progress=get_progress(session, access),
+        progress=get_progress(session, project, {user.id})[user.id],
     )
 
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from app.models import Answer, Item, Lease, Project, Skip, Triplet
+from app.models import Answer, Item, Lease, Project, Skip, Triplet, User
 
 ANSWERS = cast(Table, Answer.__table__)
 ITEMS = cast(Table, Item.__table__)
@@ -30,9 +30,10 @@ LEASES = cast(Table, Lease.__table__)
 PROJECTS = cast(Table, Project.__table__)
 SKIPS = cast(Table, Skip.__table__)
 TRIPLETS = cast(Table, Triplet.__table__)
+USERS = cast(Table, User.__table__)
 
-answer, item, lease, project, skip, triplet = (
-    table.c for table in (ANSWERS, ITEMS, LEASES, PROJECTS, SKIPS, TRIPLETS)
+answer, item, lease, project, skip, triplet, user = (
+    table.c for table in (ANSWERS, ITEMS, LEASES, PROJECTS, SKIPS, TRIPLETS, USERS)
 )
 IDS = (triplet.anchor_id, triplet.left_id, triplet.right_id)
 
@@ -159,7 +160,7 @@ SETTLE: dict[str, tuple[Executable, ...]] = {
 }
 
 _given = answer.project_id == bindparam("project")
-_mine = _given & (answer.labeler_id == BY_ME)
+_mine = _given & (answer.labeler_id == user.id)
 _withdrawn = answer.withdrawn_at.is_not(None)
 _first_today = (
     select(answer.number)
@@ -171,16 +172,21 @@ _first_today = (
 
 
 def _length(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
-    return select(func.count()).select_from(ANSWERS).where(*conditions).scalar_subquery()
+    return select(func.count()).select_from(ANSWERS).where(*conditions).correlate(USERS).scalar_subquery()
 
 
 # Answers are never counted one by one in their wide rows: each figure is the length of a stretch of an index,
 # less the few withdrawn ones, which have an index of their own. A day without answers has no first number, and
 # comparing with it counts none.
-PROGRESS = select(
-    (_length(_mine) - _length(_mine, _withdrawn)).label("mine"),
-    (_length(_mine, answer.number >= _first_today) - _length(_mine, _withdrawn, answer.number >= _first_today)).label(
-        "today"
-    ),
-    (project.answer_number - _length(_given, _withdrawn)).label("everybody"),
-).where(project.id == bindparam("project"))
+PROGRESS = (
+    select(
+        user.id,
+        (_length(_mine) - _length(_mine, _withdrawn)).label("mine"),
+        (
+            _length(_mine, answer.number >= _first_today) - _length(_mine, _withdrawn, answer.number >= _first_today)
+        ).label("today"),
+        (project.answer_number - _length(_given, _withdrawn)).label("everybody"),
+    )
+    .join_from(USERS, PROJECTS, project.id == bindparam("project"))
+    .where(user.id.in_(_any_of("users")))
+)

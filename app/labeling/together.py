@@ -1,81 +1,69 @@
 """Answers that come while others are being written are written together, in one transaction.
 
-All answers of a project are numbered one transaction after the other. With fifty labelers most of an answer's time
-would be waiting for the transactions of others; whoever's turn it is therefore takes along everybody who waits.
-What can be read is read before, while others write. Each request still gets its own outcome, and none before the
-commit.
+All answers of a project are numbered one transaction after the other, so that each waits for those before it. With
+fifty labelers most of an answer's time would be waiting, and most of the work would be done once for each that could
+be done once for all: who sends, which items are meant, where the project stands. Whatever has come by the time the
+transaction before has ended is therefore looked up and written at once. Each request still gets its own outcome, and
+none before the commit.
 """
 
-import threading
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from app.accounts.access import Action, Caller, authorize
+from fastapi.concurrency import run_in_threadpool
+
+from app.accounts.access import Caller
 from app.database import Database
 from app.labeling.schemas import AnswerIn, AnswersOut
-from app.labeling.service import CheckedAnswers, check_answers, store_answers
+from app.labeling.service import Sent, store_answers
+
+Outcome = AnswersOut | Exception
 
 
 @dataclass
-class _Post:
-    """The answers of one request, and what became of them."""
+class _Turns:
+    """What waits to be written to one project, and the task that writes it until nothing does."""
 
-    answers: CheckedAnswers
-    outcome: AnswersOut | Exception | None = None
-
-
-@dataclass
-class _Turn:
-    """A project's turn to write, and the requests that wait for it."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    waiting: list[_Post] = field(default_factory=list)
-    requests: int = 0
+    waiting: list[tuple[Sent, asyncio.Future[Outcome]]] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
 
 
 class Together:
-    """Stores the answers of concurrent requests; threads of one process share it."""
+    """Stores the answers of concurrent requests; the requests of one process share it."""
 
     def __init__(self, database: Database) -> None:
         """Begin with nobody waiting."""
         self.database = database
-        self._turns: dict[str, _Turn] = {}
-        self._guard = threading.Lock()
+        self._turns: dict[str, _Turns] = {}
 
-    def store(self, caller: Caller, project: str, answers: Sequence[AnswerIn]) -> AnswersOut:
+    async def store(self, caller: Caller, project: str, answers: Sequence[AnswerIn]) -> AnswersOut:
         """Store the answers, all or none, and return once they are committed."""
-        with self.database.reading() as session:
-            access = authorize(session, caller, project, Action.LABEL)
-            post = _Post(check_answers(session, access, answers))
-        with self._guard:
-            turn = self._turns.setdefault(project, _Turn())
-            turn.waiting.append(post)
-            turn.requests += 1
-        with turn.lock:
-            if post.outcome is None:  # else somebody took these along
-                with self._guard:
-                    posts, turn.waiting = turn.waiting, []
-                self._write(posts)
-        with self._guard:
-            turn.requests -= 1
-            if not turn.requests:
-                del self._turns[project]
-        if not isinstance(post.outcome, AnswersOut):
-            assert post.outcome is not None, "whoever took these along wrote what became of them"
-            raise post.outcome
-        return post.outcome
+        turns = self._turns.setdefault(project, _Turns())
+        heard: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        turns.waiting.append((Sent(caller, answers), heard))
+        if turns.task is None:
+            turns.task = asyncio.create_task(self._take_turns(project, turns))
+        outcome = await heard
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-    def _write(self, posts: list[_Post]) -> None:
+    async def _take_turns(self, project: str, turns: _Turns) -> None:
+        while turns.waiting:
+            posts, turns.waiting = turns.waiting, []
+            outcomes = await run_in_threadpool(self._write, project, [sent for sent, _ in posts])
+            for (_, heard), outcome in zip(posts, outcomes, strict=True):
+                if not heard.done():  # else its request was given up
+                    heard.set_result(outcome)
+        del self._turns[project]
+
+    def _write(self, project: str, sent: Sequence[Sent]) -> Sequence[Outcome]:
         try:
             with self.database.transaction() as session:
-                outcomes = store_answers(session, [post.answers for post in posts])
+                return store_answers(session, project, sent)
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
-            if len(posts) == 1:
-                posts[0].outcome = error
-                return
+            if len(sent) == 1:
+                return [error]
             # What is wrong with one must not cost the others anything.
-            for post in posts:
-                self._write([post])
-            return
-        for post, outcome in zip(posts, outcomes, strict=True):
-            post.outcome = outcome
+            return [outcome for one in sent for outcome in self._write(project, [one])]

@@ -133,7 +133,7 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
         queries.looks(session, held[0].triplet)
         row = ConstraintRow(0, uuid.uuid4(), held[0].triplet, "yes", ada, None)
         service.store_constraints(session, project, [row])
-        queries.progress(session, project.id, ada)
+        queries.progress(session, project.id, [ada])
         statements = ran.copy()
         plans = {
             statement: [
