@@ -19,6 +19,9 @@ CONFIG = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.admin.tick.limit": "60s",  # no warnings when this machine is merely busy
+    # Nobody looks at these measurements of Dask's, and fifty times a second they got in the way of requests.
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
     # A worker that died and is not back by then is given up by Dask for good; on a busy machine 15 s are too few.
     "distributed.deploy.lost-worker-timeout": "60s",
 }
