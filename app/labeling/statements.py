@@ -16,6 +16,7 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    literal_column,
     select,
     tuple_,
     update,
@@ -64,9 +65,10 @@ def _taken(table: Table, weight: ColumnElement[int], *conditions: ColumnElement[
 # labeler's own take all of it. Each is one look at the few rows of the triplet: asked for "no row of mine" apart,
 # PostgreSQL may read everything that the labeler ever answered.
 _mine_still = (lease.labeler_id == BY_ME) & (lease.expires_at > bindparam("at"))
+_LEASE_TAKES = case((lease.labeler_id == BY_ME, REDUNDANCY), else_=1)
 _LEASED = _taken(
     LEASES,
-    case((lease.labeler_id == BY_ME, REDUNDANCY), else_=1),
+    _LEASE_TAKES,
     lease.triplet_id == triplet.id,
     lease.expires_at > bindparam("at"),
 )
@@ -77,11 +79,17 @@ _ANSWERED = _taken(
     answer.withdrawn_at.is_(None),
 )
 OPEN = (
-    # The last rule says this too; here it passes over what is on other screens, most of the head of the queue, with
-    # one look instead of three.
-    REDUNDANCY > _LEASED,
     ~exists().where(skip.triplet_id == triplet.id, skip.labeler_id == BY_ME).correlate(TRIPLETS),
     REDUNDANCY > _ANSWERED + _LEASED,
+)
+# What the last rule says of leases, for all triplets at once: most of the head of the queue is on other screens, and
+# looked up one by one those triplets took longer than all else.
+_leased_triplet = lease.triplet_id + literal_column("0")  # bare, SQLite would read old leases too, to have an order
+_ON_SCREENS = (
+    select(_leased_triplet)
+    .where(lease.expires_at > bindparam("at"))
+    .group_by(_leased_triplet)
+    .having(func.sum(_LEASE_TAKES) >= REDUNDANCY)
 )
 
 HELD = (
@@ -94,7 +102,12 @@ HELD = (
 # In the order of the queue's index: sorted otherwise, every question of a long queue is looked at for a few.
 _CANDIDATES = (
     select(triplet.id, *IDS)
-    .where(triplet.project_id == bindparam("project"), triplet.priority.is_not(None), *OPEN)
+    .where(
+        triplet.project_id == bindparam("project"),
+        triplet.priority.is_not(None),
+        triplet.id.not_in(_ON_SCREENS),
+        *OPEN,
+    )
     .order_by(triplet.priority.desc(), triplet.id.desc())
     .limit(bindparam("wanted"))
 )
