@@ -6,12 +6,12 @@ exist; a member whose role is too small hears that they may not.
 
 import enum
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import BackgroundTasks, Depends, Request
-from sqlalchemy import bindparam, select
+from sqlalchemy import ColumnElement, Select, bindparam, inspect, select
 from sqlalchemy.orm import Session
 
 from app.accounts.usage import TokenUses
@@ -41,14 +41,22 @@ SCOPE_MAY = {
     Scope.OWN: set(Action),
 }
 
+
+def users_in_project(of_those: ColumnElement[bool]) -> Select[User, Project, str]:
+    """Build the question who some users are in the project with a key."""
+    return (
+        select(User, Project, Membership.role)
+        .select_from(User)
+        .outerjoin(Project, Project.key == bindparam("key"))
+        .outerjoin(Membership, (Membership.project_id == Project.id) & (Membership.user_id == User.id))
+        .where(of_those)
+    )
+
+
 # Every request asks this; built once, it costs half of what it does built anew.
-USERS_IN_PROJECT = (
-    select(User, Project, Membership.role)
-    .select_from(User)
-    .outerjoin(Project, Project.key == bindparam("key"))
-    .outerjoin(Membership, (Membership.project_id == Project.id) & (Membership.user_id == User.id))
-    .where(User.id.in_(bindparam("users", expanding=True)))
-)
+USERS_IN_PROJECT = users_in_project(User.id.in_(bindparam("users", expanding=True)))
+USER_COLUMNS = inspect(User).columns.keys()
+PROJECT_COLUMNS = inspect(Project).columns.keys()
 
 
 @dataclass(frozen=True)
@@ -67,12 +75,22 @@ class Identity:
     scope: Scope | None
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """A user, the project asked for if there is one, and the role that is stored for the user in it."""
 
     user: User
     project: Project | None
     role: str | None
+
+    @classmethod
+    def in_row(cls, row: Sequence[Any]) -> "Found":
+        """Make of a row that was read past SQLAlchemy what it makes of it."""
+        *of_project, role = row[len(USER_COLUMNS) :]
+        user = User(**dict(zip(USER_COLUMNS, row, strict=False)))
+        there_is_one = any(value is not None for value in of_project)
+        return cls(
+            user, Project(**dict(zip(PROJECT_COLUMNS, of_project, strict=True))) if there_is_one else None, role
+        )
 
 
 @dataclass(frozen=True)
@@ -144,16 +162,22 @@ def authorize(session: Session, caller: Caller, project_key: str, action: Action
 
 
 def authorize_each(
-    session: Session, callers: Iterable[Caller], project_key: str, action: Action
+    session: Session,
+    callers: Sequence[Caller],
+    project_key: str,
+    action: Action,
+    people: dict[int, Found] | None = None,
 ) -> list[Access | Problem]:
-    """Give each caller's access, or what is in its way; people in browsers are looked up in one statement."""
-    callers = list(callers)
-    by_session = {caller.user_id for caller in callers if caller.token is None and caller.user_id is not None}
-    people = _look_up(session, by_session, project_key) if by_session else {}
+    """Give each caller's access, or what is in its way.
+
+    Who is in a browser is looked up with all others who are, unless `people` says what was found of them already.
+    """
+    if people is None:
+        people = _look_up(session, in_browsers(callers), project_key)
     outcomes: list[Access | Problem] = []
     for caller in callers:
         try:
-            known = people.get(caller.user_id) if caller.token is None and caller.user_id is not None else None
+            known = next((people.get(user_id) for user_id in in_browsers([caller])), None)
             identity = Identity(known.user, None) if known else identify(session, caller)
             found = known or _look_up(session, {identity.user.id}, project_key)[identity.user.id]
             outcomes.append(_allow(identity, found, project_key, action))
@@ -162,12 +186,19 @@ def authorize_each(
     return outcomes
 
 
-def _look_up(session: Session, user_ids: Collection[int], project_key: str) -> dict[int, _Found]:
+def in_browsers(callers: Iterable[Caller]) -> set[int]:
+    """Give the users who are known by their session."""
+    return {caller.user_id for caller in callers if caller.token is None and caller.user_id is not None}
+
+
+def _look_up(session: Session, user_ids: Collection[int], project_key: str) -> dict[int, Found]:
+    if not user_ids:
+        return {}
     rows = session.execute(USERS_IN_PROJECT, {"key": project_key, "users": list(user_ids)})
-    return {user.id: _Found(user, project, role) for user, project, role in rows}
+    return {user.id: Found(user, project, role) for user, project, role in rows}
 
 
-def _allow(identity: Identity, found: _Found, project_key: str, action: Action) -> Access:
+def _allow(identity: Identity, found: Found, project_key: str, action: Action) -> Access:
     role = Role.OWNER if identity.user.is_admin else Role(found.role) if found.role else None
     if found.project is None or role is None:
         raise NotFound(f"There is no project '{project_key}' that you belong to.")

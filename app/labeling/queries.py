@@ -47,12 +47,26 @@ def recent_answers(session: Session, project_id: int, user_id: int, limit: int) 
     return [(answer, triplet) for answer, triplet in session.execute(statement)]
 
 
-def progress(session: Session, project_id: int, user_ids: Collection[int]) -> list[tuple[int, int, int, int]]:
-    """Count each labeler's answers, those of them given today (UTC), and the project's; withdrawn ones not."""
+class Progress(NamedTuple):
+    """How many answers count: a labeler's, those of them given today (UTC), and the project's."""
+
+    labeler_id: int
+    mine: int
+    today: int
+    everybody: int
+
+
+def progress(session: Session, project_id: int, user_ids: Collection[int]) -> list[Progress]:
+    """Count the answers of each labeler and of the project; withdrawn ones not."""
+    connection = session.connection()
+    statement = statements.PROGRESS[connection.dialect.name]
+    return [Progress(*row) for row in connection.execute(statement, progress_parameters(project_id, user_ids))]
+
+
+def progress_parameters(project_id: int, user_ids: Collection[int]) -> dict[str, object]:
+    """Give what the statement of progress is asked with."""
     midnight = datetime.combine(now().date(), time(), UTC)
-    parameters = {"project": project_id, "users": list(user_ids), "midnight": midnight}
-    rows = session.connection().execute(statements.PROGRESS, parameters)
-    return [(user, mine, today, everybody) for user, mine, today, everybody in rows]
+    return {"project": project_id, "users": list(user_ids), "midnight": midnight}
 
 
 def why_nothing(session: Session, project: Project, user_id: int, count: int) -> str:

@@ -8,7 +8,7 @@ from sqlalchemy import delete, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from app.accounts.access import Access, Action, Caller, authorize, authorize_each
+from app.accounts.access import Access, Action, Caller, authorize, authorize_each, in_browsers
 from app.clustering.schedule import answers_arrived
 from app.errors import Conflict, FieldError, Invalid, NotFound, Problem
 from app.items.queries import ids_by_key, item_count
@@ -37,6 +37,13 @@ class Sent(NamedTuple):
     answers: Sequence[AnswerIn]
 
 
+class Checked(NamedTuple):
+    """The answers of one request, found right."""
+
+    project: Project
+    rows: list[ConstraintRow]
+
+
 class Content(NamedTuple):
     """What an id stands for: sent again with the same content it is the same answer."""
 
@@ -46,62 +53,65 @@ class Content(NamedTuple):
     value: str
 
 
-def store_answers(session: Session, project_key: str, sent: Sequence[Sent]) -> list[AnswersOut | Problem]:
-    """Store the answers of requests about one project, each request's all or none, and give what each hears.
-
-    What is wrong with one request is its own outcome. Only an id that stands for another answer shows when it is
-    written: then this raises Conflict, and nothing of any request is stored.
-    """
-    callers = [one.caller for one in sent]
-    accesses = authorize_each(session, callers, project_key, Action.LABEL)
-    checked = _check_each(session, accesses, [one.answers for one in sent])
-    project = next((access.project for access in accesses if isinstance(access, Access)), None)
-    rows = [row for one in checked if not isinstance(one, Problem) for row in one]
-    if project is None or not rows:
-        return [one for one in checked if isinstance(one, Problem)]
-    swift = _store_new(session, project, rows)
-    fresh = swift.ids if swift else store_constraints(session, project, rows)
-    if fresh:
-        answers_arrived(session, project, swift.standing if swift else None)
-    progress = get_progress(session, project, {row.labeler_id for row in rows})
-    outcomes: list[AnswersOut | Problem] = []
-    for one in checked:
-        if isinstance(one, Problem):
-            outcomes.append(one)
-            continue
-        mine = fresh & {row.id for row in one}
-        fresh -= mine  # the same answer, sent twice at once, is new only once
-        told = AnswersOut(stored=len(mine), repeated=len(one) - len(mine), progress=progress[one[0].labeler_id])
-        outcomes.append(told)
-    return outcomes
-
-
-def _check_each(
-    session: Session, accesses: Sequence[Access | Problem], sent: Sequence[Sequence[AnswerIn]]
-) -> list[list[ConstraintRow] | Problem]:
-    """Look up what answers need before they are stored, or say what is wrong with each request's."""
-    allowed = [access.project for access in accesses if isinstance(access, Access)]
-    keys = {key for answers in sent for answer in answers for key in answer.triplet}
-    ids = ids_by_key(session, allowed[0].id, keys) if allowed else {}
-    outcomes: list[list[ConstraintRow] | Problem] = []
-    for access, answers in zip(accesses, sent, strict=True):
+def check_answers(session: Session, project_key: str, sent: Sequence[Sent]) -> list[Checked | Problem]:
+    """Look up at once what the answers of requests about one project need; say what is wrong with which request."""
+    accesses, ids = _look_up(session, project_key, sent)
+    outcomes: list[Checked | Problem] = []
+    for access, one in zip(accesses, sent, strict=True):
         try:
-            outcomes.append(access if isinstance(access, Problem) else _check(access, answers, ids))
+            outcomes.append(access if isinstance(access, Problem) else _check(access, one.answers, ids))
         except Problem as problem:
             outcomes.append(problem)
     return outcomes
 
 
-def _check(access: Access, answers: Sequence[AnswerIn], ids: dict[str, int]) -> list[ConstraintRow]:
+def _look_up(
+    session: Session, project_key: str, sent: Sequence[Sent]
+) -> tuple[list[Access | Problem], dict[str, int]]:
+    """Give who may label of those who sent answers, and the ids of the items with the keys they named."""
+    callers = [one.caller for one in sent]
+    keys = {key for one in sent for answer in one.answers for key in answer.triplet}
+    connection = session.connection()
+    if connection.dialect.name == "postgresql":
+        people, ids = postgres.look_up(connection, project_key, in_browsers(callers), keys)
+        return authorize_each(session, callers, project_key, Action.LABEL, people), ids
+    accesses = authorize_each(session, callers, project_key, Action.LABEL)
+    project = next((access.project for access in accesses if isinstance(access, Access)), None)
+    return accesses, ids_by_key(session, project.id, keys) if project else {}
+
+
+def _check(access: Access, answers: Sequence[AnswerIn], ids: dict[str, int]) -> Checked:
     asked = check_keys([answer.triplet for answer in answers], ids)
     check_values(access.project.question_kind, [answer.answer for answer in answers])
-    return [
+    rows = [
         ConstraintRow(i, answer.id, triplet, answer.answer, access.user.id, answer.response_ms)
         for i, (answer, triplet) in enumerate(zip(answers, asked, strict=True), 1)
     ]
+    return Checked(access.project, rows)
 
 
-def _store_new(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> postgres.Stored | None:
+def store_answers(session: Session, checked: Sequence[Checked]) -> list[AnswersOut]:
+    """Store the answers of requests about one project, all or none; those that are here already are only counted."""
+    project = checked[0].project
+    rows = [row for one in checked for row in one.rows]
+    labelers = {row.labeler_id for row in rows}
+    swift = _store_new(session, project, rows, labelers)
+    fresh = swift.ids if swift else store_constraints(session, project, rows)
+    if fresh:
+        answers_arrived(session, project, swift.standing if swift else None)
+    progress = _told(swift.progress) if swift else get_progress(session, project, labelers)
+    outcomes = []
+    for one in checked:
+        mine = fresh & {row.id for row in one.rows}
+        fresh -= mine  # the same answer, sent twice at once, is new only once
+        stored, repeated = len(mine), len(one.rows) - len(mine)
+        outcomes.append(AnswersOut(stored=stored, repeated=repeated, progress=progress[one.rows[0].labeler_id]))
+    return outcomes
+
+
+def _store_new(
+    session: Session, project: Project, rows: Sequence[ConstraintRow], labelers: Collection[int]
+) -> postgres.Stored | None:
     """Have PostgreSQL store answers as almost all of them are, new ones to known questions; None if some are not."""
     connection = session.connection()
     if connection.dialect.name != "postgresql":
@@ -110,7 +120,8 @@ def _store_new(session: Session, project: Project, rows: Sequence[ConstraintRow]
     for row in rows:
         triplet, value = canonical.canonical(project.question_kind, row.triplet, row.value)
         given.append(postgres.Row(row.id, *triplet, row.labeler_id, value, row.response_ms))
-    return postgres.store(connection, project.id, project.redundancy, given)
+    progress = queries.progress_parameters(project.id, labelers)
+    return postgres.store(connection, project.id, project.redundancy, given, progress)
 
 
 def store_constraints(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> set[UUID]:
@@ -286,9 +297,13 @@ def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
 
 def get_progress(session: Session, project: Project, user_ids: Collection[int]) -> dict[int, ProgressOut]:
     """Count what each of these labelers and everybody answered."""
+    return _told(queries.progress(session, project.id, user_ids))
+
+
+def _told(progress: Sequence[queries.Progress]) -> dict[int, ProgressOut]:
     return {
-        user: ProgressOut(mine=mine, mine_today=today, project_answers=everybody)
-        for user, mine, today, everybody in queries.progress(session, project.id, user_ids)
+        one.labeler_id: ProgressOut(mine=one.mine, mine_today=one.today, project_answers=one.everybody)
+        for one in progress
     }
 
 

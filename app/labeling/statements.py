@@ -4,12 +4,13 @@ SQLAlchemy takes longer to build these than SQLite takes to run them, and they r
 presses; so they are constants with parameters, on tables rather than classes.
 """
 
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import (
     ColumnElement,
     Executable,
     Integer,
+    Select,
     Table,
     bindparam,
     case,
@@ -188,18 +189,28 @@ def _length(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
     return select(func.count()).select_from(ANSWERS).where(*conditions).correlate(USERS).scalar_subquery()
 
 
-# Answers are never counted one by one in their wide rows: each figure is the length of a stretch of an index,
-# less the few withdrawn ones, which have an index of their own. A day without answers has no first number, and
-# comparing with it counts none.
-PROGRESS = (
-    select(
-        user.id,
-        (_length(_mine) - _length(_mine, _withdrawn)).label("mine"),
-        (
-            _length(_mine, answer.number >= _first_today) - _length(_mine, _withdrawn, answer.number >= _first_today)
-        ).label("today"),
-        (project.answer_number - _length(_given, _withdrawn)).label("everybody"),
+def _progress(of_those: ColumnElement[bool]) -> Select[Any]:
+    """Count answers of some users and of the project.
+
+    Answers are never counted one by one in their wide rows: each figure is the length of a stretch of an index,
+    less the few withdrawn ones, which have an index of their own. A day without answers has no first number, and
+    comparing with it counts none.
+    """
+    since_midnight = answer.number >= _first_today
+    return (
+        select(
+            user.id,
+            (_length(_mine) - _length(_mine, _withdrawn)).label("mine"),
+            (_length(_mine, since_midnight) - _length(_mine, _withdrawn, since_midnight)).label("today"),
+            (project.answer_number - _length(_given, _withdrawn)).label("everybody"),
+        )
+        .join_from(USERS, PROJECTS, project.id == bindparam("project"))
+        .where(of_those)
     )
-    .join_from(USERS, PROJECTS, project.id == bindparam("project"))
-    .where(user.id.in_(_any_of("users")))
-)
+
+
+# To PostgreSQL the users are one value, so that it is the same statement for however many.
+PROGRESS = {
+    "postgresql": _progress(user.id == func.any(bindparam("users", type_=postgresql.ARRAY(Integer)))),
+    "sqlite": _progress(user.id.in_(_any_of("users"))),
+}

@@ -16,7 +16,7 @@ from fastapi.concurrency import run_in_threadpool
 from app.accounts.access import Caller
 from app.database import Database
 from app.labeling.schemas import AnswerIn, AnswersOut
-from app.labeling.service import Sent, store_answers
+from app.labeling.service import Checked, Sent, check_answers, store_answers
 
 Outcome = AnswersOut | Exception
 
@@ -58,12 +58,20 @@ class Together:
                     heard.set_result(outcome)
         del self._turns[project]
 
-    def _write(self, project: str, sent: Sequence[Sent]) -> Sequence[Outcome]:
+    def _write(self, project: str, sent: Sequence[Sent]) -> list[Outcome]:
         try:
-            with self.database.transaction() as session:
-                return store_answers(session, project, sent)
+            with self.database.reading() as session:
+                checked = check_answers(session, project, sent)
+            stored = iter(self._store([one for one in checked if isinstance(one, Checked)]))
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
             if len(sent) == 1:
                 return [error]
             # What is wrong with one must not cost the others anything.
             return [outcome for one in sent for outcome in self._write(project, [one])]
+        return [next(stored) if isinstance(one, Checked) else one for one in checked]
+
+    def _store(self, checked: Sequence[Checked]) -> list[AnswersOut]:
+        if not checked:
+            return []
+        with self.database.transaction() as session:
+            return store_answers(session, checked)

@@ -3,10 +3,12 @@
 import uuid
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, inspect, select, update
 
+from app.accounts.access import USERS_IN_PROJECT
 from app.database import Database
-from app.labeling import postgres, queue
+from app.items.queries import ids_by_key
+from app.labeling import postgres, queries, queue
 from app.labeling.queue import Held
 from app.models import Answer, Lease, Project, Role, Triplet
 from tests.factories import add_member, make_project
@@ -40,8 +42,32 @@ def row(held: Held, labeler: int, answer_id: uuid.UUID | None = None) -> postgre
 
 
 def store(database: Database, project: Project, *rows: postgres.Row) -> postgres.Stored | None:
+    progress = queries.progress_parameters(project.id, {row.labeler_id for row in rows})
     with database.transaction() as session:
-        return postgres.store(session.connection(), project.id, 2, rows)
+        return postgres.store(session.connection(), project.id, 2, rows, progress)
+
+
+def test_who_sends_and_what_is_meant_are_found_as_sqlalchemy_finds_them(
+    database: Database, project: Project, labelers: list[int]
+) -> None:
+    keys = ["item-1", "item-4", "no such item", "no \0 key"]
+    with database.reading() as session:
+        connection = session.connection()
+        people, ids = postgres.look_up(connection, project.key, [*labelers, 999], keys)
+        elsewhere, none = postgres.look_up(connection, "other", labelers[:1], keys)
+        expected = session.execute(USERS_IN_PROJECT, {"key": project.key, "users": labelers}).all()
+        assert ids == ids_by_key(session, project.id, keys)
+    assert len(ids) == 2
+    assert sorted(people) == sorted(labelers)
+    for user, its_project, role in expected:
+        found = people[user.id]
+        assert found.role == role == Role.LABELER
+        assert found.project is not None
+        for told, true in ((found.user, user), (found.project, its_project)):
+            names = inspect(type(true)).columns.keys()
+            assert {name: getattr(told, name) for name in names} == {name: getattr(true, name) for name in names}
+    assert elsewhere[labelers[0]].project is None
+    assert none == {}
 
 
 def test_answers_are_numbered_their_leases_end_and_the_project_stands_with_them(
@@ -53,6 +79,7 @@ def test_answers_are_numbered_their_leases_end_and_the_project_stands_with_them(
     assert stored is not None
     assert stored.ids == {one.id for one in rows}
     assert stored.standing.answers == 2
+    assert stored.progress == [queries.Progress(labelers[0], mine=2, today=2, everybody=2)]
     with database.reading() as session:
         answers = session.scalars(select(Answer).order_by(Answer.number)).all()
         assert [(one.id, one.number, one.triplet_id) for one in answers] == [
