@@ -60,18 +60,13 @@ class Together:
 
     def _write(self, project: str, sent: Sequence[Sent]) -> list[Outcome]:
         try:
-            with self.database.reading() as session:
+            with self.database.transaction() as session:
                 checked = check_answers(session, project, sent)
-            stored = iter(self._store([one for one in checked if isinstance(one, Checked)]))
+                right = [one for one in checked if isinstance(one, Checked)]
+                stored = iter(store_answers(session, right) if right else [])
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
             if len(sent) == 1:
                 return [error]
             # What is wrong with one must not cost the others anything.
             return [outcome for one in sent for outcome in self._write(project, [one])]
         return [next(stored) if isinstance(one, Checked) else one for one in checked]
-
-    def _store(self, checked: Sequence[Checked]) -> list[AnswersOut]:
-        if not checked:
-            return []
-        with self.database.transaction() as session:
-            return store_answers(session, checked)
