@@ -48,7 +48,7 @@ class Stored(NamedTuple):
 
 # The triplets are locked so that a refill cannot delete them. What the parts of one statement count is what was
 # there before all of them, so that the new answers to a triplet are added to those that it has. The answers come as
-# JSON, not as arrays: PostgreSQL looks how long those are, and made a plan for each transaction anew.
+# JSON for the reason for which other lists do (`statements.listed`).
 STORE = """
 WITH given AS (
     SELECT sent.*, (
@@ -84,7 +84,8 @@ _dialect = dialect.dialect()  # type: ignore[no-untyped-call]
 _raise = statements.RAISE_ANSWER_NUMBER.compile(dialect=_dialect)
 _standing = STANDING.compile(dialect=_dialect)
 _progress = statements.PROGRESS["postgresql"].compile(dialect=_dialect)
-_people = users_in_project(User.id == func.any(bindparam("users", type_=ARRAY(Integer)))).compile(dialect=_dialect)
+_people = users_in_project(User.id.in_(statements.listed(_dialect.name, "users", Integer))).compile(dialect=_dialect)
+# An array, planned for each time, but by the index: in JSON it expects a hundred keys, and reads all items.
 _items = (
     select(Item.key, Item.id)
     .join(Project, Project.id == Item.project_id)
@@ -100,7 +101,7 @@ def look_up(
     driver = cast("Driver[Any]", connection.connection.driver_connection)
     askable = [key for key in keys if "\0" not in key]
     with _sending(connection):
-        people = driver.execute(str(_people), {"key": project_key, "users": list(user_ids)})
+        people = driver.execute(str(_people), {"key": project_key, "users": json.dumps(list(user_ids))})
         items = driver.execute(str(_items), {"key": project_key, "keys": askable})
     found = [Found.in_row(row) for row in people.fetchall()]
     return {one.user.id: one for one in found}, dict(items.fetchall())

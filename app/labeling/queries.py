@@ -1,5 +1,6 @@
 """What is read about labeling: how far a labeler and the project are, and why there may be nothing to ask."""
 
+import json
 from collections.abc import Collection
 from datetime import UTC, datetime, time
 from typing import NamedTuple
@@ -66,7 +67,7 @@ def progress(session: Session, project_id: int, user_ids: Collection[int]) -> li
 def progress_parameters(project_id: int, user_ids: Collection[int]) -> dict[str, object]:
     """Give what the statement of progress is asked with."""
     midnight = datetime.combine(now().date(), time(), UTC)
-    return {"project": project_id, "users": list(user_ids), "midnight": midnight}
+    return {"project": project_id, "users": json.dumps(list(user_ids)), "midnight": midnight}
 
 
 def why_nothing(session: Session, project: Project, user_id: int, count: int) -> str:

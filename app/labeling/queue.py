@@ -7,6 +7,7 @@ top it up when it is short.
 """
 
 import itertools
+import json
 import math
 import random
 from datetime import datetime, timedelta
@@ -73,8 +74,8 @@ def _take(connection: Connection, statement: Select[Any], parameters: dict[str, 
 
 
 def _write_leases(connection: Connection, user_id: int, ids: list[int], until: datetime) -> None:
-    leases = [{"triplet_id": key, "labeler_id": user_id, "expires_at": until} for key in ids]
-    if leases:
+    if ids:
+        leases = {"ids": json.dumps(ids), "user": user_id, "until": until}
         connection.execute(statements.ADD_OR_RENEW_LEASES[connection.dialect.name], leases)
 
 

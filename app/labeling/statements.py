@@ -7,10 +7,12 @@ presses; so they are constants with parameters, on tables rather than classes.
 from typing import Any, cast
 
 from sqlalchemy import (
+    JSON,
     ColumnElement,
     Executable,
     Integer,
     Select,
+    String,
     Table,
     bindparam,
     case,
@@ -19,10 +21,13 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    text,
     tuple_,
     update,
 )
+from sqlalchemy import cast as cast_as
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.types import TypeEngine
 
 from app.models import Answer, Item, Lease, Project, Skip, Triplet, User
 
@@ -38,10 +43,30 @@ answer, item, lease, project, skip, triplet, user = (
     table.c for table in (ANSWERS, ITEMS, LEASES, PROJECTS, SKIPS, TRIPLETS, USERS)
 )
 IDS = (triplet.anchor_id, triplet.left_id, triplet.right_id)
+DIALECTS = ("postgresql", "sqlite")
 
 
 def _any_of(name: str) -> ColumnElement[object]:
     return bindparam(name, expanding=True)
+
+
+def _elements(dialect: str, name: str) -> ColumnElement[Any]:
+    """Give the elements of a parameter that is a list in JSON, to select from."""
+    if dialect == "sqlite":
+        return func.json_each(bindparam(name)).table_valued("value", name="listed").c.value
+    return func.json_array_elements(cast_as(bindparam(name, type_=String), JSON)).column_valued("listed")
+
+
+def listed(dialect: str, name: str, kind: type[TypeEngine[Any]]) -> Select[Any]:
+    """Select the values of a parameter that is a list in JSON.
+
+    With one parameter for each value it would be another statement for each length; and of a list that is an array
+    PostgreSQL looks at the length each time and makes a plan for it, which takes longer than the answer.
+    """
+    element = _elements(dialect, name)
+    if dialect == "sqlite":
+        return select(element)
+    return select(cast_as(element.op("#>>")(literal_column("'{}'")), kind))
 
 
 def _count(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
@@ -118,13 +143,40 @@ STILL_OPEN = select(triplet.id).where(triplet.id.in_(_any_of("ids")), *OPEN)
 
 
 def _add_or_renew_leases(dialect: str) -> Executable:
-    """Lease triplets to labelers; a lease that there is, or was, gets the new end."""
-    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(LEASES)
+    """Lease triplets to a labeler; a lease that there is, or was, gets the new end."""
+    ids = listed(dialect, "ids", Integer)
+    rows = ids.add_columns(bindparam("user", type_=Integer), bindparam("until", type_=lease.expires_at.type))
+    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(LEASES).from_select(
+        ["triplet_id", "labeler_id", "expires_at"],
+        rows.where(text("true")),  # else SQLite reads ON as a join's
+    )
     until = statement.excluded.expires_at
     return statement.on_conflict_do_update(index_elements=["triplet_id", "labeler_id"], set_={"expires_at": until})
 
 
-ADD_OR_RENEW_LEASES = {dialect: _add_or_renew_leases(dialect) for dialect in ("postgresql", "sqlite")}
+ADD_OR_RENEW_LEASES = {dialect: _add_or_renew_leases(dialect) for dialect in DIALECTS}
+
+
+def _add_new_triplets(dialect: str) -> Executable:
+    """Add (anchor, left, right, priority, source) rows, leaving those that exist as they are."""
+    row = _elements(dialect, "rows")
+    columns = (*IDS, triplet.priority, triplet.source)
+    values = [
+        func.json_extract(row, f"$[{place}]") if dialect == "sqlite" else cast_as(row.op("->>")(place), column.type)
+        for place, column in enumerate(columns)
+    ]
+    project_id, at = bindparam("project", type_=Integer), bindparam("at", type_=triplet.created_at.type)
+    return (
+        (postgresql.insert if dialect == "postgresql" else sqlite.insert)(TRIPLETS)
+        .from_select(
+            [column.name for column in (*columns, triplet.project_id, triplet.created_at)],
+            select(*values, project_id, at).where(text("true")),
+        )
+        .on_conflict_do_nothing()
+    )
+
+
+ADD_NEW_TRIPLETS = {dialect: _add_new_triplets(dialect) for dialect in DIALECTS}
 
 # Locked so that a refill cannot delete them before the transaction that found them ends.
 FIND_TRIPLETS = (
@@ -154,7 +206,7 @@ def _add_new_answers(dialect: str) -> Executable:
     return statement.on_conflict_do_nothing(index_elements=["id"]).returning(answer.id)
 
 
-ADD_NEW_ANSWERS = {dialect: _add_new_answers(dialect) for dialect in ("postgresql", "sqlite")}
+ADD_NEW_ANSWERS = {dialect: _add_new_answers(dialect) for dialect in DIALECTS}
 REMOVE_ANSWERS = delete(ANSWERS).where(answer.id.in_(_any_of("ids")))
 _END_ANSWERED_LEASES = delete(LEASES).where(tuple_(lease.triplet_id, lease.labeler_id).in_(_any_of("pairs")))
 CLOSE_ANSWERED = (
@@ -209,8 +261,4 @@ def _progress(of_those: ColumnElement[bool]) -> Select[Any]:
     )
 
 
-# To PostgreSQL the users are one value, so that it is the same statement for however many.
-PROGRESS = {
-    "postgresql": _progress(user.id == func.any(bindparam("users", type_=postgresql.ARRAY(Integer)))),
-    "sqlite": _progress(user.id.in_(_any_of("users"))),
-}
+PROGRESS = {dialect: _progress(user.id.in_(listed(dialect, "users", Integer))) for dialect in DIALECTS}

@@ -1,8 +1,8 @@
 """Rows of the triplet table by their content: found, or made where they are missing, many at a time."""
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from app.labeling import statements
@@ -31,18 +31,7 @@ def make(session: Session, project_id: int, triplets: Collection[Ids]) -> dict[I
 def insert_new(session: Session, project_id: int, rows: Iterable[tuple[Ids, float | None, str]]) -> None:
     """Add (triplet, priority, source) rows, leaving those that exist as they are."""
     # In one order for everybody: two transactions that add the same rows wait for each other, never in a ring.
-    values = [
-        {
-            "project_id": project_id,
-            "anchor_id": a,
-            "left_id": b,
-            "right_id": c,
-            "priority": priority,
-            "source": source,
-            "created_at": now(),
-        }
-        for (a, b, c), priority, source in sorted(rows, key=lambda row: row[0])
-    ]
-    if values:
-        insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-        session.connection().execute(insert(statements.TRIPLETS).on_conflict_do_nothing(), values)
+    given = [(*triplet, priority, source) for triplet, priority, source in sorted(rows, key=lambda row: row[0])]
+    connection = session.connection()
+    statement = statements.ADD_NEW_TRIPLETS[connection.dialect.name]
+    connection.execute(statement, {"project": project_id, "rows": json.dumps(given), "at": now()})
