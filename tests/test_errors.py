@@ -1,13 +1,17 @@
 """A database that is away, as when its server restarts, costs nobody more than a moment."""
 
+import asyncio
 import uuid
 
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from app.accounts.access import Caller
 from app.database import Database
 from app.labeling import postgres
+from app.labeling.schemas import AnswerIn, AnswersOut
+from app.labeling.together import Together
 from app.models import Role
 from tests.conftest import run_on_postgres
 from tests.factories import add_member, make_project, signed_in
@@ -53,6 +57,31 @@ def test_a_database_that_is_away_is_said_to_be_and_is_found_again(
         finally:
             shut(postgres_url, name, open_again=True)
         assert client.post(PATH, json=answer()).status_code == 201
+
+
+def test_those_who_wait_together_are_told_at_once_that_the_database_is_away(
+    database: Database, database_url: str, postgres_url: str
+) -> None:
+    with database.transaction() as session:
+        labeler = add_member(session, make_project(session, n_items=5), Role.LABELER)
+    name = sa.make_url(database_url).database
+    assert name
+    database.close()
+    tried: list[object] = []
+    sa.event.listen(database.engine, "do_connect", lambda *given: tried.append(given))
+    together = Together(database)
+
+    async def send() -> list[AnswersOut | BaseException]:
+        sent = [AnswerIn.model_validate(answer()) for _ in range(5)]
+        stores = [together.store(Caller(user_id=labeler.id), "songs", [one]) for one in sent]
+        return await asyncio.gather(*stores, return_exceptions=True)
+
+    shut(postgres_url, name)
+    try:
+        assert [type(heard) for heard in asyncio.run(send())] == [sa.exc.OperationalError] * 5
+    finally:
+        shut(postgres_url, name, open_again=True)
+    assert len(tried) == 1, "not once for each"
 
 
 def test_a_connection_lost_between_looking_up_and_storing_is_told_like_any_other(

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from app.accounts.access import Caller
 from app.database import Database
@@ -64,6 +66,8 @@ class Together:
                 checked = check_answers(session, project, sent)
                 right = [one for one in checked if isinstance(one, Checked)]
                 stored = iter(store_answers(session, right) if right else [])
+        except (OperationalError, NoConnectionFree) as error:
+            return [error] * len(sent)  # the database is away, and would be for each of them
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
             if len(sent) == 1:
                 return [error]
