@@ -15,6 +15,7 @@ from app.labeling.together import Together
 from app.models import Role
 from tests.conftest import run_on_postgres
 from tests.factories import add_member, make_project, signed_in
+from tests.loops import run
 
 PATH = "/api/v1/projects/songs/answers"
 
@@ -78,7 +79,7 @@ def test_those_who_wait_together_are_told_at_once_that_the_database_is_away(
 
     shut(postgres_url, name)
     try:
-        assert [type(heard) for heard in asyncio.run(send())] == [sa.exc.OperationalError] * 5
+        assert [type(heard) for heard in run(send())] == [sa.exc.OperationalError] * 5
     finally:
         shut(postgres_url, name, open_again=True)
     assert len(tried) == 1, "not once for each"

@@ -19,6 +19,7 @@ from app.models import Answer, Event, Project, Role, Scope
 from app.serve import Server
 from tests.clustering.support import answer_truly, wait_for
 from tests.factories import add_member, make_project, make_token
+from tests.loops import run
 
 SECONDS = 20
 
@@ -73,7 +74,7 @@ def test_old_events_go_and_whoever_was_away_for_longer_hears_the_rest(
         await feed.close()
         return heard
 
-    assert [message.payload["step"] for message in asyncio.run(listen())] == list(range(17, 27))
+    assert [message.payload["step"] for message in run(listen())] == list(range(17, 27))
 
 
 def test_a_listener_hears_every_event_once_and_in_order(database: Database, project: int) -> None:
@@ -87,7 +88,7 @@ def test_a_listener_hears_every_event_once_and_in_order(database: Database, proj
         await feed.close()
         return heard
 
-    late, current = asyncio.run(listen())
+    late, current = run(listen())
     assert [(message.number, message.payload["step"]) for message in late] == [(2, 2), (3, 3), (4, 4), (5, 5)]
     assert [message.number for message in current] == [4, 5]
 
@@ -110,7 +111,7 @@ def test_a_hundred_listeners_cost_one_poll(database: Database, project: int) -> 
         await feed.close()
         return heard
 
-    heard = asyncio.run(listen())
+    heard = run(listen())
     assert {message.number for [message] in heard} == {1}
     reads = [statement for statement in statements if statement.startswith("SELECT event.")]
     assert len(reads) == 1
@@ -124,7 +125,7 @@ def test_nobody_listens_nothing_is_read(database: Database, project: int) -> Non
         [task] = [task for task in asyncio.all_tasks() if task.get_name() == "feed of events"]
         await asyncio.wait_for(task, SECONDS)
 
-    asyncio.run(listen())
+    run(listen())
 
 
 def test_new_answers_are_counted(database: Database, project: int) -> None:
@@ -141,7 +142,7 @@ def test_new_answers_are_counted(database: Database, project: int) -> None:
         await feed.close()
         return message
 
-    message = asyncio.run(listen())
+    message = run(listen())
     assert (message.kind, message.number) == ("answers", None)
     assert message.payload == {"total": 3, "last_hour": 3, "last_minute": 3}
 
@@ -168,7 +169,7 @@ def test_a_listener_that_does_not_read_is_let_go(database: Database, project: in
         await feed.close()
         return heard
 
-    assert [message.number for message in asyncio.run(listen())] == list(range(1, MOST_WAITING + 1))
+    assert [message.number for message in run(listen())] == list(range(1, MOST_WAITING + 1))
 
 
 def test_closing_ends_every_stream(database: Database, project: int) -> None:
@@ -180,7 +181,7 @@ def test_closing_ends_every_stream(database: Database, project: int) -> None:
         async with feed.listen(project, 0) as late:
             assert [message async for message in late.messages()] == []
 
-    asyncio.run(asyncio.wait_for(listen(), SECONDS))
+    run(asyncio.wait_for(listen(), SECONDS))
 
 
 @pytest.fixture

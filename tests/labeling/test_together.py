@@ -14,6 +14,7 @@ from app.labeling.schemas import AnswerIn, AnswersOut
 from app.labeling.together import Outcome, Together
 from app.models import Answer, Project, Role
 from tests.factories import add_member, make_project, make_user
+from tests.loops import run
 
 REQUESTS = 8
 
@@ -42,7 +43,7 @@ class Crowd:
             stores = [self.together.store(Caller(user_id=user), "songs", [answer]) for user, answer in requests]
             return await asyncio.gather(*stores, return_exceptions=True)
 
-        return [heard for heard in asyncio.run(send()) if isinstance(heard, AnswersOut | Exception)]
+        return [heard for heard in run(send()) if isinstance(heard, AnswersOut | Exception)]
 
 
 def stored(database: Database) -> int:
@@ -105,7 +106,7 @@ def test_a_request_that_is_given_up_costs_the_others_nothing(database: Database)
         first.cancel()
         return await other
 
-    assert asyncio.run(send()).stored == 1
+    assert run(send()).stored == 1
     assert not crowd.together._turns
 
 
@@ -125,7 +126,7 @@ def test_each_project_has_turns_of_its_own(database_url: str, projects: int) -> 
             *(together.store(Caller(user_id=users[i]), f"p{i}", [given("0 1 2")]) for i in senders)
         )
 
-    assert all(told.stored == 1 for told in asyncio.run(send()))
+    assert all(told.stored == 1 for told in run(send()))
     with database.reading() as session:
         numbers = session.execute(select(Project.key, Project.answer_number)).all()
     database.close()
