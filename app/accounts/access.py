@@ -66,6 +66,11 @@ class Caller:
     user_id: int | None = None
     token: str | None = None
 
+    @property
+    def in_browser(self) -> int | None:
+        """The user whom a session names; a token goes before it."""
+        return self.user_id if self.token is None else None
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -177,7 +182,8 @@ def authorize_each(
     outcomes: list[Access | Problem] = []
     for caller in callers:
         try:
-            known = next((people.get(user_id) for user_id in in_browsers([caller])), None)
+            user_id = caller.in_browser
+            known = None if user_id is None else people.get(user_id)
             identity = Identity(known.user, None) if known else identify(session, caller)
             found = known or _look_up(session, {identity.user.id}, project_key)[identity.user.id]
             outcomes.append(_allow(identity, found, project_key, action))
@@ -188,7 +194,7 @@ def authorize_each(
 
 def in_browsers(callers: Iterable[Caller]) -> set[int]:
     """Give the users who are known by their session."""
-    return {caller.user_id for caller in callers if caller.token is None and caller.user_id is not None}
+    return {caller.in_browser for caller in callers if caller.in_browser is not None}
 
 
 def _look_up(session: Session, user_ids: Collection[int], project_key: str) -> dict[int, Found]:

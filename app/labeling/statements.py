@@ -66,7 +66,8 @@ def listed(dialect: str, name: str, kind: type[TypeEngine[Any]]) -> Select[Any]:
     element = _elements(dialect, name)
     if dialect == "sqlite":
         return select(element)
-    return select(cast_as(element.op("#>>")(literal_column("'{}'")), kind))
+    as_text = element.op("#>>")(literal_column("'{}'"))
+    return select(cast_as(as_text, kind))
 
 
 def _count(*conditions: ColumnElement[bool]) -> ColumnElement[int]:

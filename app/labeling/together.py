@@ -54,7 +54,11 @@ class Together:
     async def _take_turns(self, project: str, turns: _Turns) -> None:
         while turns.waiting:
             posts, turns.waiting = turns.waiting, []
-            outcomes = await run_in_threadpool(self._write, project, [sent for sent, _ in posts])
+            outcomes: Sequence[Outcome]
+            try:
+                outcomes = await run_in_threadpool(self._write, project, [sent for sent, _ in posts])
+            except RuntimeError as error:  # no thread can be had; whoever comes later may have one
+                outcomes = [error] * len(posts)
             for (_, heard), outcome in zip(posts, outcomes, strict=True):
                 if not heard.done():  # else its request was given up
                     heard.set_result(outcome)

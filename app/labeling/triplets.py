@@ -32,6 +32,7 @@ def insert_new(session: Session, project_id: int, rows: Iterable[tuple[Ids, floa
     """Add (triplet, priority, source) rows, leaving those that exist as they are."""
     # In one order for everybody: two transactions that add the same rows wait for each other, never in a ring.
     given = [(*triplet, priority, source) for triplet, priority, source in sorted(rows, key=lambda row: row[0])]
-    connection = session.connection()
-    statement = statements.ADD_NEW_TRIPLETS[connection.dialect.name]
-    connection.execute(statement, {"project": project_id, "rows": json.dumps(given), "at": now()})
+    if given:
+        connection = session.connection()
+        statement = statements.ADD_NEW_TRIPLETS[connection.dialect.name]
+        connection.execute(statement, {"project": project_id, "rows": json.dumps(given), "at": now()})

@@ -10,6 +10,7 @@ from sqlalchemy import event, func, select
 from app.accounts.access import Caller
 from app.database import Database
 from app.errors import Conflict, Invalid, NotFound
+from app.labeling import together as module
 from app.labeling.schemas import AnswerIn, AnswersOut
 from app.labeling.together import Outcome, Together
 from app.models import Answer, Project, Role
@@ -17,6 +18,7 @@ from tests.factories import add_member, make_project, make_user
 from tests.loops import run
 
 REQUESTS = 8
+SECONDS = 20
 
 
 def given(keys: str, value: str = "yes", answer_id: uuid.UUID | None = None) -> AnswerIn:
@@ -43,7 +45,9 @@ class Crowd:
             stores = [self.together.store(Caller(user_id=user), "songs", [answer]) for user, answer in requests]
             return await asyncio.gather(*stores, return_exceptions=True)
 
-        return [heard for heard in run(send()) if isinstance(heard, AnswersOut | Exception)]
+        return [
+            heard for heard in run(asyncio.wait_for(send(), SECONDS)) if isinstance(heard, AnswersOut | Exception)
+        ]
 
 
 def stored(database: Database) -> int:
@@ -104,10 +108,25 @@ def test_a_request_that_is_given_up_costs_the_others_nothing(database: Database)
         )
         await asyncio.sleep(0)
         first.cancel()
-        return await other
+        return await asyncio.wait_for(other, SECONDS)
 
     assert run(send()).stored == 1
     assert not crowd.together._turns
+
+
+def test_without_a_thread_requests_fail_and_later_ones_do_not_wait_for_ever(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = Crowd(database)
+    requests = [(user, given("1 2 3")) for user in crowd.labelers[:2]]
+
+    async def no_thread(*given: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "run_in_threadpool", no_thread)
+        assert [type(heard) for heard in crowd.at_once(requests)] == [RuntimeError] * 2
+    assert [type(heard) for heard in crowd.at_once(requests)] == [AnswersOut] * 2
 
 
 @pytest.mark.parametrize("projects", [3])
