@@ -158,9 +158,11 @@ def identify_person(session: Session, me: Caller) -> Identity:
     return identity
 
 
-def authorize(session: Session, caller: Caller, project_key: str, action: Action) -> Access:
-    """Find the project and the caller's role in it, and allow the action or raise."""
-    [outcome] = authorize_each(session, [caller], project_key, action)
+def authorize(
+    session: Session, caller: Caller, project_key: str, action: Action, people: dict[int, Found] | None = None
+) -> Access:
+    """Find the project and the caller's role in it, and allow the action or raise; `people` as below."""
+    [outcome] = authorize_each(session, [caller], project_key, action, people)
     if isinstance(outcome, Problem):
         raise outcome
     return outcome

@@ -39,7 +39,7 @@ async def get_next(
 
     def lease() -> NextOut:
         with db.transaction() as session:
-            access = authorize(session, me, project, Action.LABEL)
+            access = service.admit(session, me, project)
             return service.next_triplets(session, access, n, config.triplet_lease_seconds)
 
     return await run_in_threadpool(lease)

@@ -1,15 +1,17 @@
 """What is read about labeling: how far a labeler and the project are, and why there may be nothing to ask."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
+from app.accounts.access import Found
 from app.labeling import statements
+from app.labeling.journeys import Asked, ask
 from app.models import Answer, Lease, Project, Triplet, now
 
 
@@ -32,7 +34,16 @@ class Look(NamedTuple):
 
 def looks(session: Session, ids: Collection[int]) -> dict[int, Look]:
     """Give what is shown of the items with those numbers."""
-    rows = session.connection().execute(statements.ITEMS_SHOWN, {"ids": list(ids)})
+    connection = session.connection()
+    [rows] = ask(connection, _ask_looks(connection, ids))
+    return _looks(rows)
+
+
+def _ask_looks(connection: Connection, ids: Collection[int]) -> Asked:
+    return statements.ITEMS_SHOWN[connection.dialect.name], {"ids": json.dumps(list(ids))}
+
+
+def _looks(rows: Sequence[Any]) -> dict[int, Look]:
     return {row[0]: Look(*row) for row in rows}
 
 
@@ -60,14 +71,56 @@ class Progress(NamedTuple):
 def progress(session: Session, project_id: int, user_ids: Collection[int]) -> list[Progress]:
     """Count the answers of each labeler and of the project; withdrawn ones not."""
     connection = session.connection()
-    statement = statements.PROGRESS[connection.dialect.name]
-    return [Progress(*row) for row in connection.execute(statement, progress_parameters(project_id, user_ids))]
+    [rows] = ask(connection, ask_progress(connection, project_id, user_ids))
+    return [Progress(*row) for row in rows]
 
 
-def progress_parameters(project_id: int, user_ids: Collection[int]) -> dict[str, object]:
-    """Give what the statement of progress is asked with."""
+def looks_and_progress(
+    session: Session, ids: Collection[int], project_id: int, user_id: int
+) -> tuple[dict[int, Look], list[Progress]]:
+    """Give what is shown of items, and how far one labeler is."""
+    connection = session.connection()
+    seen, counted = ask(connection, _ask_looks(connection, ids), ask_progress(connection, project_id, [user_id]))
+    return _looks(seen), [Progress(*row) for row in counted]
+
+
+def ask_progress(connection: Connection, project_id: int, user_ids: Collection[int]) -> Asked:
+    """Give the statement that counts answers, and what it is asked with; its rows are `Progress`."""
     midnight = datetime.combine(now().date(), time(), UTC)
-    return {"project": project_id, "users": json.dumps(list(user_ids)), "midnight": midnight}
+    users = json.dumps(list(user_ids))
+    return statements.PROGRESS[connection.dialect.name], {"project": project_id, "users": users, "midnight": midnight}
+
+
+def people_and_items(
+    session: Session, project_key: str, user_ids: Collection[int], keys: Collection[str]
+) -> tuple[dict[int, Found], dict[str, int]]:
+    """Give who users are in a project, and the ids of those of its items with the keys that exist."""
+    connection = session.connection()
+    askable = [key for key in keys if "\0" not in key]  # PostgreSQL cannot even be asked
+    people, items = ask(
+        connection,
+        _ask_people(connection, project_key, user_ids),
+        (statements.ITEMS_NAMED[connection.dialect.name], {"key": project_key, "keys": json.dumps(askable)}),
+    )
+    return _people(people), dict(map(tuple, items))
+
+
+def people(session: Session, project_key: str, user_ids: Collection[int]) -> dict[int, Found]:
+    """Give who users are in a project."""
+    if not user_ids:
+        return {}
+    connection = session.connection()
+    [rows] = ask(connection, _ask_people(connection, project_key, user_ids))
+    return _people(rows)
+
+
+def _ask_people(connection: Connection, project_key: str, user_ids: Collection[int]) -> Asked:
+    return statements.PEOPLE[connection.dialect.name], {"key": project_key, "users": json.dumps(list(user_ids))}
+
+
+def _people(rows: Sequence[Any]) -> dict[int, Found]:
+    found = [Found.in_row(row) for row in rows]
+    return {one.user.id: one for one in found}
 
 
 def why_nothing(session: Session, project: Project, user_id: int, count: int) -> str:

@@ -10,15 +10,17 @@ import itertools
 import json
 import math
 import random
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Result, Select, delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.orm import Session
 
 from app.items.queries import item_count
 from app.labeling import statements
 from app.labeling.canonical import Ids, order
+from app.labeling.journeys import ask
 from app.labeling.triplets import find, insert_new
 from app.models import Item, Lease, Project, QuestionKind, Source, Triplet, now
 
@@ -40,43 +42,33 @@ def lease_next(session: Session, project: Project, user_id: int, wanted: int, se
     at = now()
     until = at + timedelta(seconds=seconds)
     me = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
+    me |= {"wanted": wanted, "undone": UNDONE}
     connection = session.connection()
-    held = [
-        Held(row.id, (row.anchor_id, row.left_id, row.right_id), row.expires_at)
-        for row in connection.execute(statements.HELD, {**me, "wanted": wanted, "undone": UNDONE})
-    ]
-    me["wanted"] = wanted - len(held)
-    fresh = _take(connection, statements.TAKE, me) if len(held) < wanted else []
+    rows, fresh = ask(connection, (statements.HELD, me), (statements.TAKE, me))
+    held = [Held(key, (a, b, c), end.astimezone(UTC)) for key, a, b, c, end in rows]
     if len(held) + len(fresh) < wanted and top_up(session, project, TOP_UP):
-        fresh = _take(connection, statements.TAKE, me)
+        [fresh] = ask(connection, (statements.TAKE, me))
     if not held and not fresh:
         # Others have every candidate locked for a moment; whoever holds no lock may wait for them.
-        fresh = _take(connection, statements.TAKE_AFTER_WAITING, me)
-    taken = [Held(key, triplet, until) for key, triplet in fresh]
+        [fresh] = ask(connection, (statements.TAKE_AFTER_WAITING, me))
     # Pages ask again every few answers; a lease that has most of its time left is not written again.
-    ending = [one.id for one in held if one.expires_at < at + timedelta(seconds=seconds / 2)]
-    _write_leases(connection, user_id, [*ending, *(one.id for one in taken)], until)
-    return [one._replace(expires_at=until) if one.id in ending else one for one in held] + taken
+    ending = {one.id for one in held if one.expires_at < at + timedelta(seconds=seconds / 2)}
+    leased = _write_leases(connection, {**me, "until": until}, ending, [row[0] for row in fresh])
+    kept = [one._replace(expires_at=until) if one.id in ending else one for one in held]
+    return kept + [Held(key, (a, b, c), until) for key, a, b, c in fresh if key in leased]
 
 
-def _rows(result: Result[Any]) -> list[tuple[int, Ids]]:
-    return [(row.id, (row.anchor_id, row.left_id, row.right_id)) for row in result]
-
-
-def _take(connection: Connection, statement: Select[Any], parameters: dict[str, Any]) -> list[tuple[int, Ids]]:
-    rows = _rows(connection.execute(statement, parameters))
-    if not rows or connection.dialect.name == "sqlite":
-        return rows
-    # Another labeler may have leased a row between our snapshot and our lock: count again, now that it is ours.
-    ids = [key for key, _ in rows]
-    still = set(connection.scalars(statements.STILL_OPEN, {**parameters, "ids": ids}))
-    return [row for row in rows if row[0] in still]
-
-
-def _write_leases(connection: Connection, user_id: int, ids: list[int], until: datetime) -> None:
-    if ids:
-        leases = {"ids": json.dumps(ids), "user": user_id, "until": until}
-        connection.execute(statements.ADD_OR_RENEW_LEASES[connection.dialect.name], leases)
+def _write_leases(
+    connection: Connection, me: dict[str, object], ending: Collection[int], fresh: Collection[int]
+) -> set[int]:
+    """Renew the leases that end, and lease the fresh triplets that are still open; give those that were."""
+    dialect = connection.dialect.name
+    *_, leased = ask(
+        connection,
+        *([(statements.RENEW_LEASES[dialect], {**me, "ids": json.dumps(list(ending))})] if ending else []),
+        (statements.ADD_LEASES[dialect], {**me, "ids": json.dumps(list(fresh))}),
+    )
+    return {key for (key,) in leased}
 
 
 def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:

@@ -53,6 +53,12 @@ class Content(NamedTuple):
     value: str
 
 
+def admit(session: Session, caller: Caller, project_key: str) -> Access:
+    """Find out whether the caller may label, as `authorize` does but past the ORM, whose objects nobody changes."""
+    people = queries.people(session, project_key, in_browsers([caller]))
+    return authorize(session, caller, project_key, Action.LABEL, people)
+
+
 def check_answers(session: Session, project_key: str, sent: Sequence[Sent]) -> list[Checked | Problem]:
     """Look up at once what the answers of requests about one project need; say what is wrong with which request."""
     accesses, ids = _look_up(session, project_key, sent)
@@ -71,13 +77,8 @@ def _look_up(
     """Give who may label of those who sent answers, and the ids of the items with the keys they named."""
     callers = [one.caller for one in sent]
     keys = {key for one in sent for answer in one.answers for key in answer.triplet}
-    connection = session.connection()
-    if connection.dialect.name == "postgresql":
-        people, ids = postgres.look_up(connection, project_key, in_browsers(callers), keys)
-        return authorize_each(session, callers, project_key, Action.LABEL, people), ids
-    accesses = authorize_each(session, callers, project_key, Action.LABEL)
-    project = next((access.project for access in accesses if isinstance(access, Access)), None)
-    return accesses, ids_by_key(session, project.id, keys) if project else {}
+    people, ids = queries.people_and_items(session, project_key, in_browsers(callers), keys)
+    return authorize_each(session, callers, project_key, Action.LABEL, people), ids
 
 
 def _check(access: Access, answers: Sequence[AnswerIn], ids: dict[str, int]) -> Checked:
@@ -120,8 +121,7 @@ def _store_new(
     for row in rows:
         triplet, value = canonical.canonical(project.question_kind, row.triplet, row.value)
         given.append(postgres.Row(row.id, *triplet, row.labeler_id, value, row.response_ms))
-    progress = queries.progress_parameters(project.id, labelers)
-    return postgres.store(connection, project.id, project.redundancy, given, progress)
+    return postgres.store(connection, project.id, project.redundancy, given, labelers)
 
 
 def store_constraints(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> set[UUID]:
@@ -311,7 +311,8 @@ def next_triplets(session: Session, access: Access, wanted: int, lease_seconds: 
     """Lease the next questions for this labeler and say what their items look like."""
     project, user = access.project, access.user
     held = queue.lease_next(session, project, user.id, wanted, lease_seconds)
-    items = queries.looks(session, {number for one in held for number in one.triplet})
+    shown = {number for one in held for number in one.triplet}
+    items, progress = queries.looks_and_progress(session, shown, project.id, user.id)
     return NextOut(
         triplets=[
             TripletOut(**showing.question(project, user.id, one.id, one.triplet, items), expires_at=one.expires_at)
@@ -319,7 +320,7 @@ def next_triplets(session: Session, access: Access, wanted: int, lease_seconds: 
         ],
         left=None if len(held) == wanted else len(held),
         reason=None if held else _why_nothing(session, access),
-        progress=get_progress(session, project, {user.id})[user.id],
+        progress=_told(progress)[user.id],
     )
 
 

@@ -22,6 +22,7 @@ from sqlalchemy import (
     literal_column,
     select,
     text,
+    true,
     tuple_,
     update,
 )
@@ -29,6 +30,7 @@ from sqlalchemy import cast as cast_as
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
+from app.accounts.access import users_in_project
 from app.models import Answer, Item, Lease, Project, Skip, Triplet, User
 
 ANSWERS = cast(Table, Answer.__table__)
@@ -119,6 +121,15 @@ _ON_SCREENS = (
     .having(func.sum(_LEASE_TAKES) >= REDUNDANCY)
 )
 
+_HELD_ALREADY = (
+    select(literal_column("1"))
+    .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
+    .where(_mine_still, triplet.project_id == bindparam("project"))
+    .limit(bindparam("wanted"))
+    .subquery("held")
+)
+_STILL_WANTED = bindparam("wanted", type_=Integer) - select(func.count()).select_from(_HELD_ALREADY).scalar_subquery()
+
 HELD = (
     select(triplet.id, *IDS, lease.expires_at)
     .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
@@ -136,26 +147,39 @@ _CANDIDATES = (
         *OPEN,
     )
     .order_by(triplet.priority.desc(), triplet.id.desc())
-    .limit(bindparam("wanted"))
+    .limit(_STILL_WANTED)
 )
 TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)
 TAKE_AFTER_WAITING = _CANDIDATES.with_for_update(key_share=True)
-STILL_OPEN = select(triplet.id).where(triplet.id.in_(_any_of("ids")), *OPEN)
+RENEW_LEASES = {
+    dialect: update(LEASES)
+    .where(lease.labeler_id == BY_ME, lease.triplet_id.in_(listed(dialect, "ids", Integer)))
+    .values(expires_at=bindparam("until"))
+    for dialect in DIALECTS
+}
 
 
-def _add_or_renew_leases(dialect: str) -> Executable:
-    """Lease triplets to a labeler; a lease that there is, or was, gets the new end."""
-    ids = listed(dialect, "ids", Integer)
-    rows = ids.add_columns(bindparam("user", type_=Integer), bindparam("until", type_=lease.expires_at.type))
+def _add_leases(dialect: str) -> Executable:
+    """Lease to a labeler those of some triplets that are still open to them, in the order of the queue.
+
+    Another labeler may have leased one between the look at the queue and our lock on it; now that it is ours, it is
+    looked at again.
+    """
+    rows = (
+        select(triplet.id, bindparam("user", type_=Integer), bindparam("until", type_=lease.expires_at.type))
+        .where(triplet.id.in_(listed(dialect, "ids", Integer)), *OPEN)
+        .order_by(triplet.priority.desc(), triplet.id.desc())
+    )
     statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(LEASES).from_select(
-        ["triplet_id", "labeler_id", "expires_at"],
-        rows.where(text("true")),  # else SQLite reads ON as a join's
+        ["triplet_id", "labeler_id", "expires_at"], rows
     )
     until = statement.excluded.expires_at
-    return statement.on_conflict_do_update(index_elements=["triplet_id", "labeler_id"], set_={"expires_at": until})
+    return statement.on_conflict_do_update(
+        index_elements=["triplet_id", "labeler_id"], set_={"expires_at": until}
+    ).returning(lease.triplet_id)
 
 
-ADD_OR_RENEW_LEASES = {dialect: _add_or_renew_leases(dialect) for dialect in DIALECTS}
+ADD_LEASES = {dialect: _add_leases(dialect) for dialect in DIALECTS}
 
 
 def _add_new_triplets(dialect: str) -> Executable:
@@ -185,9 +209,31 @@ FIND_TRIPLETS = (
     .where(triplet.project_id == bindparam("project"), tuple_(*IDS).in_(_any_of("triplets")))
     .with_for_update(read=True, key_share=True)
 )
-ITEMS_SHOWN = select(item.id, item.key, item.text, item.media_type, item.media, item.picture, item.thumbnail).where(
-    item.id.in_(_any_of("ids"))
-)
+_SHOWN = (item.id, item.key, item.text, item.media_type, item.media, item.picture, item.thumbnail)
+
+
+def _items_shown(dialect: str) -> Select[Any]:
+    """Say what items look like; PostgreSQL takes a list to be a hundred items, and may read all of them for it."""
+    if dialect == "sqlite":
+        return select(*_SHOWN).where(item.id.in_(listed(dialect, "ids", Integer)))
+    [wanted] = (ids := listed(dialect, "ids", Integer).subquery("wanted")).c
+    one = select(*_SHOWN).where(item.id == wanted).limit(1).lateral("one")
+    return select(one).select_from(ids.join(one, true()))
+
+
+def _items_named(dialect: str) -> Select[Any]:
+    """Say which items of a project have the keys of a list."""
+    of_project = select(item.key, item.id).join_from(ITEMS, PROJECTS).where(project.key == bindparam("key"))
+    if dialect == "sqlite":
+        return of_project.where(item.key.in_(listed(dialect, "keys", String)))
+    [wanted] = (keys := listed(dialect, "keys", String).subquery("wanted")).c
+    one = of_project.where(item.key == wanted).limit(1).lateral("one")
+    return select(one).select_from(keys.join(one, true()))
+
+
+ITEMS_SHOWN = {dialect: _items_shown(dialect) for dialect in DIALECTS}
+ITEMS_NAMED = {dialect: _items_named(dialect) for dialect in DIALECTS}
+PEOPLE = {dialect: users_in_project(user.id.in_(listed(dialect, "users", Integer))) for dialect in DIALECTS}
 
 # Also takes the project's row: answers of one project are numbered one transaction after the other.
 RAISE_ANSWER_NUMBER = (

@@ -144,7 +144,8 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
         }
     database.close()
     assert len(statements) <= 14
-    harmless = {"SCAN CONSTANT ROW", "SCAN listed VIRTUAL TABLE INDEX 1:"}  # the values of an IN, and of a list
+    # The values of an IN, those of a list, and the few questions that a labeler holds.
+    harmless = {"SCAN CONSTANT ROW", "SCAN listed VIRTUAL TABLE INDEX 1:", "SCAN held"}
     scans = {step for steps in plans.values() for step in steps if step.startswith("SCAN")} - harmless
     assert scans == set()
     taking = next(steps for statement, steps in plans.items() if "ORDER BY triplet.priority" in statement)

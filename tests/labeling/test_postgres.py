@@ -3,11 +3,9 @@
 import uuid
 
 import pytest
-from sqlalchemy import func, inspect, select, update
+from sqlalchemy import func, select, update
 
-from app.accounts.access import USERS_IN_PROJECT
 from app.database import Database
-from app.items.queries import ids_by_key
 from app.labeling import postgres, queries, queue
 from app.labeling.queue import Held
 from app.models import Answer, Lease, Project, Role, Triplet
@@ -42,32 +40,9 @@ def row(held: Held, labeler: int, answer_id: uuid.UUID | None = None) -> postgre
 
 
 def store(database: Database, project: Project, *rows: postgres.Row) -> postgres.Stored | None:
-    progress = queries.progress_parameters(project.id, {row.labeler_id for row in rows})
+    labelers = {row.labeler_id for row in rows}
     with database.transaction() as session:
-        return postgres.store(session.connection(), project.id, 2, rows, progress)
-
-
-def test_who_sends_and_what_is_meant_are_found_as_sqlalchemy_finds_them(
-    database: Database, project: Project, labelers: list[int]
-) -> None:
-    keys = ["item-1", "item-4", "no such item", "no \0 key"]
-    with database.reading() as session:
-        connection = session.connection()
-        people, ids = postgres.look_up(connection, project.key, [*labelers, 999], keys)
-        elsewhere, none = postgres.look_up(connection, "other", labelers[:1], keys)
-        expected = session.execute(USERS_IN_PROJECT, {"key": project.key, "users": labelers}).all()
-        assert ids == ids_by_key(session, project.id, keys)
-    assert len(ids) == 2
-    assert sorted(people) == sorted(labelers)
-    for user, its_project, role in expected:
-        found = people[user.id]
-        assert found.role == role == Role.LABELER
-        assert found.project is not None
-        for told, true in ((found.user, user), (found.project, its_project)):
-            names = inspect(type(true)).columns.keys()
-            assert {name: getattr(told, name) for name in names} == {name: getattr(true, name) for name in names}
-    assert elsewhere[labelers[0]].project is None
-    assert none == {}
+        return postgres.store(session.connection(), project.id, 2, rows, labelers)
 
 
 def test_answers_are_numbered_their_leases_end_and_the_project_stands_with_them(
