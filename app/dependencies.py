@@ -4,6 +4,7 @@ Coroutines, though they wait for nothing: anything else goes to a thread and bac
 costs more than what it fetches.
 """
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -24,6 +25,11 @@ async def get_together(request: Request) -> Together:
     return request.app.state.together  # type: ignore[no-any-return]
 
 
+async def get_leasing(request: Request) -> asyncio.Semaphore:
+    """Give what lets few requests lease questions at a time."""
+    return request.app.state.leasing  # type: ignore[no-any-return]
+
+
 async def get_storage(request: Request) -> Storage:
     """Give the app's blobs."""
     return request.app.state.storage  # type: ignore[no-any-return]
@@ -36,5 +42,6 @@ async def get_settings(request: Request) -> Settings:
 
 Db = Annotated[Database, Depends(get_database)]
 Writer = Annotated[Together, Depends(get_together)]
+Leasing = Annotated[asyncio.Semaphore, Depends(get_leasing)]
 Blobs = Annotated[Storage, Depends(get_storage)]
 Config = Annotated[Settings, Depends(get_settings)]

@@ -1,5 +1,6 @@
 """Assembles the service: middleware, routers, error handlers, lifespan; nothing else."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -89,6 +90,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.database = Database(settings.resolved_database_url(), settings.threads)
     app.state.together = Together(app.state.database)
+    app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.token_uses = TokenUses(app.state.database)
     app.state.measures = health.Measures()

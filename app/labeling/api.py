@@ -1,7 +1,9 @@
 """Labeling over REST: lease the next questions, answer, take an answer back, skip.
 
 What labelers wait for at each key goes to a thread itself, once: of a plain function FastAPI also checks the result
-in a thread, and the second journey shows in the slowest answers. Answers go there with those of others.
+in a thread, and the second journey shows in the slowest answers. Answers go there with those of others, and few
+requests lease questions at a time: more take turns for the interpreter, open connections that are slow at first, and
+delay the answers.
 """
 
 from typing import Annotated
@@ -11,7 +13,7 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 
 from app.accounts.access import Action, Me, authorize
-from app.dependencies import Config, Db, Writer
+from app.dependencies import Config, Db, Leasing, Writer
 from app.labeling import service
 from app.labeling.schemas import (
     AnswersBody,
@@ -24,12 +26,13 @@ from app.labeling.schemas import (
 )
 from app.responses import problems
 
+LEASING_AT_ONCE = 2
 router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403))
 
 
 @router.get("/{project}/triplets/next", responses=problems(404))
 async def get_next(
-    project: str, me: Me, db: Db, config: Config, n: Annotated[int, Query(ge=1, le=100)] = 5
+    project: str, me: Me, db: Db, config: Config, leasing: Leasing, n: Annotated[int, Query(ge=1, le=100)] = 5
 ) -> NextOut:
     """Lease the next questions.
 
@@ -42,7 +45,8 @@ async def get_next(
             access = service.admit(session, me, project)
             return service.next_triplets(session, access, n, config.triplet_lease_seconds)
 
-    return await run_in_threadpool(lease)
+    async with leasing:
+        return await run_in_threadpool(lease)
 
 
 @router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422))

@@ -12,9 +12,9 @@ import math
 import random
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Select, delete, select
 from sqlalchemy.orm import Session
 
 from app.items.queries import item_count
@@ -44,18 +44,31 @@ def lease_next(session: Session, project: Project, user_id: int, wanted: int, se
     me = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
     me |= {"wanted": wanted, "undone": UNDONE}
     connection = session.connection()
-    rows, fresh = ask(connection, (statements.HELD, me), (statements.TAKE, me))
-    held = [Held(key, (a, b, c), end.astimezone(UTC)) for key, a, b, c, end in rows]
+    held, fresh = _look(connection, statements.TAKE, me)
     if len(held) + len(fresh) < wanted and top_up(session, project, TOP_UP):
-        [fresh] = ask(connection, (statements.TAKE, me))
+        held, fresh = _look(connection, statements.TAKE, me)
     if not held and not fresh:
         # Others have every candidate locked for a moment; whoever holds no lock may wait for them.
-        [fresh] = ask(connection, (statements.TAKE_AFTER_WAITING, me))
+        held, fresh = _look(connection, statements.TAKE_AFTER_WAITING, me)
     # Pages ask again every few answers; a lease that has most of its time left is not written again.
     ending = {one.id for one in held if one.expires_at < at + timedelta(seconds=seconds / 2)}
-    leased = _write_leases(connection, {**me, "until": until}, ending, [row[0] for row in fresh])
+    leased = _write_leases(connection, {**me, "until": until}, ending, [key for key, _ in fresh])
     kept = [one._replace(expires_at=until) if one.id in ending else one for one in held]
-    return kept + [Held(key, (a, b, c), until) for key, a, b, c in fresh if key in leased]
+    return kept + [Held(key, triplet, until) for key, triplet in fresh if key in leased]
+
+
+def _look(
+    connection: Connection, taking: Select[Any], me: dict[str, object]
+) -> tuple[list[Held], list[tuple[int, Ids]]]:
+    """Give what the labeler holds, and as many open triplets as are wanted beyond that.
+
+    Always both: in another tab the labeler may just have been given what was wanted.
+    """
+    held, fresh = ask(connection, (statements.HELD, me), (taking, me))
+    return (
+        [Held(key, (a, b, c), end.astimezone(UTC)) for key, a, b, c, end in held],
+        [(key, (a, b, c)) for key, a, b, c in fresh],
+    )
 
 
 def _write_leases(

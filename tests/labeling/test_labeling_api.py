@@ -1,14 +1,22 @@
 """The loop of one labeler over HTTP: questions, answers, undo, skip, and every way to get it wrong."""
 
+import asyncio
+import threading
 import uuid
+from typing import Any
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
+from app.labeling import service
+from app.labeling.api import LEASING_AT_ONCE
+from app.labeling.schemas import NextOut
 from app.models import Answer, Lease, Project, Triplet, now
 from tests.labeling.conftest import SONGS, World, ask, give
+from tests.loops import run
 
 
 def stored(app: FastAPI) -> list[Answer]:
@@ -32,6 +40,29 @@ def test_two_labelers_get_different_questions_while_leases_live(ada: TestClient,
 
 def canonical(triplet: list[str]) -> tuple[str, ...]:
     return (triplet[0], *sorted(triplet[1:]))
+
+
+def test_few_requests_lease_at_a_time_and_all_get_questions(
+    app: FastAPI, ada: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most, leasing, real = [0], threading.Semaphore(100), service.next_triplets
+
+    def watched(*given: Any) -> NextOut:
+        with leasing:
+            most.append(100 - leasing._value)
+            return real(*given)
+
+    async def ask_at_once() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://testserver", cookies=ada.cookies
+        ) as client:
+            return await asyncio.gather(*(client.get(f"{SONGS}/triplets/next") for _ in range(12)))
+
+    monkeypatch.setattr(service, "next_triplets", watched)
+    shown = [response.json()["triplets"] for response in run(ask_at_once())]
+    assert [len(questions) for questions in shown] == [5] * 12
+    assert 1 <= max(most) <= LEASING_AT_ONCE
 
 
 def test_an_answer_is_stored_once_however_often_it_is_sent(app: FastAPI, ada: TestClient) -> None:
