@@ -36,7 +36,8 @@ def ask(connection: Connection, *asked: Asked) -> list[Sequence[Any]]:
                 driver.execute(str(built), built.construct_params(parameters))
                 for built, parameters in ((_built(statement), parameters) for statement, parameters in asked)
             ]
-        return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+        # `description` would say the same of a statement without rows, but describes every column first.
+        return [[] if cursor.rownumber is None else cursor.fetchall() for cursor in cursors]
     except connection.dialect.loaded_dbapi.OperationalError as error:
         raise OperationalError("a pipeline", None, error) from error
 
