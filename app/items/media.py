@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageOps
 
-from app.items.spectrograms import read_wav, spectrogram_png, spectrogram_thumbnail
+from app.items.spectrograms import picture_and_thumbnail, read_wav
 
 MOST_PIXELS = 50_000_000
 PICTURE_SIZE = (1024, 1024)
@@ -66,9 +66,8 @@ def prepare(content: bytes, seconds: float | None = None) -> Media:
 
 def _sound(content: bytes, seconds: float | None) -> Media:
     samples, rate = read_wav(content)
-    picture = Blob(spectrogram_png(samples, rate, seconds=seconds), ".png")
-    thumbnail = Blob(spectrogram_thumbnail(samples, rate, seconds=seconds), ".png")
-    return Media("audio/wav", Blob(content, ".wav"), picture, thumbnail)
+    picture, thumbnail = picture_and_thumbnail(samples, rate, seconds=seconds)
+    return Media("audio/wav", Blob(content, ".wav"), Blob(picture, ".png"), Blob(thumbnail, ".png"))
 
 
 def _image(content: bytes) -> Media:

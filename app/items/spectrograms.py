@@ -121,41 +121,56 @@ def spectrogram_png(
     A shorter clip is centred on the dark ground; a longer one is squeezed to fit. `ticks` marks the
     kilohertz at the left edge and the tenths of a second at the lower one.
     """
-    duration = len(samples) / rate
-    span = max(seconds or duration, duration, 0.05)
-    picture = Image.fromarray(_levels(samples, rate, top_hz, span, size))
+    return _png(_look_at(samples, rate, seconds), top_hz, size, ticks)
+
+
+def picture_and_thumbnail(
+    samples: NDArray[np.floating], rate: int, *, seconds: float | None = None
+) -> tuple[bytes, bytes]:
+    """The PNG of a clip, and the same small and bare for maps and lists, of one look at the sound."""
+    sight = _look_at(samples, rate, seconds)
+    return _png(sight, TOP_HZ, PICTURE_SIZE, ticks=True), _png(sight, TOP_HZ, THUMBNAIL_SIZE, ticks=False)
+
+
+class _Sight(NamedTuple):
+    """What is to be seen of a clip, before it is given a size."""
+
+    brightness: Array  # 0..1, one row a frequency
+    frequencies: Array  # Hz, rising
+    duration: float  # seconds
+    span: float  # seconds that the full width stands for
+
+
+def _look_at(samples: NDArray[np.floating], rate: int, seconds: float | None) -> _Sight:
+    sound, duration = spectrogram(samples, rate), len(samples) / rate
+    return _Sight(_brightness(sound.db), sound.frequencies, duration, max(seconds or duration, duration, 0.05))
+
+
+def _png(sight: _Sight, top_hz: float, size: tuple[int, int], ticks: bool) -> bytes:
+    picture = Image.fromarray(_levels(sight, top_hz, size))
     picture.putpalette(_palette())
     if ticks:
-        _draw_ticks(picture, span, top_hz)
+        _draw_ticks(picture, sight.span, top_hz)
     out = io.BytesIO()
     picture.save(out, "PNG", compress_level=6)
     return out.getvalue()
 
 
-def spectrogram_thumbnail(samples: NDArray[np.floating], rate: int, *, seconds: float | None = None) -> bytes:
-    """The same picture, small and bare, for maps and lists."""
-    return spectrogram_png(samples, rate, seconds=seconds, size=THUMBNAIL_SIZE, ticks=False)
-
-
-def _levels(
-    samples: NDArray[np.floating], rate: int, top_hz: float, span: float, size: tuple[int, int]
-) -> NDArray[np.uint8]:
+def _levels(sight: _Sight, top_hz: float, size: tuple[int, int]) -> NDArray[np.uint8]:
     """Colour numbers of the picture's pixels, top row first."""
-    sound = spectrogram(samples, rate)
-    brightness = _brightness(sound.db)
     width, height = size
-    columns = min(width, max(1, round(width * len(samples) / rate / span)))
+    columns = min(width, max(1, round(width * sight.duration / sight.span)))
     frequencies = np.linspace(top_hz, 0.0, height)
-    rows = np.interp(frequencies, sound.frequencies, np.arange(sound.frequencies.size))
-    stretched = Image.fromarray(brightness.astype(np.float32)).resize(
-        (columns, brightness.shape[0]), Image.Resampling.BILINEAR
+    rows = np.interp(frequencies, sight.frequencies, np.arange(sight.frequencies.size))
+    stretched = Image.fromarray(sight.brightness.astype(np.float32)).resize(
+        (columns, sight.brightness.shape[0]), Image.Resampling.BILINEAR
     )
     across = np.asarray(stretched, dtype=np.float64)
     lower = np.floor(rows).astype(np.intp)
     upper = np.minimum(lower + 1, across.shape[0] - 1)
     part = (rows - lower)[:, None]
     pixels = (1.0 - part) * across[lower] + part * across[upper]
-    pixels[frequencies > rate / 2] = 0.0
+    pixels[frequencies > sight.frequencies[-1]] = 0.0
     levels = np.zeros((height, width), dtype=np.uint8)
     start = (width - columns) // 2
     levels[:, start : start + columns] = np.rint(pixels * (COLOURS - 1)).astype(np.uint8)

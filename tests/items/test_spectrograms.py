@@ -12,10 +12,10 @@ from app.items.spectrograms import (
     FLOOR_DB,
     PICTURE_SIZE,
     THUMBNAIL_SIZE,
+    picture_and_thumbnail,
     read_wav,
     spectrogram,
     spectrogram_png,
-    spectrogram_thumbnail,
 )
 
 RATE = 22_050
@@ -66,7 +66,9 @@ def test_the_picture_has_its_size_and_is_small():
     png = spectrogram_png(noisy, RATE, seconds=1.2)
     assert Image.open(io.BytesIO(png)).size == PICTURE_SIZE
     assert len(png) < 25_000
-    assert Image.open(io.BytesIO(spectrogram_thumbnail(noisy, RATE))).size == THUMBNAIL_SIZE
+    picture, thumbnail = picture_and_thumbnail(noisy, RATE, seconds=1.2)
+    assert picture == png
+    assert Image.open(io.BytesIO(thumbnail)).size == THUMBNAIL_SIZE
 
 
 def test_a_higher_tone_is_drawn_higher():
