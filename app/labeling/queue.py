@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from app.items.queries import item_count
 from app.labeling import statements
 from app.labeling.canonical import Ids, order
-from app.labeling.journeys import ask
+from app.labeling.journeys import Asked, ask
 from app.labeling.triplets import find, insert_new
 from app.models import Item, Lease, Project, QuestionKind, Source, Triplet, now
 
@@ -76,12 +76,13 @@ def _write_leases(
 ) -> set[int]:
     """Renew the leases that end, and lease the fresh triplets that are still open; give those that were."""
     dialect = connection.dialect.name
-    *_, leased = ask(
-        connection,
-        *([(statements.RENEW_LEASES[dialect], {**me, "ids": json.dumps(list(ending))})] if ending else []),
-        (statements.ADD_LEASES[dialect], {**me, "ids": json.dumps(list(fresh))}),
-    )
-    return {key for (key,) in leased}
+    asked: list[Asked] = []
+    if ending:
+        asked.append((statements.RENEW_LEASES[dialect], {**me, "ids": json.dumps(list(ending))}))
+    if fresh:
+        asked.append((statements.ADD_LEASES[dialect], {**me, "ids": json.dumps(list(fresh))}))
+    rows = ask(connection, *asked) if asked else []
+    return {key for (key,) in rows[-1]} if fresh else set()
 
 
 def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:

@@ -115,8 +115,8 @@ def test_every_page_is_looked_at(settings: Settings) -> None:
     assert pages - FOR_PROGRAMS == {view.route for view in VIEWS.values()} - {""}
 
 
-# The other two pairs of the four are those of the tests of single pages.
-@pytest.mark.parametrize(("scheme", "width"), [("dark", 1280), ("light", 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing_and_nothing_sticks_out(
     live_server: LiveServer, open_page: OpenPage, scheme: str, width: int
 ) -> None:

@@ -167,7 +167,8 @@ def test_everything_is_within_reach_of_the_keyboard(live_server: LiveServer, ope
     assert aside(live_server, project) == [39]
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing(live_server: LiveServer, open_page: OpenPage, scheme: str, width: int) -> None:
     project, ann = make_answers(live_server)
     window = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}

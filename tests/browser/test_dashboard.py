@@ -218,7 +218,8 @@ def test_two_runs_in_motion_end_at_the_second(live_server: LiveServer, open_page
     expect(page.locator(".cluster-figures a").nth(2)).to_have_text("8 items")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(
     live_server: LiveServer, open_page: OpenPage, scheme: str, width: int
 ) -> None:

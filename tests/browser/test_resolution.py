@@ -103,7 +103,8 @@ def test_without_javascript_a_number_is_chosen_from_a_list(open_page: OpenPage, 
     expect(page.locator("#resolution")).to_contain_text("Runs make 4 clusters")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(
     open_page: OpenPage, board: tuple[Project, User], scheme: str, width: int
 ) -> None:

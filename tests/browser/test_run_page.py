@@ -106,7 +106,8 @@ def test_the_slider_of_an_older_run(
     assert len(queued) == 1
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(
     open_page: OpenPage, beside: tuple[Project, User], scheme: str, width: int
 ) -> None:

@@ -9,10 +9,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def test_simulated_labelers_answer_and_runs_follow(tmp_path: Path) -> None:
-    # Ten answers bring the last run at once; two more would wait until labelers are taken to have gone.
-    command = [sys.executable, "-m", "app.cli", "demo", "--simulate", "10", "--data", str(tmp_path / "data")]
+    command = [sys.executable, "-m", "app.cli", "demo", "--simulate", "12", "--data", str(tmp_path / "data")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180)
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"^run 1: 0 answers, [0-9.]+ s, ARI 0\.\d+$", done.stdout, re.MULTILINE)
-    assert re.search(r"^run \d+: 10 answers, .* ARI 0\.\d+, \d+% of answers satisfied$", done.stdout, re.MULTILINE)
-    assert done.stdout.endswith("10 answers acknowledged, 10 stored, 0 lost or doubled\n")
+    assert re.search(r"^run \d+: 12 answers, .* ARI 0\.\d+, \d+% of answers satisfied$", done.stdout, re.MULTILINE)
+    assert done.stdout.endswith("12 answers acknowledged, 12 stored, 0 lost or doubled\n")

@@ -1,9 +1,8 @@
 """The loop of one labeler over HTTP: questions, answers, undo, skip, and every way to get it wrong."""
 
 import asyncio
-import threading
 import uuid
-from typing import Any
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -11,8 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from app.labeling import service
-from app.labeling.api import LEASING_AT_ONCE
+from app.labeling import api
 from app.labeling.schemas import NextOut
 from app.models import Answer, Lease, Project, Triplet, now
 from tests.labeling.conftest import SONGS, World, ask, give
@@ -45,12 +43,16 @@ def canonical(triplet: list[str]) -> tuple[str, ...]:
 def test_few_requests_lease_at_a_time_and_all_get_questions(
     app: FastAPI, ada: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    most, leasing, real = [0], threading.Semaphore(100), service.next_triplets
+    under_way, most, real = 0, 0, api.run_in_threadpool
 
-    def watched(*given: Any) -> NextOut:
-        with leasing:
-            most.append(100 - leasing._value)
-            return real(*given)
+    async def watched(lease: Callable[[], NextOut]) -> NextOut:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        try:
+            return await real(lease)
+        finally:
+            under_way -= 1
 
     async def ask_at_once() -> list[httpx.Response]:
         transport = httpx.ASGITransport(app=app)
@@ -59,10 +61,10 @@ def test_few_requests_lease_at_a_time_and_all_get_questions(
         ) as client:
             return await asyncio.gather(*(client.get(f"{SONGS}/triplets/next") for _ in range(12)))
 
-    monkeypatch.setattr(service, "next_triplets", watched)
+    monkeypatch.setattr(api, "run_in_threadpool", watched)
     shown = [response.json()["triplets"] for response in run(ask_at_once())]
     assert [len(questions) for questions in shown] == [5] * 12
-    assert 1 <= max(most) <= LEASING_AT_ONCE
+    assert most == api.LEASING_AT_ONCE
 
 
 def test_an_answer_is_stored_once_however_often_it_is_sent(app: FastAPI, ada: TestClient) -> None:
