@@ -106,29 +106,16 @@ def spectrogram(samples: NDArray[np.floating], rate: int) -> Spectrogram:
     return Spectrogram(db, frequencies, np.arange(columns) * hop / rate)
 
 
-def spectrogram_png(
-    samples: NDArray[np.floating],
-    rate: int,
-    *,
-    seconds: float | None = None,
-    top_hz: float = TOP_HZ,
-    size: tuple[int, int] = PICTURE_SIZE,
-    ticks: bool = True,
-) -> bytes:
-    """A PNG of a clip. `seconds` is what the full width stands for: give every clip of a project the same.
-
-    A shorter clip is centred on the dark ground; a longer one is squeezed to fit. `ticks` marks the
-    kilohertz at the left edge and the tenths of a second at the lower one.
-    """
-    return _png(_look_at(samples, rate, seconds), top_hz, size, ticks)
-
-
 def picture_and_thumbnail(
     samples: NDArray[np.floating], rate: int, *, seconds: float | None = None
 ) -> tuple[bytes, bytes]:
-    """The PNG of a clip, and the same small and bare for maps and lists, of one look at the sound."""
+    """The PNG of a clip, and the same small and bare for maps and lists, of one look at the sound.
+
+    `seconds` is what the full width stands for: give every clip of a project the same. A shorter clip is centred
+    on the dark ground. The picture marks the kilohertz at its left edge and the tenths of a second at the lower one.
+    """
     sight = _look_at(samples, rate, seconds)
-    return _png(sight, TOP_HZ, PICTURE_SIZE, ticks=True), _png(sight, TOP_HZ, THUMBNAIL_SIZE, ticks=False)
+    return _png(sight, PICTURE_SIZE, ticks=True), _png(sight, THUMBNAIL_SIZE, ticks=False)
 
 
 class _Sight(NamedTuple):
@@ -145,21 +132,21 @@ def _look_at(samples: NDArray[np.floating], rate: int, seconds: float | None) ->
     return _Sight(_brightness(sound.db), sound.frequencies, duration, max(seconds or duration, duration, 0.05))
 
 
-def _png(sight: _Sight, top_hz: float, size: tuple[int, int], ticks: bool) -> bytes:
-    picture = Image.fromarray(_levels(sight, top_hz, size))
+def _png(sight: _Sight, size: tuple[int, int], ticks: bool) -> bytes:
+    picture = Image.fromarray(_levels(sight, size))
     picture.putpalette(_palette())
     if ticks:
-        _draw_ticks(picture, sight.span, top_hz)
+        _draw_ticks(picture, sight.span)
     out = io.BytesIO()
     picture.save(out, "PNG", compress_level=6)
     return out.getvalue()
 
 
-def _levels(sight: _Sight, top_hz: float, size: tuple[int, int]) -> NDArray[np.uint8]:
+def _levels(sight: _Sight, size: tuple[int, int]) -> NDArray[np.uint8]:
     """Colour numbers of the picture's pixels, top row first."""
     width, height = size
     columns = min(width, max(1, round(width * sight.duration / sight.span)))
-    frequencies = np.linspace(top_hz, 0.0, height)
+    frequencies = np.linspace(TOP_HZ, 0.0, height)
     rows = np.interp(frequencies, sight.frequencies, np.arange(sight.frequencies.size))
     stretched = Image.fromarray(sight.brightness.astype(np.float32)).resize(
         (columns, sight.brightness.shape[0]), Image.Resampling.BILINEAR
@@ -200,13 +187,13 @@ def _palette() -> list[int]:
     return [*ground.ravel().tolist(), 150, 150, 175]  # the last one draws the ticks
 
 
-def _draw_ticks(picture: Image.Image, span: float, top_hz: float) -> None:
+def _draw_ticks(picture: Image.Image, span: float) -> None:
     width, height = picture.size
     draw = ImageDraw.Draw(picture)
     draw.fontmode = "1"  # no grey edges: the palette has one colour for ink
     font = ImageFont.load_default(size=11)
-    for khz in range(2, int(top_hz / 1000) + 1, 2):
-        y = round((height - 1) * (1.0 - 1000.0 * khz / top_hz))
+    for khz in range(2, int(TOP_HZ / 1000) + 1, 2):
+        y = round((height - 1) * (1.0 - 1000.0 * khz / TOP_HZ))
         draw.line((0, y, 5, y), fill=COLOURS)
         draw.text((8, y), f"{khz} kHz" if khz == 2 else str(khz), fill=COLOURS, font=font, anchor="lm")
     step = _tick_seconds(span)
