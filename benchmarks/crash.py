@@ -55,9 +55,9 @@ class Watch:
 
 def kill_workers(server: Server) -> None:
     """Kill every process that computes runs for the server, without a warning."""
-    for child in psutil.Process(server.process.pid).children(recursive=True):
-        if "spawn_main" in " ".join(child.cmdline()):
-            os.kill(child.pid, signal.SIGKILL)
+    for child in psutil.Process(server.process.pid).children():
+        for worker in child.children():  # its own children are what they are forked off, and helpers without children
+            os.kill(worker.pid, signal.SIGKILL)
 
 
 def label_meanwhile(url: str, project: LoadProject, seconds: float) -> tuple[threading.Thread, list[Tally]]:

@@ -6,6 +6,7 @@ The module imports Dask only when it connects, so that a server starts fast.
 """
 
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from app.settings import Settings
 
 log = logging.getLogger(__name__)
 CONNECT_SECONDS = 3
+WARMUP = "app.clustering.warmup"
 CONFIG = {
     # A task that takes its process down is not tried again by Dask, and so takes nobody with it: attempts are
     # counted in the run table.
@@ -53,6 +55,7 @@ class Engine:
         dask.config.set(CONFIG)
         logging.getLogger("distributed").setLevel(logging.ERROR)  # importing it made it talkative
         if self.is_local:
+            _fork_workers()
             self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=self.workers,
                 threads_per_worker=1,
@@ -63,7 +66,7 @@ class Engine:
                 # Workers run whatever they are sent, and other users of this machine can reach the loopback address:
                 # certificates that live as long as this process keep them out.
                 security=True,
-                preload=["app.clustering.warmup"],
+                preload=[WARMUP],
                 silence_logs=logging.ERROR,
             )
         self._client = Client(self._cluster or self.address, set_as_default=False)  # type: ignore[no-untyped-call]
@@ -106,3 +109,19 @@ class Engine:
             except TimeoutError:
                 # A worker deep in a fit does not listen; its nanny ends it when this process ends.
                 log.warning("The workers were busy and did not end in time; they end with this process")
+
+
+def _fork_workers() -> None:
+    """Have workers forked off a process that has imported what they need.
+
+    One that was killed is back after a second; importing everything again takes five. Other systems than Linux
+    have no fork that is safe with their own libraries, and start each anew.
+    """
+    if sys.platform != "linux":
+        return
+    import dask
+    from distributed.utils import get_mp_context
+
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    # Dask puts in modules of its own when it is asked for the first time, and ours take their place.
+    get_mp_context().set_forkserver_preload([WARMUP])  # type: ignore[no-untyped-call]

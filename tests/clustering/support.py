@@ -141,6 +141,6 @@ def ended(database: Database, run_id: int) -> Run | None:
 
 
 def worker_processes(server: int | None = None) -> list[psutil.Process]:
-    """Find the worker processes of a server, of this process by default."""
-    children = psutil.Process(server).children(recursive=True)
-    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    """Find the worker processes of a server, of this process by default: what its fork server has forked."""
+    forks = [fork for fork in psutil.Process(server).children() if "forkserver" in " ".join(fork.cmdline())]
+    return [worker for fork in forks for worker in fork.children()]
