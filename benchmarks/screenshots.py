@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from app.demo.birdsong import make_syllables
+from app.demo.birdsong import true_patterns
 from app.demo.command import make_demo, owner_token
 from app.demo.project import N_ITEMS, PROJECT
 from app.demo.server import running_server
@@ -40,7 +40,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data=Path(folder))
         links = make_demo(settings, print)
-        patterns = {syllable.key: syllable.pattern for syllable in make_syllables(N_ITEMS, 0)}
+        patterns = true_patterns(N_ITEMS, 0)
         with running_server({"data": folder, "log_level": "warning"}) as server, sync_playwright() as playwright:
             simulate(server.url, links.join, owner_token(settings), patterns, ANSWERS, 0, print)
             browser = playwright.chromium.launch(

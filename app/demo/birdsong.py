@@ -96,17 +96,15 @@ class Syllable:
 
 def make_syllables(n: int = 600, seed: int = 0) -> list[Syllable]:
     """`n` syllables in random order; the same seed gives the same sounds."""
-    rng = np.random.default_rng(seed)
-    birds = [_make_bird(number, rng) for number in range(BIRDS)]
-    digits = max(3, len(str(n)))
+    rng, birds, patterns = _begin(n, seed)
     syllables = []
-    for number, pattern in enumerate(_pattern_of_each(n, rng), start=1):
+    for key, pattern in patterns.items():
         bird = birds[rng.integers(BIRDS)]
         samples = _record(_sing(PATTERNS[pattern], bird, rng), bird, birds, rng)
         day = FIRST_DAY + timedelta(days=int(rng.integers(40)))
         syllables.append(
             Syllable(
-                f"syllable-{number:0{digits}d}",
+                key,
                 pattern,
                 samples,
                 SAMPLE_RATE,
@@ -118,11 +116,25 @@ def make_syllables(n: int = 600, seed: int = 0) -> list[Syllable]:
     return syllables
 
 
+def true_patterns(n: int = 600, seed: int = 0) -> dict[str, int]:
+    """The pattern of every syllable, by its key, without making their sounds."""
+    return _begin(n, seed)[2]
+
+
 def to_wav(samples: NDArray[np.floating], rate: int = SAMPLE_RATE) -> bytes:
     """A 16-bit PCM WAV file of samples in [-1, 1]; louder ones are clipped."""
     out = io.BytesIO()
     wavfile.write(out, rate, np.rint(np.clip(samples, -1.0, 1.0) * 32767.0).astype(np.int16))
     return out.getvalue()
+
+
+def _begin(n: int, seed: int) -> tuple[np.random.Generator, list[Bird], dict[str, int]]:
+    """What is drawn before the first sound: who sings, and which pattern each of the `n` syllables is of."""
+    rng = np.random.default_rng(seed)
+    birds = [_make_bird(number, rng) for number in range(BIRDS)]
+    digits = max(3, len(str(n)))
+    numbered = enumerate(_pattern_of_each(n, rng), start=1)
+    return rng, birds, {f"syllable-{number:0{digits}d}": pattern for number, pattern in numbered}
 
 
 def _pattern_of_each(n: int, rng: np.random.Generator) -> list[int]:

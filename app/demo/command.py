@@ -6,7 +6,7 @@ from pathlib import Path
 from app import migrate
 from app.accounts import service as accounts
 from app.database import Database
-from app.demo.birdsong import make_syllables
+from app.demo.birdsong import true_patterns
 from app.demo.project import N_ITEMS, OWNER, Links, Report, prepare
 from app.demo.server import running_server
 from app.demo.simulate import simulate
@@ -49,11 +49,10 @@ def simulate_demo(data: Path | None, answers: int, seed: int, report: Report) ->
 def _simulate_in(data: Path, answers: int, seed: int, report: Report) -> int:
     settings = Settings(data=data)
     links = make_demo(settings, report, seed)
-    patterns = {syllable.key: syllable.pattern for syllable in make_syllables(N_ITEMS, seed)}
     token = owner_token(settings)
     with running_server({"data": str(data), "log_level": "warning"}) as server:
         report(f"Simulated labelers answer {answers} questions at {server.url} ...")
-        return simulate(server.url, links.join, token, patterns, answers, seed, report)
+        return simulate(server.url, links.join, token, true_patterns(N_ITEMS, seed), answers, seed, report)
 
 
 def owner_token(settings: Settings) -> str:

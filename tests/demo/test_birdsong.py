@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from app.demo.birdsong import PATTERN_NAMES, PATTERNS, SAMPLE_RATE, make_syllables, to_wav
+from app.demo.birdsong import PATTERN_NAMES, PATTERNS, SAMPLE_RATE, make_syllables, to_wav, true_patterns
 from app.items.audio_features import audio_features
 from app.items.spectrograms import read_wav
 
@@ -31,6 +31,7 @@ def test_the_same_seed_gives_the_same_songs():
 
 def test_number_keys_and_patterns(syllables):
     assert len({s.key for s in syllables}) == len(syllables) == 600
+    assert true_patterns(600, seed=0) == {s.key: s.pattern for s in syllables}
     counts = np.bincount([s.pattern for s in syllables], minlength=14)
     assert len(set(PATTERN_NAMES)) == len(PATTERNS) == counts.size == 14
     assert counts.min() >= 15
