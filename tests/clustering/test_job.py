@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, exists, select, update
 
 from algorithms.fitting import Search
 from algorithms.patterns import answer_table
@@ -71,8 +71,12 @@ def test_a_run_refills_the_queue_with_informative_questions(
 def _queued_after_a_run(database: Database, settings: Settings, project: int) -> Counter[str]:
     request(database, project)
     compute(database, settings)
+    # The answers of this test are stored past the queue, which may hold one of their triplets.
+    open_ones = select(Triplet.source).where(
+        Triplet.priority.is_not(None), ~exists().where(Answer.triplet_id == Triplet.id)
+    )
     with database.reading() as session:
-        return Counter(session.scalars(select(Triplet.source).where(Triplet.priority.is_not(None))))
+        return Counter(session.scalars(open_ones))
 
 
 def test_withdrawn_answers_and_those_after_the_claim_are_not_used(
