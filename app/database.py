@@ -50,6 +50,7 @@ class Database:
         # poll SQLite's own lock; other processes are kept apart by BEGIN IMMEDIATE and busy_timeout.
         self._writer: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
         self._readers = self.engine
+        self._writers = self.engine.execution_options(write=True)
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
@@ -68,9 +69,9 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """Open a session that writes: everything in the block is committed, or nothing if it raises."""
-        with self._writer, Session(self.engine, expire_on_commit=False) as session, session.begin():
-            session.connection(execution_options={"write": True})
+        with self._writer, Session(self._writers, expire_on_commit=False) as session:
             yield session
+            session.commit()
 
     def has_grown(self, rows: int, *tables: type[DeclarativeBase]) -> None:
         """Have PostgreSQL look at tables that have just grown by so many rows.

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from app.accounts.access import Caller
 from app.database import Database
-from app.labeling import postgres
+from app.labeling import storing
 from app.labeling.schemas import AnswerIn, AnswersOut
 from app.labeling.together import Together
 from app.models import Role
@@ -91,15 +91,15 @@ def test_a_connection_lost_between_looking_up_and_storing_is_told_like_any_other
     with database.transaction() as session:
         project = make_project(session, n_items=5)
         labeler = add_member(session, project, Role.LABELER)
-    row = postgres.Row(uuid.uuid4(), 1, 2, 3, labeler.id, "yes", None)
+    row = storing.Row(uuid.uuid4(), 1, 2, 3, labeler.id, "yes", None)
 
     def store() -> None:
         with database.transaction() as session:
             connection = session.connection()
             pid = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
             run_on_postgres(postgres_url, f"SELECT pg_terminate_backend({pid}, 10000)")
-            with pytest.raises(sa.exc.OperationalError, match="pipeline") as told:
-                postgres.store(connection, project.id, 1, [row], [labeler.id])
+            with pytest.raises(sa.exc.OperationalError, match="past SQLAlchemy") as told:
+                storing.store(connection, project.id, 1, [row], [labeler.id])
             raise told.value
 
     with pytest.raises(sa.exc.OperationalError):

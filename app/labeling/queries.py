@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts.access import Found
 from app.labeling import statements
-from app.labeling.journeys import Asked, ask
+from app.labeling.drivers import Asked, ask
 from app.models import Answer, Lease, Project, Triplet, now
 
 

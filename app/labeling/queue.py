@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from app.items.queries import item_count
 from app.labeling import statements
 from app.labeling.canonical import Ids, order
-from app.labeling.journeys import Asked, ask
+from app.labeling.drivers import Asked, ask
 from app.labeling.triplets import find, insert_new
 from app.models import Item, Lease, Project, QuestionKind, Source, Triplet, now
 

@@ -12,7 +12,7 @@ from app.accounts.access import Access, Action, Caller, authorize, authorize_eac
 from app.clustering.schedule import answers_arrived
 from app.errors import Conflict, FieldError, Invalid, NotFound, Problem
 from app.items.queries import ids_by_key, item_count
-from app.labeling import canonical, postgres, queries, queue, showing, statements, triplets
+from app.labeling import canonical, queries, queue, showing, statements, storing, triplets
 from app.labeling.schemas import AnswerIn, AnswersOut, NextOut, ProgressOut, RecentOut, TripletOut, WithdrawnOut
 from app.models import Answer, Lease, Project, QuestionKind, Skip, Triplet, now
 
@@ -112,16 +112,13 @@ def store_answers(session: Session, checked: Sequence[Checked]) -> list[AnswersO
 
 def _store_new(
     session: Session, project: Project, rows: Sequence[ConstraintRow], labelers: Collection[int]
-) -> postgres.Stored | None:
-    """Have PostgreSQL store answers as almost all of them are, new ones to known questions; None if some are not."""
-    connection = session.connection()
-    if connection.dialect.name != "postgresql":
-        return None
+) -> storing.Stored | None:
+    """Store answers as almost all of them are, new ones to known questions; None if some are not."""
     given = []
     for row in rows:
         triplet, value = canonical.canonical(project.question_kind, row.triplet, row.value)
-        given.append(postgres.Row(row.id, *triplet, row.labeler_id, value, row.response_ms))
-    return postgres.store(connection, project.id, project.redundancy, given, labelers)
+        given.append(storing.Row(row.id, *triplet, row.labeler_id, value, row.response_ms))
+    return storing.store(session.connection(), project.id, project.redundancy, given, labelers)
 
 
 def store_constraints(session: Session, project: Project, rows: Sequence[ConstraintRow]) -> set[UUID]:

@@ -1,6 +1,7 @@
-"""How PostgreSQL stores labelers' answers: all statements of a turn on one journey.
+"""Stores labelers' answers as almost all of them are: new ones to known questions.
 
-Answers wait for the turn to write of those before them, so that the turns are short.
+Answers wait for the turn to write of those before them, so that the turns are short: PostgreSQL is sent all
+statements of a turn on one journey, and SQLite past SQLAlchemy (`drivers.py`).
 """
 
 import json
@@ -8,11 +9,11 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Executable, TextualSelect, bindparam, text
 
 from app.clustering.schedule import STANDING, Standing
 from app.labeling import statements
-from app.labeling.journeys import ask
+from app.labeling.drivers import ask
 from app.labeling.queries import Progress, ask_progress
 from app.models import now
 
@@ -37,10 +38,15 @@ class Stored(NamedTuple):
     progress: list[Progress]
 
 
+def _gives_ids(statement: str) -> TextualSelect:
+    at = bindparam("at", type_=statements.answer.created_at.type)
+    return text(statement).bindparams(at).columns(statements.answer.id)
+
+
 # The triplets are locked so that a refill cannot delete them. What the parts of one statement count is what was
 # there before all of them, so that the new answers to a triplet are added to those that it has. The answers come as
 # JSON for the reason for which other lists do (`statements.listed`).
-STORE = text("""
+_STORE_IN_POSTGRES = _gives_ids("""
 WITH given AS (
     SELECT sent.*, (
         SELECT id FROM triplet
@@ -71,6 +77,48 @@ WITH given AS (
 )
 SELECT id FROM fresh
 """)
+# SQLite changes one table at a time. `CROSS` has it begin with the answers that were given.
+_ADD_TO_SQLITE = _gives_ids("""
+INSERT INTO answer (id, project_id, number, triplet_id, labeler_id, value, response_ms, created_at)
+SELECT json_extract(listed.value, '$.id'), project.id,
+    project.answer_number - :count + json_extract(listed.value, '$.place'), triplet.id,
+    json_extract(listed.value, '$.labeler_id'), json_extract(listed.value, '$.value'),
+    json_extract(listed.value, '$.response_ms'), :at
+FROM json_each(:answers) AS listed
+CROSS JOIN project ON project.id = :project
+CROSS JOIN triplet ON triplet.project_id = project.id
+    AND triplet.anchor_id = json_extract(listed.value, '$.anchor_id')
+    AND triplet.left_id = json_extract(listed.value, '$.left_id')
+    AND triplet.right_id = json_extract(listed.value, '$.right_id')
+WHERE true
+ON CONFLICT (id) DO NOTHING
+RETURNING id
+""")
+# The new answers are those with the last numbers: one that was here already may have been withdrawn since, and its
+# question be on screen again.
+_END_LEASES_IN_SQLITE = text("""
+DELETE FROM lease WHERE id IN (
+    SELECT lease.id FROM project
+    CROSS JOIN answer ON answer.project_id = project.id AND answer.number > project.answer_number - :count
+    CROSS JOIN lease ON lease.triplet_id = answer.triplet_id AND lease.labeler_id = answer.labeler_id
+    WHERE project.id = :project
+)
+""")
+_CLOSE_IN_SQLITE = text("""
+UPDATE triplet SET priority = NULL WHERE priority IS NOT NULL AND id IN (
+    SELECT answer.triplet_id FROM project
+    CROSS JOIN answer ON answer.project_id = project.id AND answer.number > project.answer_number - :count
+    WHERE project.id = :project
+) AND :redundancy <= (
+    SELECT count(*) FROM answer
+    WHERE triplet_id = triplet.id AND withdrawn_at IS NULL AND set_aside_id IS NULL
+)
+""")
+# The first of each gives the ids of the answers that are new.
+STORE: dict[str, tuple[Executable, ...]] = {
+    "postgresql": (_STORE_IN_POSTGRES,),
+    "sqlite": (_ADD_TO_SQLITE, _END_LEASES_IN_SQLITE, _CLOSE_IN_SQLITE),
+}
 
 
 def store(
@@ -81,13 +129,13 @@ def store(
     None, and no answer is stored, if not all of them are new answers to triplets that exist: then the caller stores
     them another way or undoes the transaction, as leases of new ones have ended.
     """
-    answers = [{"place": place, **row._asdict()} for place, row in enumerate(rows, 1)]
+    answers = [{"place": place, **row._asdict(), "id": row.id.hex} for place, row in enumerate(rows, 1)]
     raised = {"project": project_id, "count": len(rows)}
-    given = {**raised, "answers": json.dumps(answers, default=str), "redundancy": redundancy, "at": now()}
-    _, added, [standing], counted = ask(
+    given = {**raised, "answers": json.dumps(answers), "redundancy": redundancy, "at": now()}
+    _, added, *_, [standing], counted = ask(
         connection,
         (statements.RAISE_ANSWER_NUMBER, raised),
-        (STORE, given),
+        *((statement, given) for statement in STORE[connection.dialect.name]),
         (STANDING, {"of_project": project_id}),
         ask_progress(connection, project_id, labelers),
     )

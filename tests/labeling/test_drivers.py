@@ -1,15 +1,16 @@
-"""What is asked on one journey to PostgreSQL is answered as SQLAlchemy answers it, and as SQLite does."""
+"""What the drivers are asked past SQLAlchemy they answer as SQLAlchemy does, both the same."""
 
 from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import bindparam, inspect, select, update
+from sqlalchemy.exc import OperationalError
 
 from app.accounts.access import USERS_IN_PROJECT
 from app.database import Database
 from app.items.queries import ids_by_key
 from app.labeling import queries, queue
-from app.labeling.journeys import ask
+from app.labeling.drivers import ask
 from app.models import Project, Role
 from tests.factories import add_member, make_project
 
@@ -74,3 +75,17 @@ def test_who_sends_and_what_is_meant_are_found_as_sqlalchemy_finds_them(
             assert {name: getattr(told, name) for name in names} == {name: getattr(true, name) for name in names}
     assert elsewhere[labelers[0]].project is None
     assert none == {}
+
+
+def test_a_locked_database_is_told_as_sqlalchemy_tells_it(sqlite_database_url: str) -> None:
+    first, second = Database(sqlite_database_url), Database(sqlite_database_url)
+    with first.transaction() as session:
+        make_project(session)
+    with first.transaction() as holding, second.reading() as session:
+        holding.execute(RENAMED, {"name_given": "Wrens"})
+        connection = session.connection()
+        connection.exec_driver_sql("PRAGMA busy_timeout=0")
+        with pytest.raises(OperationalError, match="database is locked"):
+            ask(connection, (RENAMED, {"name_given": "Owls"}))
+    first.close()
+    second.close()

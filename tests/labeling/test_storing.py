@@ -1,4 +1,4 @@
-"""What PostgreSQL does with labelers' answers on one journey: the same as the statements one by one."""
+"""New answers to known questions are stored, counted and their leases ended; if some are others, none is."""
 
 import uuid
 
@@ -6,16 +6,10 @@ import pytest
 from sqlalchemy import func, select, update
 
 from app.database import Database
-from app.labeling import postgres, queries, queue
+from app.labeling import queries, queue, storing
 from app.labeling.queue import Held
 from app.models import Answer, Lease, Project, Role, Triplet
 from tests.factories import add_member, make_project
-
-
-@pytest.fixture
-def database_url(postgres_database_url: str) -> str:
-    """SQLite has no journeys."""
-    return postgres_database_url
 
 
 @pytest.fixture
@@ -35,14 +29,14 @@ def hold(database: Database, project: Project, labeler: int, wanted: int = 2) ->
         return queue.lease_next(session, project, labeler, wanted, 60)
 
 
-def row(held: Held, labeler: int, answer_id: uuid.UUID | None = None) -> postgres.Row:
-    return postgres.Row(answer_id or uuid.uuid4(), *held.triplet, labeler, "yes", 900)
+def row(held: Held, labeler: int, answer_id: uuid.UUID | None = None) -> storing.Row:
+    return storing.Row(answer_id or uuid.uuid4(), *held.triplet, labeler, "yes", 900)
 
 
-def store(database: Database, project: Project, *rows: postgres.Row) -> postgres.Stored | None:
+def store(database: Database, project: Project, *rows: storing.Row) -> storing.Stored | None:
     labelers = {row.labeler_id for row in rows}
     with database.transaction() as session:
-        return postgres.store(session.connection(), project.id, 2, rows, labelers)
+        return storing.store(session.connection(), project.id, 2, rows, labelers)
 
 
 def test_answers_are_numbered_their_leases_end_and_the_project_stands_with_them(
@@ -105,3 +99,16 @@ def test_no_answer_is_stored_unless_all_are_new_ones_to_known_triplets(
     with database.reading() as session:
         assert session.scalars(select(Answer.id)).all() == [first.id]
         assert session.scalar(select(Project.answer_number)) == 1
+
+
+def test_a_question_that_was_handed_back_stays_leased_when_its_old_answer_comes_again(
+    database: Database, project: Project, labelers: list[int]
+) -> None:
+    [held] = hold(database, project, labelers[0], 1)
+    first = row(held, labelers[0])
+    assert store(database, project, first) is not None
+    with database.transaction() as session:
+        queue.hand_back(session, held.id, labelers[0], 60)
+    assert store(database, project, first) is None
+    with database.reading() as session:
+        assert session.scalars(select(Lease.triplet_id)).all() == [held.id]
