@@ -14,6 +14,7 @@ from sqlalchemy import (
     Select,
     String,
     Table,
+    any_,
     bindparam,
     case,
     delete,
@@ -22,13 +23,11 @@ from sqlalchemy import (
     literal_column,
     select,
     text,
-    true,
     tuple_,
     update,
 )
 from sqlalchemy import cast as cast_as
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.types import TypeEngine
 
 from app.accounts.access import users_in_project
 from app.models import Answer, Item, Lease, Project, Skip, Triplet, User
@@ -59,17 +58,19 @@ def _elements(dialect: str, name: str) -> ColumnElement[Any]:
     return func.json_array_elements(cast_as(bindparam(name, type_=String), JSON)).column_valued("listed")
 
 
-def listed(dialect: str, name: str, kind: type[TypeEngine[Any]]) -> Select[Any]:
-    """Select the values of a parameter that is a list in JSON.
+def among(dialect: str, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Tell whether a column is in a parameter that is a list in JSON.
 
-    With one parameter for each value it would be another statement for each length; and of a list that is an array
-    PostgreSQL looks at the length each time and makes a plan for it, which takes longer than the answer.
+    With one parameter for each value it would be another statement for each length. Of a list that is an array
+    PostgreSQL looks at the length each time and makes a plan for it, which takes longer than the answer; and to join
+    what JSON it takes to hold a hundred values it may read a whole table. An array that it makes itself of the JSON
+    is neither.
     """
     element = _elements(dialect, name)
     if dialect == "sqlite":
-        return select(element)
+        return column.in_(select(element))
     as_text = element.op("#>>")(literal_column("'{}'"))
-    return select(cast_as(as_text, kind))
+    return column == any_(func.array(select(cast_as(as_text, column.type)).scalar_subquery()))
 
 
 def _count(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
@@ -153,7 +154,7 @@ TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)
 TAKE_AFTER_WAITING = _CANDIDATES.with_for_update(key_share=True)
 RENEW_LEASES = {
     dialect: update(LEASES)
-    .where(lease.labeler_id == BY_ME, lease.triplet_id.in_(listed(dialect, "ids", Integer)))
+    .where(lease.labeler_id == BY_ME, among(dialect, lease.triplet_id, "ids"))
     .values(expires_at=bindparam("until"))
     for dialect in DIALECTS
 }
@@ -167,7 +168,7 @@ def _add_leases(dialect: str) -> Executable:
     """
     rows = (
         select(triplet.id, bindparam("user", type_=Integer), bindparam("until", type_=lease.expires_at.type))
-        .where(triplet.id.in_(listed(dialect, "ids", Integer)), *OPEN)
+        .where(among(dialect, triplet.id, "ids"), *OPEN)
         .order_by(triplet.priority.desc(), triplet.id.desc())
     )
     statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(LEASES).from_select(
@@ -212,28 +213,14 @@ FIND_TRIPLETS = (
 _SHOWN = (item.id, item.key, item.text, item.media_type, item.media, item.picture, item.thumbnail)
 
 
-def _items_shown(dialect: str) -> Select[Any]:
-    """Say what items look like; PostgreSQL takes a list to be a hundred items, and may read all of them for it."""
-    if dialect == "sqlite":
-        return select(*_SHOWN).where(item.id.in_(listed(dialect, "ids", Integer)))
-    [wanted] = (ids := listed(dialect, "ids", Integer).subquery("wanted")).c
-    one = select(*_SHOWN).where(item.id == wanted).limit(1).lateral("one")
-    return select(one).select_from(ids.join(one, true()))
-
-
-def _items_named(dialect: str) -> Select[Any]:
-    """Say which items of a project have the keys of a list."""
-    of_project = select(item.key, item.id).join_from(ITEMS, PROJECTS).where(project.key == bindparam("key"))
-    if dialect == "sqlite":
-        return of_project.where(item.key.in_(listed(dialect, "keys", String)))
-    [wanted] = (keys := listed(dialect, "keys", String).subquery("wanted")).c
-    one = of_project.where(item.key == wanted).limit(1).lateral("one")
-    return select(one).select_from(keys.join(one, true()))
-
-
-ITEMS_SHOWN = {dialect: _items_shown(dialect) for dialect in DIALECTS}
-ITEMS_NAMED = {dialect: _items_named(dialect) for dialect in DIALECTS}
-PEOPLE = {dialect: users_in_project(user.id.in_(listed(dialect, "users", Integer))) for dialect in DIALECTS}
+ITEMS_SHOWN = {dialect: select(*_SHOWN).where(among(dialect, item.id, "ids")) for dialect in DIALECTS}
+ITEMS_NAMED = {
+    dialect: select(item.key, item.id)
+    .join_from(ITEMS, PROJECTS)
+    .where(project.key == bindparam("key"), among(dialect, item.key, "keys"))
+    for dialect in DIALECTS
+}
+PEOPLE = {dialect: users_in_project(among(dialect, user.id, "users")) for dialect in DIALECTS}
 
 # Also takes the project's row: answers of one project are numbered one transaction after the other.
 RAISE_ANSWER_NUMBER = (
@@ -308,4 +295,4 @@ def _progress(of_those: ColumnElement[bool]) -> Select[Any]:
     )
 
 
-PROGRESS = {dialect: _progress(user.id.in_(listed(dialect, "users", Integer))) for dialect in DIALECTS}
+PROGRESS = {dialect: _progress(among(dialect, user.id, "users")) for dialect in DIALECTS}

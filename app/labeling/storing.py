@@ -45,7 +45,7 @@ def _gives_ids(statement: str) -> TextualSelect:
 
 # The triplets are locked so that a refill cannot delete them. What the parts of one statement count is what was
 # there before all of them, so that the new answers to a triplet are added to those that it has. The answers come as
-# JSON for the reason for which other lists do (`statements.listed`).
+# JSON, and rows are looked for by arrays, for the reason for which others are (`statements.among`).
 _STORE_IN_POSTGRES = _gives_ids("""
 WITH given AS (
     SELECT sent.*, (
@@ -66,14 +66,16 @@ WITH given AS (
     ON CONFLICT (id) DO NOTHING
     RETURNING id, triplet_id, labeler_id
 ), ended AS (
-    DELETE FROM lease USING fresh WHERE (lease.triplet_id, lease.labeler_id) = (fresh.triplet_id, fresh.labeler_id)
+    DELETE FROM lease WHERE triplet_id = ANY (ARRAY(SELECT triplet_id FROM fresh)) AND EXISTS (
+        SELECT FROM fresh WHERE (fresh.triplet_id, fresh.labeler_id) = (lease.triplet_id, lease.labeler_id)
+    )
 ), closed AS (
     UPDATE triplet SET priority = NULL
-    FROM (SELECT triplet_id, count(*) AS answers FROM fresh GROUP BY triplet_id) AS new
-    WHERE triplet.id = new.triplet_id AND priority IS NOT NULL AND :redundancy <= new.answers + (
-        SELECT count(*) FROM answer
-        WHERE triplet_id = triplet.id AND withdrawn_at IS NULL AND set_aside_id IS NULL
-    )
+    WHERE id = ANY (ARRAY(SELECT triplet_id FROM fresh)) AND priority IS NOT NULL
+        AND :redundancy <= (SELECT count(*) FROM fresh WHERE triplet_id = triplet.id) + (
+            SELECT count(*) FROM answer
+            WHERE triplet_id = triplet.id AND withdrawn_at IS NULL AND set_aside_id IS NULL
+        )
 )
 SELECT id FROM fresh
 """)
