@@ -155,6 +155,10 @@ class DCRCCV(ClusterMixin, Suggesting, BaseEstimator):  # type: ignore[misc]  # 
         """P(answer | pattern), shape (5, A); see `DCRC.answer_table`."""
         return self._fitted().answer_table(kind, labeler)
 
+    def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
+        """P(answer | pattern) of those who may be asked next, (5, L A); see `DCRC.tables_of_asked`."""
+        return self._fitted().tables_of_asked(kind, labeler)
+
     def predict_answers(self, X: Any, triplets: Any, kinds: Any = None, labeler: object = None) -> Array:
         """P(answer) of questions of one kind; see `DCRC.predict_answers`."""
         return self._fitted().predict_answers(X, triplets, kinds, labeler)

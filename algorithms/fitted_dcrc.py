@@ -60,6 +60,15 @@ class FittedDCRC:
         learned = None if self._tables is None else self._tables.table(kind, labeler)
         return answer_table(kind, self.epsilon) if learned is None else learned
 
+    def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
+        """P(answer | pattern) of those who may be asked next, (5, L A): of a labeler, or with None of anyone.
+
+        Anyone are those whose tables were learned, side by side, each times their share of the answers: whose answer
+        it is will be known, so that it tells more than one under their mean.
+        """
+        anyone = None if self._tables is None or labeler is not None else self._tables.of_anyone(kind)
+        return self.answer_table(kind, labeler) if anyone is None else anyone
+
     def predict_answers(self, X: Any, triplets: Any, kinds: Any = None, labeler: object = None) -> Array:
         """P(answer) of questions of one kind: columns yes, no, dnk, or 1, 2, 3, dnk for outlier questions.
 

@@ -34,8 +34,8 @@ class Believing(Protocol):
 
     posterior_: Array  # (N, K)
 
-    def answer_table(self, kind: Kind = "relative", labeler: object = None) -> Array:
-        """P(answer | pattern), shape (5, A), of one labeler or, with None, of nobody in particular."""
+    def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
+        """P(answer | pattern), shape (5, L A), of one labeler or, with None, of anyone."""
 
 
 class Suggesting:
@@ -57,13 +57,14 @@ class Suggesting:
         """Questions about the fitted items that are worth asking next: triplets (n, 3) and what they tell (n,).
 
         Drawn among `n_candidates` random and aimed triplets (or the given `candidates`) by their expected
-        information, in nats; `labeler` is the one who will be asked, where tables were learned; `exclude` are
-        triplets not to be suggested, such as those answered. See `algorithms.suggesting.suggest` for the rest.
+        information, in nats; `labeler` is the one who will be asked, where tables were learned, and with None anyone
+        of those; `exclude` are triplets not to be suggested, such as those answered. See
+        `algorithms.suggesting.suggest` for the rest.
         """
         check_is_fitted(self, "posterior_")
         return suggest(
             self.posterior_,
-            self.answer_table(kind, labeler),
+            self.tables_of_asked(kind, labeler),
             n,
             n_candidates,
             kind=kind,
@@ -83,7 +84,7 @@ class Suggesting:
         """
         check_is_fitted(self, "posterior_")
         rng = np.random.default_rng(random_state)
-        return expected_information_of_pool(self.posterior_, self.answer_table(kind, labeler), rng, kind=kind)
+        return expected_information_of_pool(self.posterior_, self.tables_of_asked(kind, labeler), rng, kind=kind)
 
 
 def suggest(

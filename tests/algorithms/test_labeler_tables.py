@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import xlogy
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from algorithms import DCRC, FitState
@@ -231,3 +232,18 @@ def test_the_tables_of_anyone_tell_what_each_tells_on_average():
     crowd = LearnedTables(tuple(range(80)), np.zeros(80, int), many, np.arange(80) + 1, np.full((2, 5), 0.2))
     assert np.allclose(crowd.of_anyone("relative").sum(axis=1), 1), "those who answered most stand for all"
     assert crowd.of_anyone("relative").shape == (5, 50 * 3)
+
+
+def test_whom_nobody_names_is_one_of_those_who_answered():
+    """One who never answers teaches nothing, whatever is asked; the questions are for the others."""
+    X, y = make_blobs(60, centers=3, random_state=0)
+    triplets = random_triplets(60, 300, np.random.default_rng(0))
+    answers = true_answers(y, triplets)
+    answers[:100] = 0
+    names = ["never"] * 100 + ["always"] * 200
+    model = DCRC(3, labeler_tables="learn", n_init=1, n_moves=0, random_state=0)
+    model.fit(X, triplets=triplets, answers=answers, labelers=names)
+    best, _ = model.suggest(1, candidates=triplets, labeler="always", power=np.inf)
+    told = {name: model.suggest(1, candidates=best, labeler=name)[1][0] for name in (None, "never", "always")}
+    assert told[None] == pytest.approx(told["never"] / 3 + told["always"] * 2 / 3)
+    assert told["never"] < 0.1 * told["always"]
