@@ -8,8 +8,9 @@ none before the commit.
 """
 
 import asyncio
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.exc import OperationalError
@@ -23,12 +24,11 @@ from app.labeling.service import Checked, Sent, check_answers, store_answers
 Outcome = AnswersOut | Exception
 
 
-@dataclass
-class _Turns:
-    """What waits to be written to one project, and the task that writes it until nothing does."""
+class _Post(NamedTuple):
+    """The answers of a request, and who waits to hear of them."""
 
-    waiting: list[tuple[Sent, asyncio.Future[Outcome]]] = field(default_factory=list)
-    task: asyncio.Task[None] | None = None
+    sent: Sent
+    heard: asyncio.Future[Outcome]
 
 
 class Together:
@@ -37,32 +37,47 @@ class Together:
     def __init__(self, database: Database) -> None:
         """Begin with nobody waiting."""
         self.database = database
-        self._turns: dict[str, _Turns] = {}
+        # What waits to be written to each project whose turns are taken. One thread takes them for as long as
+        # anything waits: back in the event loop between two turns, it would wait for the interpreter twice.
+        self._waiting: dict[str, list[_Post]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._lock = threading.Lock()
 
     async def store(self, caller: Caller, project: str, answers: Sequence[AnswerIn]) -> AnswersOut:
         """Store the answers, all or none, and return once they are committed."""
-        turns = self._turns.setdefault(project, _Turns())
         heard: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        turns.waiting.append((Sent(caller, answers), heard))
-        if turns.task is None:
-            turns.task = asyncio.create_task(self._take_turns(project, turns))
+        post = _Post(Sent(caller, answers), heard)
+        with self._lock:
+            first = project not in self._waiting
+            self._waiting.setdefault(project, []).append(post)
+        if first:
+            task = asyncio.create_task(self._have_written(project))
+            self._tasks.add(task)  # the loop itself would forget it
+            task.add_done_callback(self._tasks.discard)
         outcome = await heard
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    async def _take_turns(self, project: str, turns: _Turns) -> None:
-        while turns.waiting:
-            posts, turns.waiting = turns.waiting, []
-            outcomes: Sequence[Outcome]
-            try:
-                outcomes = await run_in_threadpool(self._write, project, [sent for sent, _ in posts])
-            except RuntimeError as error:  # no thread can be had; whoever comes later may have one
-                outcomes = [error] * len(posts)
-            for (_, heard), outcome in zip(posts, outcomes, strict=True):
-                if not heard.done():  # else its request was given up
-                    heard.set_result(outcome)
-        del self._turns[project]
+    async def _have_written(self, project: str) -> None:
+        try:
+            await run_in_threadpool(self._take_turns, project, asyncio.get_running_loop())
+        except RuntimeError as error:  # no thread can be had; whoever comes later may have one
+            with self._lock:
+                posts = self._waiting.pop(project)
+            _tell(posts, [error] * len(posts))
+
+    def _take_turns(self, project: str, loop: asyncio.AbstractEventLoop) -> None:
+        while posts := self._next_turn(project):
+            outcomes = self._write(project, [post.sent for post in posts])
+            loop.call_soon_threadsafe(_tell, posts, outcomes)
+
+    def _next_turn(self, project: str) -> list[_Post]:
+        with self._lock:
+            posts = self._waiting.pop(project)
+            if posts:
+                self._waiting[project] = []
+        return posts
 
     def _write(self, project: str, sent: Sequence[Sent]) -> list[Outcome]:
         try:
@@ -78,3 +93,9 @@ class Together:
             # What is wrong with one must not cost the others anything.
             return [outcome for one in sent for outcome in self._write(project, [one])]
         return [next(stored) if isinstance(one, Checked) else one for one in checked]
+
+
+def _tell(posts: Sequence[_Post], outcomes: Sequence[Outcome]) -> None:
+    for post, outcome in zip(posts, outcomes, strict=True):
+        if not post.heard.done():  # else its request was given up
+            post.heard.set_result(outcome)

@@ -1,11 +1,12 @@
 """Answers that wait for one another are written in one transaction, and each request gets its own outcome."""
 
 import asyncio
+import threading
 import uuid
 from collections.abc import Sequence
 
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import Connection, event, func, select
 
 from app.accounts.access import Caller
 from app.database import Database
@@ -65,7 +66,33 @@ def test_requests_that_wait_are_written_in_one_transaction(database: Database) -
         (1, 1, REQUESTS)
     ] * REQUESTS
     assert stored(database) == REQUESTS
-    assert not crowd.together._turns, "nothing is kept of a project that nobody answers about"
+    assert not crowd.together._waiting, "nothing is kept of a project that nobody answers about"
+
+
+def test_what_comes_during_a_turn_is_written_without_the_event_loop(database: Database) -> None:
+    crowd = Crowd(database)
+    writing, go_on, written = threading.Event(), threading.Event(), threading.Event()
+
+    def commit(connection: Connection) -> None:
+        if writing.is_set():
+            written.set()
+        writing.set()
+        assert go_on.wait(SECONDS)
+
+    event.listen(database.engine, "commit", commit)
+
+    async def send() -> list[AnswersOut]:
+        users = iter(crowd.labelers)
+        first = asyncio.create_task(crowd.together.store(Caller(user_id=next(users)), "songs", [given("1 2 3")]))
+        assert await asyncio.to_thread(writing.wait, SECONDS)
+        second = asyncio.create_task(crowd.together.store(Caller(user_id=next(users)), "songs", [given("1 2 4")]))
+        await asyncio.sleep(0)
+        go_on.set()
+        assert written.wait(SECONDS), "the second answer waits for the event loop, which stands still here"
+        return [await first, await second]
+
+    assert [told.stored for told in run(asyncio.wait_for(send(), 3 * SECONDS))] == [1, 1]
+    assert not crowd.together._waiting
 
 
 def test_what_is_wrong_with_one_costs_the_others_nothing(database: Database) -> None:
@@ -111,7 +138,7 @@ def test_a_request_that_is_given_up_costs_the_others_nothing(database: Database)
         return await asyncio.wait_for(other, SECONDS)
 
     assert run(send()).stored == 1
-    assert not crowd.together._turns
+    assert not crowd.together._waiting
 
 
 def test_without_a_thread_requests_fail_and_later_ones_do_not_wait_for_ever(
