@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from algorithms.patterns import KINDS, Array, answer_probabilities, answer_table, log_likelihood
 from algorithms.sklr_clusters import eigengap, kernel_kmeans, soft_assignments, widening, within_variance
 from algorithms.sklr_constraints import Mapping, Rows, carry_over, read_rows
-from algorithms.sklr_dual import Problem, link_bounds, pose, transformation
+from algorithms.sklr_dual import Point, Problem, link_bounds, pose, transformation
 from algorithms.sklr_kernel import Criterion, LowRank
 from algorithms.sklr_map import KernelMap, Recipe, make_map
 from algorithms.sklr_search import Callback, Learning, LearningState, Solver
@@ -185,7 +185,7 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         fresh = learning.first_state(lam, rng.randint(2**31))  # drawn when resumed too: what follows is then the same
         state = fresh if resume is None else resume
         learning.check_resumable(state)
-        state, stopped = learning.run(state, callback)
+        state, stopped = learning.run(state, callback, self._recall(learning.problem, state.lam) if same else None)
         self.map_: KernelMap = kernel_map
         self.digest_: Array = digest
         self.n_features_in_ = features.shape[1]
@@ -316,6 +316,9 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         problem, softened = (posed.without(impossible) for posed in (problem, problem.capped(_FALLBACK_C)))
         return Learning(problem, softened, self.solver, self.max_iter, self.tol)
 
+    def _recall(self, problem: Problem, lam: Array) -> Point | None:
+        return problem.recalled(lam, self.embedding_[problem.items], self._logdet)
+
     def _keep(self, rows: Rows, learning: Learning, state: LearningState, stopped: bool) -> None:
         self.constraints_, self.keys_, self.lam_ = rows, rows.keys, state.lam
         self.feasible_ = not state.blame.any()
@@ -347,8 +350,8 @@ class SKLR(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.rank_ = len(transformation_)
         self.embedding_: Array = self.map_.Z @ transformation_
         # tr M - logdet M - r of M = transformation transformation'.
-        logdet = 2 * float(np.linalg.slogdet(transformation_)[1])
-        self.divergence_ = max(float(np.square(transformation_).sum()) - logdet - self.rank_, 0.0)
+        self._logdet = 2 * float(np.linalg.slogdet(transformation_)[1])
+        self.divergence_ = max(float(np.square(transformation_).sum()) - self._logdet - self.rank_, 0.0)
 
     def _cluster(self, rng: np.random.RandomState, previous: Array | None) -> None:
         labels, centers = kernel_kmeans(self.embedding_, self.n_clusters, self.n_init, rng, previous)

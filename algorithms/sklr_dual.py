@@ -21,6 +21,8 @@ UNBOUNDED = 1e8
 _FEW_ITEMS = 2.0
 # Rows of a large matrix that are made at a time: few enough to stay in the processor's cache.
 _ROWS = 24
+# The share of a vector that rounding may change on its way through a few large matrices.
+_ROUNDING = 1e-10
 # Squared distance, in a kernel of unit diagonal, below which two items are one point.
 _SAME = 1e-10
 
@@ -110,6 +112,23 @@ class Problem:
             return self.of_items(lam, value, linalg.blas.dsyrk(1.0, rotated, trans=1, lower=1).T)
         return Point(lam, value, OfSpace(root, rotated), *self.distances_of(np.ascontiguousarray(rotated.T)))
 
+    def recalled(self, lam: Array, rows: Array, logdet: float) -> Point | None:
+        """Everything at lam from the items' rows (n, r) in the space that an earlier fit has learned.
+
+        `logdet` is that of its M. None where lam does not lead there: with K0 the first kernel, lam's own kernel K is
+        the one for which (I + K0 A) K = K0, and another differs where the two sides meet a vector.
+        """
+        if len(rows) > _FEW_ITEMS * self.coordinates.shape[1]:
+            return None
+        vector = np.cos(np.arange(len(rows)))
+        moved = rows @ (rows.T @ vector)
+        pulled = vector - self._applied(lam, moved)
+        off = moved - self.coordinates @ (self.coordinates.T @ pulled)
+        if np.abs(off).max() > _ROUNDING * np.abs(moved).max():
+            return None
+        upper = linalg.blas.dsyrk(1.0, rows.T, trans=1, lower=1).T
+        return self.of_items(lam, -logdet - float(self.t @ lam), upper)
+
     def of_items(self, lam: Array, value: float, upper: Array) -> Point:
         """Everything at lam, given f and the upper triangle of the kernel between all items there."""
         return Point(lam, value, OfItems(upper), *self.distances(upper))
@@ -143,20 +162,30 @@ class Problem:
     def inverse(self, lam: Array, coordinates: Array) -> Array:
         """The lower triangle of M^-1 = I + Z'AZ, (s, s), for the items' rows of Z or their coordinates."""
         inverse = np.eye(coordinates.shape[1], order="F")
-        pairs, which = self.pairs
-        weights = np.bincount(which[:, 0], lam * self.g, len(pairs)) - np.bincount(
-            which[:, 1], lam * self.h, len(pairs)
-        )
+        i, j, weights = self._weighted_pairs(lam)
         for sign in (1.0, -1.0):
             used = np.flatnonzero(sign * weights > 0)
             if not len(used):
                 continue  # BLAS takes no matrix without rows, and says so on the terminal
-            i, j = divmod(pairs[used], len(self.items))
-            difference = coordinates[i]
-            difference -= coordinates[j]
+            difference = coordinates[i[used]]
+            difference -= coordinates[j[used]]
             difference *= np.sqrt(sign * weights[used])[:, None]
             inverse = linalg.blas.dsyrk(sign, difference.T, 1.0, inverse, lower=1, overwrite_c=1)
         return inverse
+
+    def _applied(self, lam: Array, x: Array) -> Array:
+        """A x, (n,)."""
+        i, j, weights = self._weighted_pairs(lam)
+        pull = weights * (x[i] - x[j])
+        applied: Array = np.bincount(i, pull, len(x)) - np.bincount(j, pull, len(x))
+        return applied
+
+    def _weighted_pairs(self, lam: Array) -> tuple[Array, Array, Array]:
+        """Pairs of items i, j and what the squared differences of each weigh in A."""
+        pairs, which = self.pairs
+        near, far = which.T
+        weights = np.bincount(near, lam * self.g, len(pairs)) - np.bincount(far, lam * self.h, len(pairs))
+        return *divmod(pairs, len(self.items)), weights
 
     def gradient(self, p: Array, q: Array) -> Array:
         """df / dlam_c = tr(K C_c) - t_c: positive where the constraint is violated."""

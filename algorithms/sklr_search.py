@@ -100,10 +100,12 @@ class Learning:
             found, expected = len(state.lam), len(self.problem)
             raise ValueError(f"resume is the state of another fit: {found} constraints, expected {expected}")
 
-    def run(self, state: LearningState, callback: Callback | None) -> tuple[LearningState, bool]:
-        """The last state, and whether the callback stopped the fit there."""
+    def run(
+        self, state: LearningState, callback: Callback | None, point: Point | None = None
+    ) -> tuple[LearningState, bool]:
+        """The last state, and whether a callback stopped the fit there; `point` is the first state's, if known."""
         problem = self._problem(state)
-        point = problem.point(state.lam) or self._origin(problem)
+        point = point or problem.point(state.lam) or self._origin(problem)
         while not state.done:
             state, point = self.advance(state, point)
             if callback is not None:

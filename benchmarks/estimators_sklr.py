@@ -10,8 +10,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from algorithms.sklr import SKLR
-from algorithms.sklr_constraints import Rows, read_rows
-from algorithms.sklr_dual import Problem, pose
+from algorithms.sklr_constraints import Rows, carry_over, read_rows
+from algorithms.sklr_dual import Problem, pose, transformation
 from algorithms.sklr_kernel import LowRank, adaptive_kernel, factorise
 from algorithms.sklr_projection import sweeps
 from algorithms.sklr_search import Learning, LearningState, Solver
@@ -72,11 +72,17 @@ def posed(Z: np.ndarray, rows: Rows, C: float = np.inf) -> Problem:
     return pose(Z, rows, GAMMA, C)
 
 
-def learn(problem: Problem, solver: Solver, tol: float, lam: np.ndarray | None = None) -> LearningState:
+def learn(problem: Problem, solver: Solver, tol: float) -> LearningState:
     """Solve a problem that is known to have a solution."""
     learning = Learning(problem, replace(problem), solver, 1000, tol)
-    first = learning.first_state(np.zeros(len(problem)) if lam is None else lam, 0)
-    return learning.run(first, None)[0]
+    return learning.run(learning.first_state(np.zeros(len(problem)), 0), None)[0]
+
+
+def learn_more(problem: Problem, tol: float, lam: np.ndarray, embedding: np.ndarray, logdet: float) -> LearningState:
+    """Go on from an earlier fit's multipliers and learned space, as a warm start does."""
+    learning = Learning(problem, replace(problem), "newton", 1000, tol)
+    point = problem.recalled(lam, embedding[problem.items], logdet)
+    return learning.run(learning.first_state(lam, 0), None, point)[0]
 
 
 def measure(Z: np.ndarray, m: int, y: np.ndarray, run: int) -> Times:
@@ -84,8 +90,9 @@ def measure(Z: np.ndarray, m: int, y: np.ndarray, run: int) -> Times:
     triplets = drawn(y, m + N_NEW, np.random.default_rng(run))
     rows, more = rows_of(triplets[:m], len(Z)), rows_of(triplets, len(Z))
     before = learn(posed(Z, rows), "newton", 1e-6).lam
-    kept = dict(zip(map(tuple, rows.keys.tolist()), before, strict=True))
-    padded = np.array([kept.get(tuple(key), 0.0) for key in more.keys.tolist()])
+    padded = carry_over(more.keys, rows.keys, before)
+    space = transformation(posed(Z, rows), before, Z)
+    embedding, logdet = Z @ space, 2 * float(np.linalg.slogdet(space)[1])
     return {
         PLAIN: seconds(lambda: plain_algorithm(Z, triplets[:m], np.random.default_rng(run))),
         PAPER: seconds(lambda: learn(posed(Z, rows), "paper", 1e-3)),
@@ -95,7 +102,7 @@ def measure(Z: np.ndarray, m: int, y: np.ndarray, run: int) -> Times:
         OPTIMUM: seconds(lambda: learn(posed(Z, rows), "newton", 1e-6)),
         SOFT: seconds(lambda: learn(posed(Z, rows, 1.0), "newton", 1e-6)),
         COLD: seconds(lambda: learn(posed(Z, more), "newton", 1e-6)),
-        WARM: seconds(lambda: learn(posed(Z, more), "newton", 1e-6, padded)),
+        WARM: seconds(lambda: learn_more(posed(Z, more), 1e-6, padded, embedding, logdet)),
     }
 
 

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_kernels, roc_auc_score
 from algorithms import SKLR, LearningState, StopFit
 from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
 from algorithms.sklr_clusters import eigengap, soft_assignments, within_variance
+from algorithms.sklr_dual import Problem
 
 X, Y = hidden(90, seed=0)
 
@@ -312,6 +313,23 @@ def test_a_warm_refit_in_another_process_ends_where_a_cold_one_does(tmp_path):
     assert adjusted_rand_score(warm.labels_, cold.labels_) == 1
     assert warm.n_iter_ <= cold.n_iter_
     assert loaded.fit(X, **many).n_iter_ == 1  # nothing new, nothing to do
+
+
+def test_a_warm_refit_begins_with_the_kernel_that_it_has(monkeypatch):
+    given = questions(Y, 60)
+    model = SKLR(3, n_neighbors=10, tol=1e-7, warm_start=True, random_state=0).fit(X, **given)
+    looked_at = []
+    value = Problem.value
+    monkeypatch.setattr(Problem, "value", lambda posed, lam: looked_at.append(lam) or value(posed, lam))
+    model.fit(X, **given)
+    assert len(looked_at) == 1, "the kernel at the end, whose factor is kept; that at the beginning is known"
+    kernel = model.embedding_ @ model.embedding_.T
+    model.set_params(gamma=3.0).fit(X, **given)
+    other = SKLR(3, gamma=3.0, n_neighbors=10, tol=1e-7, random_state=0).fit(X, **given)
+    np.testing.assert_allclose(
+        model.embedding_ @ model.embedding_.T, other.embedding_ @ other.embedding_.T, atol=1e-5
+    )
+    assert np.abs(model.embedding_ @ model.embedding_.T - kernel).max() > 1e-3
 
 
 def test_a_warm_start_survives_withdrawn_answers_new_items_and_other_clusters():

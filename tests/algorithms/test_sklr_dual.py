@@ -57,6 +57,13 @@ def optimum(posed, solver="newton", tol=1e-8, max_iter=3000):
     return posed.point(state.lam)
 
 
+def learned(name):
+    """A problem, its optimum, the items' rows in the learned space and logdet M there."""
+    Z, posed, point = PROBLEMS[name][0], problem(name), optimum(problem(name))
+    T = transformation(posed, point.lam, Z)
+    return posed, point, (Z @ T)[posed.items], 2 * np.linalg.slogdet(T)[1]
+
+
 def inverse(posed, lam):
     lower = posed.inverse(lam, posed.coordinates)
     return np.tril(lower) + np.tril(lower, -1).T
@@ -82,6 +89,25 @@ def swept(posed, point, n_sweeps=1):
 
 def divergence(M):
     return np.trace(M) - np.linalg.slogdet(M)[1] - len(M)
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS.keys() - {"many items"}))
+def test_the_kernel_of_an_earlier_fit_need_not_be_learned_again(name):
+    posed, point, rows, logdet = learned(name)
+    again = posed.recalled(point.lam, rows, logdet)
+    np.testing.assert_allclose(again.value, point.value, atol=1e-9)
+    np.testing.assert_allclose(again.kernel.upper, point.kernel.upper, atol=1e-9)
+    np.testing.assert_allclose([again.p, again.q], [point.p, point.q], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_a_kernel_that_the_multipliers_do_not_lead_to_is_not_taken_for_theirs(name):
+    posed, point, rows, logdet = learned(name)
+    moved = point.lam.copy()
+    moved[np.abs(moved).argmax()] *= 1 + 1e-6
+    assert posed.recalled(moved, rows, logdet) is None
+    Z, constraints, C = PROBLEMS[name]
+    assert pose(Z, constraints, GAMMA + 1e-6, C, near=0.2, far=1.6).recalled(point.lam, rows, logdet) is None
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
