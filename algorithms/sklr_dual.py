@@ -106,6 +106,8 @@ class Problem:
 
     def complete(self, lam: Array, value: float, root: Array) -> Point:
         """Everything at lam, given what `value` says."""
+        if not len(self.items):
+            return self.of_items(lam, value, np.empty((0, 0)))  # BLAS takes no matrix without rows
         rotated = linalg.blas.dtrsm(1.0, root, self.coordinates.T, lower=1) if lam.any() else self.coordinates.T
         if len(self.items) <= _FEW_ITEMS * len(root):
             # BLAS fills the lower triangle in the memory order of Fortran, which is the upper one in that of C.
@@ -118,7 +120,7 @@ class Problem:
         `logdet` is that of its M. None where lam does not lead there: with K0 the first kernel, lam's own kernel K is
         the one for which (I + K0 A) K = K0, and another differs where the two sides meet a vector.
         """
-        if len(rows) > _FEW_ITEMS * self.coordinates.shape[1]:
+        if not 0 < len(rows) <= _FEW_ITEMS * self.coordinates.shape[1]:
             return None
         vector = np.cos(np.arange(len(rows)))
         moved = rows @ (rows.T @ vector)

@@ -332,6 +332,14 @@ def test_a_warm_refit_begins_with_the_kernel_that_it_has(monkeypatch):
     assert np.abs(model.embedding_ @ model.embedding_.T - kernel).max() > 1e-3
 
 
+def test_without_answers_there_is_the_first_kernel_and_nothing_to_say(capfd):
+    model = SKLR(3, n_neighbors=10, warm_start=True, random_state=0).fit(X)
+    first = model.embedding_ @ model.embedding_.T
+    model.fit(X).fit(X, **questions(Y, 5)).fit(X)
+    np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, first, atol=1e-9)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_warm_start_survives_withdrawn_answers_new_items_and_other_clusters():
     points, y = hidden(120, seed=0)
     model = SKLR(3, warm_start=True, random_state=0).fit(points[:90], **questions(y[:90], 60))
