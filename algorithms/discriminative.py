@@ -86,7 +86,7 @@ class LowerBound:
             self._kept = np.empty((len(W), len(self.X)), W.dtype), np.empty((len(W), len(self.X)), W.dtype)
         P, log_p = self._kept
         for rows in blocks(len(self.X)):
-            logits = np.ascontiguousarray((self.X[rows] @ W.T).T)  # faster than W @ X' by the copy and more
+            logits = W @ self.X[rows].T
             logits -= logits.max(axis=0)
             weights = np.exp(logits)
             total = weights.sum(axis=0)
@@ -160,10 +160,11 @@ class LowerBound:
         value = 0.0
         # V is the derivative of the bound by p, whose chain through the softmax is p (V - sum_k p V).
         V = np.empty_like(P)
-        V[:] = pull[:, None]
+        V[:, :m] = pull[:, None]
         if m < P.shape[1]:
             value += self.tau / self.n_free * _inner(P[:, m:], log_p[:, m:])
-            V[:, m:] += P.dtype.type(self.tau / self.n_free) * log_p[:, m:]
+            np.multiply(log_p[:, m:], P.dtype.type(self.tau / self.n_free), out=V[:, m:])
+            V[:, m:] += pull[:, None]
         V -= np.einsum("kn,kn->n", P, V)
         V *= P
         if self.field is not None and n:
