@@ -21,6 +21,9 @@ from app.database import Database
 from app.labeling.schemas import AnswerIn, AnswersOut
 from app.labeling.service import Checked, Sent, check_answers, store_answers
 
+# A thread takes so many turns before it goes back: in the event loop between two it would wait for the interpreter
+# twice, but whoever else needs a thread must get one, however many answers come.
+TURNS_IN_A_ROW = 16
 Outcome = AnswersOut | Exception
 
 
@@ -37,8 +40,7 @@ class Together:
     def __init__(self, database: Database) -> None:
         """Begin with nobody waiting."""
         self.database = database
-        # What waits to be written to each project whose turns are taken. One thread takes them for as long as
-        # anything waits: back in the event loop between two turns, it would wait for the interpreter twice.
+        # What waits to be written to each project whose turns are taken.
         self._waiting: dict[str, list[_Post]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
@@ -61,16 +63,22 @@ class Together:
 
     async def _have_written(self, project: str) -> None:
         try:
-            await run_in_threadpool(self._take_turns, project, asyncio.get_running_loop())
+            while await run_in_threadpool(self._take_turns, project, asyncio.get_running_loop()):
+                pass
         except RuntimeError as error:  # no thread can be had; whoever comes later may have one
             with self._lock:
                 posts = self._waiting.pop(project)
             _tell(posts, [error] * len(posts))
 
-    def _take_turns(self, project: str, loop: asyncio.AbstractEventLoop) -> None:
-        while posts := self._next_turn(project):
+    def _take_turns(self, project: str, loop: asyncio.AbstractEventLoop) -> bool:
+        """Write what waits, and what has come meanwhile, for some turns; whether more may wait then."""
+        for _ in range(TURNS_IN_A_ROW):
+            posts = self._next_turn(project)
+            if not posts:
+                return False
             outcomes = self._write(project, [post.sent for post in posts])
             loop.call_soon_threadsafe(_tell, posts, outcomes)
+        return True
 
     def _next_turn(self, project: str) -> list[_Post]:
         with self._lock:

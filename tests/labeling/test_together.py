@@ -2,9 +2,11 @@
 
 import asyncio
 import threading
+import time
 import uuid
 from collections.abc import Sequence
 
+import anyio.to_thread
 import pytest
 from sqlalchemy import Connection, event, func, select
 
@@ -44,11 +46,17 @@ class Crowd:
 
         async def send() -> list[AnswersOut | BaseException]:
             stores = [self.together.store(Caller(user_id=user), "songs", [answer]) for user, answer in requests]
-            return await asyncio.gather(*stores, return_exceptions=True)
+            heard = await asyncio.gather(*stores, return_exceptions=True)
+            await self.at_rest()
+            return heard
 
         return [
             heard for heard in run(asyncio.wait_for(send(), SECONDS)) if isinstance(heard, AnswersOut | Exception)
         ]
+
+    async def at_rest(self) -> None:
+        """Wait until the last thread has seen that nothing waits any more."""
+        await asyncio.gather(*self.together._tasks)
 
 
 def stored(database: Database) -> int:
@@ -89,10 +97,45 @@ def test_what_comes_during_a_turn_is_written_without_the_event_loop(database: Da
         await asyncio.sleep(0)
         go_on.set()
         assert written.wait(SECONDS), "the second answer waits for the event loop, which stands still here"
-        return [await first, await second]
+        told = [await first, await second]
+        await crowd.at_rest()
+        return told
 
     assert [told.stored for told in run(asyncio.wait_for(send(), 3 * SECONDS))] == [1, 1]
     assert not crowd.together._waiting
+
+
+def test_answers_without_end_leave_threads_to_others(database: Database) -> None:
+    crowd = Crowd(database)
+    ended = threading.Event()
+
+    def commit(connection: Connection) -> None:
+        give_up = time.monotonic() + SECONDS
+        while not (crowd.together._waiting.get("songs") or ended.is_set() or time.monotonic() > give_up):
+            time.sleep(0.001)  # so that there is always a next turn
+
+    event.listen(database.engine, "commit", commit)
+
+    async def send() -> None:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = 1
+        stores = []
+
+        async def press() -> None:
+            while not ended.is_set():
+                answer = crowd.together.store(Caller(user_id=crowd.labelers[0]), "songs", [given("1 2 3")])
+                stores.append(asyncio.create_task(answer))
+                await asyncio.sleep(0.001)
+
+        pressing = asyncio.create_task(press())
+        await asyncio.sleep(0.1)
+        try:
+            await asyncio.wait_for(anyio.to_thread.run_sync(time.monotonic), SECONDS)
+        finally:
+            ended.set()
+            await pressing
+            assert all(told.stored == 1 for told in await asyncio.gather(*stores))
+
+    run(send())
 
 
 def test_what_is_wrong_with_one_costs_the_others_nothing(database: Database) -> None:
@@ -135,7 +178,9 @@ def test_a_request_that_is_given_up_costs_the_others_nothing(database: Database)
         )
         await asyncio.sleep(0)
         first.cancel()
-        return await asyncio.wait_for(other, SECONDS)
+        told = await asyncio.wait_for(other, SECONDS)
+        await crowd.at_rest()
+        return told
 
     assert run(send()).stored == 1
     assert not crowd.together._waiting
