@@ -90,9 +90,9 @@ def test_answers_during_a_run_make_exactly_one_more(database: Database, project:
     assert second.due_at <= now()
 
 
-@pytest.mark.parametrize(("answers", "expected"), [(1, 2), (5, 1)])
-def test_an_answer_costs_two_statements_and_one_when_the_run_is_due_already(
-    database: Database, project: int, answers: int, expected: int
+@pytest.mark.parametrize("answers", [1, 5])
+def test_an_answer_costs_one_statement_while_a_run_waits_or_is_due(
+    database: Database, project: int, answers: int
 ) -> None:
     answer(database, project, answers)
     with database.transaction() as session:
@@ -100,7 +100,23 @@ def test_an_answer_costs_two_statements_and_one_when_the_run_is_due_already(
         statements: list[str] = []
         event.listen(session.connection(), "before_cursor_execute", lambda *given: statements.append(given[2]))
         answers_arrived(session, made)
-    assert len(statements) == expected
+    assert len(statements) == 1
+
+
+def test_each_answer_puts_the_run_off_but_not_for_less_than_a_twentieth_of_the_quiet(
+    database: Database, project: int
+) -> None:
+    answer(database, project)
+    [first] = runs(database)
+    answer(database, project)
+    [second] = runs(database)
+    assert second.due_at == first.due_at
+    with database.transaction() as session:
+        session.execute(update(Run).values(due_at=first.due_at - timedelta(seconds=2)))
+    before = now()
+    answer(database, project)
+    [third] = runs(database)
+    assert third.due_at >= before + timedelta(seconds=20)
 
 
 def test_runs_that_answers_brought_wait_while_their_project_rests(database: Database, project: int) -> None:
