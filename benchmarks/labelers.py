@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-AHEAD, MORE = 6, 3  # as in static/label.js
+AHEAD, MORE = 6, 6  # as in static/label.js
 
 
 class Connection:
@@ -69,7 +69,7 @@ def join(url: str, share_link: str, participant: str) -> str:
 async def label(connection: Connection, project: str, until: float, think: float, seed: int, tally: Tally) -> None:
     """Answer question after question until the time is over, sending an answer again until it is acknowledged.
 
-    Questions are asked for as the labeling page asks for them: nine, when fewer than six are left.
+    Questions are asked for as the labeling page asks for them: twelve, when fewer than six are left.
     """
     rng = random.Random(seed)
     base = f"/api/v1/projects/{project}"

@@ -6,7 +6,7 @@ import { newId, Outbox } from "./outbox.js";
 import * as view from "./label_view.js";
 
 const AHEAD = 6; // fewest questions here: the one on screen and five behind it
-const MORE = 3; // so many more are asked for, so that not every answer is followed by asking
+const MORE = 6; // so many more are asked for, so that not every answer is followed by asking
 const UNDOABLE = 20;
 const LOOK_AGAIN = 15_000;
 

@@ -1,7 +1,7 @@
 // Pictures and sounds of the questions ahead, fetched and decoded before they are needed, so that the next
 // question is on screen within one frame of the answer.
 
-const KEPT = 90;
+const KEPT = 100; // those of twelve questions ahead and of twenty that can be undone
 
 const pictures = new Map();
 const sounds = new Map();
