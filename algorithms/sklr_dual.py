@@ -126,7 +126,7 @@ class Problem:
         moved = rows @ (rows.T @ vector)
         pulled = vector - self._applied(lam, moved)
         off = moved - self.coordinates @ (self.coordinates.T @ pulled)
-        if np.abs(off).max() > _ROUNDING * np.abs(moved).max():
+        if not np.abs(off).max() <= _ROUNDING * np.abs(moved).max():  # nor where either is no number
             return None
         upper = linalg.blas.dsyrk(1.0, rows.T, trans=1, lower=1).T
         return self.of_items(lam, -logdet - float(self.t @ lam), upper)

@@ -106,6 +106,7 @@ def test_a_kernel_that_the_multipliers_do_not_lead_to_is_not_taken_for_theirs(na
     moved = point.lam.copy()
     moved[np.abs(moved).argmax()] *= 1 + 1e-6
     assert posed.recalled(moved, rows, logdet) is None
+    assert posed.recalled(point.lam, np.full_like(rows, np.nan), logdet) is None
     Z, constraints, C = PROBLEMS[name]
     assert pose(Z, constraints, GAMMA + 1e-6, C, near=0.2, far=1.6).recalled(point.lam, rows, logdet) is None
 
