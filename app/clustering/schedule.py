@@ -19,9 +19,9 @@ from app.errors import Conflict
 from app.items.queries import latest_features
 from app.models import WAITING_FOR_ANSWERS, FeatureSet, Project, Purpose, Run, RunStatus, now
 
-# Which part of the quiet that a project asks for may be missing when its run begins. Moved with every answer, a run's
-# time would cost all answers a statement more for as long as it waits.
-EARLY = 0.05
+# Of the quiet that a project asks for so much may be missing when its run begins, whichever is less. Moved with every
+# answer, a run's time would cost all answers a statement more for as long as it waits.
+EARLY_SHARE, EARLY_SECONDS = 0.05, 1.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def answers_changed(session: Session, project: Project) -> None:
 def _queue(session: Session, project: Project, standing: Standing) -> None:
     moment = now()
     due = due_at(standing, project, moment)
-    early = timedelta(seconds=EARLY * project.rerun_idle_seconds)
+    early = timedelta(seconds=min(EARLY_SHARE * project.rerun_idle_seconds, EARLY_SECONDS))
     if standing.due_at is not None and standing.due_at <= due <= standing.due_at + early:
         return  # the project's row is ours, so that nobody can have claimed the run that waits
     run = _upsert(session, project, ("due_at",), due_at=due, algorithm=project.algorithm)

@@ -103,20 +103,23 @@ def test_an_answer_costs_one_statement_while_a_run_waits_or_is_due(
     assert len(statements) == 1
 
 
-def test_each_answer_puts_the_run_off_but_not_for_less_than_a_twentieth_of_the_quiet(
-    database: Database, project: int
+@pytest.mark.parametrize(("quiet", "missing"), [(10.0, 0.6), (20.0, 1.1), (3600.0, 1.1)])
+def test_each_answer_puts_the_run_off_unless_hardly_any_of_the_quiet_is_missing(
+    database: Database, project: int, quiet: float, missing: float
 ) -> None:
+    with database.transaction() as session:
+        session.execute(update(Project).values(rerun_idle_seconds=quiet, rerun_max_seconds=7200))
     answer(database, project)
     [first] = runs(database)
     answer(database, project)
     [second] = runs(database)
     assert second.due_at == first.due_at
     with database.transaction() as session:
-        session.execute(update(Run).values(due_at=first.due_at - timedelta(seconds=2)))
+        session.execute(update(Run).values(due_at=first.due_at - timedelta(seconds=missing)))
     before = now()
     answer(database, project)
     [third] = runs(database)
-    assert third.due_at >= before + timedelta(seconds=20)
+    assert third.due_at >= before + timedelta(seconds=quiet)
 
 
 def test_runs_that_answers_brought_wait_while_their_project_rests(database: Database, project: int) -> None:
