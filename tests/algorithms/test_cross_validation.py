@@ -323,11 +323,14 @@ def test_answers_that_are_not_used_are_not_scored():
 
 
 def test_bag_labels_are_learned_from_in_every_fold():
-    X, y, bags, labels = bagged(n_bags=20, size=5, spread=2.0)
-    given, said = questions(y, 60), {"bags": bags, "bag_labels": labels}
-    alone, both = (DCRCCV(4, **SMALL).fit(X, **given, **more) for more in ({}, said))
-    assert both.best_score_ > alone.best_score_ + 0.05
-    assert adjusted_rand_score(y, both.labels_) > adjusted_rand_score(y, alone.labels_) + 0.1
+    better = []
+    for seed in range(4):
+        X, y, bags, labels = bagged(n_bags=20, size=5, spread=2.0, seed=seed)
+        given, said = questions(y, 60, seed), {"bags": bags, "bag_labels": labels}
+        alone, both = (DCRCCV(4, **SMALL).fit(X, **given, **more) for more in ({}, said))
+        found = (adjusted_rand_score(y, model.labels_) for model in (both, alone))
+        better.append((both.best_score_ - alone.best_score_, np.subtract(*found)))
+    assert np.all(np.mean(better, axis=0) > (0.05, 0.1))
 
 
 def test_without_refit_only_the_choice_is_made():

@@ -46,7 +46,7 @@ def without_answers():
     [
         {},
         {"balance": False},
-        {"use_dnk": False},
+        {"use_dnk": False, "n": 240},
         {"solver": "em"},
         {"weight": "paper"},
         {"epsilon": 0, "n": 240},

@@ -48,7 +48,7 @@ def slope(function, W, step=1e-6):
 @pytest.mark.parametrize(("balance", "tau"), OPTIONS)
 def test_bound_is_the_formula(balance, tau):
     bound, W = problem(balance, tau)
-    bound.field.sweep(np.log(np.full((bound.n_constrained, 3), 1 / 3)))
+    bound.field.settle(np.log(np.full((bound.n_constrained, 3), 1 / 3)), 0.0, 1)
     assert np.isclose(bound.at_fixed_q(W)[0], by_the_formula(bound, W), atol=1e-12)
 
 

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from algorithms import mean_field_loops as loops
 from algorithms.mean_field import MeanField
 from algorithms.patterns import KINDS, patterns_of
 from algorithms.simulate import random_triplets
@@ -40,6 +41,12 @@ def expectation(field, logs, q):
     return total
 
 
+def messages(field, item):
+    found = np.zeros(field.q.shape[1])
+    loops.add_messages(item, field.q, field.evidence, found)
+    return found
+
+
 def bound(field, log_p):
     return field.expected_log_likelihood() + field.entropy() + (field.q * log_p).sum()
 
@@ -53,16 +60,14 @@ def test_expected_log_likelihood_equals_enumeration(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_messages_equal_enumeration(seed):
     field, logs, _ = field_with_random_q(n_items=6, seed=seed)
-    for colour in field._classes:
-        messages = field.messages(colour)
-        for row, item in enumerate(range(colour.rows.start, colour.rows.stop)):
-            expected = []
-            for cluster in range(3):
-                q = field.q.copy()
-                q[item] = np.eye(3)[cluster]
-                expected.append(expectation(field, logs, q))
-            difference = messages[row] - np.array(expected)
-            assert np.allclose(difference, difference[0], atol=1e-10)
+    for item in range(len(field.items)):
+        expected = []
+        for cluster in range(3):
+            q = field.q.copy()
+            q[item] = np.eye(3)[cluster]
+            expected.append(expectation(field, logs, q))
+        difference = messages(field, item) - np.array(expected)
+        assert np.allclose(difference, difference[0], atol=1e-10)
 
 
 def test_each_likelihood_row_is_the_column_of_the_observed_answer():
@@ -74,12 +79,19 @@ def test_each_likelihood_row_is_the_column_of_the_observed_answer():
         assert np.all(np.isclose(rows, 0.9) | np.isclose(rows, wrong))
 
 
-def test_no_colour_class_holds_two_items_of_a_triplet():
+def test_items_keep_their_triplets():
     given = constraints(12, 40, 3)
     field = MeanField(given.triplets, np.log(given.likelihoods(0.1)), 2)
-    colour_of = np.concatenate([np.full(c.rows.stop - c.rows.start, n) for n, c in enumerate(field._classes)])
-    assert all(len(set(colours)) == 3 for colours in colour_of[field.triplets].tolist())
     assert np.array_equal(field.items[field.triplets], given.triplets)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_the_compiled_loop_does_what_it_says_in_python(hard):
+    field, _, log_p = field_with_random_q(n_items=20, n=30)
+    start, given = field.q.copy(), (log_p, field.evidence, hard, 1e-9, 1e-3, 0.0, 6)
+    sweeps = loops.settle.py_func(start, *given)
+    assert loops.settle(field.q, *given) == sweeps > 1
+    assert np.allclose(field.q, start, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -87,7 +99,7 @@ def test_sweeps_never_lower_the_bound(seed):
     field, _, log_p = field_with_random_q(n_items=9, n=30, n_clusters=4, seed=seed, epsilon=0.02)
     bounds = [bound(field, log_p)]
     for _ in range(15):
-        field.sweep(log_p)
+        field.settle(log_p, 0.0, 1)
         bounds.append(bound(field, log_p))
     assert np.all(np.diff(bounds) > -1e-10)
     assert bounds[-1] > bounds[0]
@@ -96,9 +108,8 @@ def test_sweeps_never_lower_the_bound(seed):
 def test_settled_posteriors_solve_the_fixed_point_equation():
     field, _, log_p = field_with_random_q(n_items=20, n=30)
     field.settle(log_p, tol=1e-12, max_sweeps=5000)
-    for colour in field._classes:
-        weights = np.exp(field.messages(colour) + log_p[colour.rows])
-        assert np.allclose(field.q[colour.rows], weights / weights.sum(axis=1, keepdims=True), atol=1e-9)
+    weights = np.exp([messages(field, item) + log_p[item] for item in range(len(field.items))])
+    assert np.allclose(field.q, weights / weights.sum(axis=1, keepdims=True), atol=1e-9)
 
 
 def test_bound_stays_below_the_exact_log_likelihood():
@@ -125,8 +136,8 @@ def test_uniform_noise_makes_answers_say_nothing():
 def test_hard_update_is_the_limit_of_small_epsilon():
     field, _, log_p = field_with_random_q(n_items=30, n=20, seed=4)
     soft, _, _ = field_with_random_q(n_items=30, n=20, seed=4, epsilon=1e-300)
-    field.sweep(log_p, hard=True)
-    soft.sweep(log_p)
+    field.settle(log_p, 0.0, 1, hard=True)
+    soft.settle(log_p, 0.0, 1)
     assert np.allclose(field.q, soft.q, atol=1e-3)
 
 
