@@ -23,18 +23,17 @@ from app.settings import Settings
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 RETRY_SECONDS = 1.0
-# After a run a project rests for as long as the run took, up to this: while answers keep coming, workers on the
-# server's own processors would else never leave them to the people who label.
+# So long a project rests after a run: while answers keep coming, workers on the server's own processors would else
+# never leave them to the people who label. Resting as long as the run took, faster fits only meant more runs.
 REST_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class UnderWay:
-    """A run that was given to the engine, as Dask's future, and when."""
+    """A run that was given to the engine, as Dask's future."""
 
     future: Any
     claim: Claim
-    since: float
 
 
 class Supervisor:
@@ -114,7 +113,7 @@ class Supervisor:
         except BaseException:
             claims.release(self.database, claim.run_id)
             raise
-        self.under_way.append(UnderWay(future, claim, time.monotonic()))
+        self.under_way.append(UnderWay(future, claim))
 
     def _wake(self, future: Any) -> None:
         self._bell.set()
@@ -126,8 +125,7 @@ class Supervisor:
             log.warning("The worker of run %s is gone (%s); another takes over", claim.run_id, future.status)
             claims.release(self.database, claim.run_id)
         elif self.engine.is_local:
-            moment = time.monotonic()
-            self._rest_until[claim.project_id] = moment + min(moment - ended.since, REST_SECONDS)
+            self._rest_until[claim.project_id] = time.monotonic() + REST_SECONDS
         future.release()
 
     def _hold(self) -> None:
