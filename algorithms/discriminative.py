@@ -19,6 +19,7 @@ from algorithms.bag_evidence import BagEvidence
 from algorithms.feature_space import blocks
 from algorithms.mean_field import MeanField
 from algorithms.patterns import Array
+from algorithms.softmax_loops import derivatives, softmax
 
 # Posteriors this near a fixed point give the same bounds and clusters as nearer ones (measured from 1e-4 on),
 # in less time.
@@ -53,7 +54,9 @@ class LowerBound:
         self.n_constrained = 0 if field is None else len(field.items)
         n_told = 0 if bags is None else int(np.count_nonzero(bags.told[self.n_constrained :]))
         self.n_evident = self.n_constrained + n_told
-        self.n_free = len(X) - self.n_evident
+        # What the negative entropy of each item counts: of the free ones only.
+        self._scale: Array = np.zeros(len(X), X.dtype)
+        self._scale[self.n_evident :] = tau / max(len(X) - self.n_evident, 1)
         self._kept: tuple[Array, Array] | None = None
         self.log_prior = 0.0  # of the answer tables, where they are learned
 
@@ -87,11 +90,7 @@ class LowerBound:
         P, log_p = self._kept
         for rows in blocks(len(self.X)):
             logits = W @ self.X[rows].T
-            logits -= logits.max(axis=0)
-            weights = np.exp(logits)
-            total = weights.sum(axis=0)
-            np.divide(weights, total, out=P[:, rows])
-            np.subtract(logits, np.log(total), out=log_p[:, rows])
+            softmax(logits, logits.max(axis=0), rows.start, P, log_p)
         return P, log_p
 
     def profile(self, W: Array) -> tuple[float, Array]:
@@ -147,35 +146,28 @@ class LowerBound:
             if self.bags is not None:
                 evidence += _inner(self.field.q.T, self._log_factors)
             bound += self.weight * evidence
+        pull = pull.astype(P.dtype)
         for rows in blocks(len(self.X)):
-            value, V = self._derivatives(rows, P[:, rows], log_p[:, rows], pull.astype(P.dtype))
-            bound += value
+            V = np.empty((len(P), rows.stop - rows.start), P.dtype)
+            bound += derivatives(P, log_p, rows.start, self._scale[rows], pull, V)
+            bound += self.weight * self._evidence(rows, P[:, rows], log_p[:, rows], V)
             gradient += V @ self.X[rows]
         return bound, gradient
 
-    def _derivatives(self, rows: slice, P: Array, log_p: Array, pull: Array) -> tuple[float, Array]:
-        """What the items of a block add to the bound, and the derivative (K, n) of the bound by their logits."""
+    def _evidence(self, rows: slice, P: Array, log_p: Array, V: Array) -> float:
+        """What the evidence adds to the bound, and to its derivative V (K, n) by the logits, for a block of items."""
         # So many of the block are constrained, and so many have evidence of any kind.
         n, m = (min(max(first - rows.start, 0), P.shape[1]) for first in (self.n_constrained, self.n_evident))
         value = 0.0
-        # V is the derivative of the bound by p, whose chain through the softmax is p (V - sum_k p V).
-        V = np.empty_like(P)
-        V[:, :m] = pull[:, None]
-        if m < P.shape[1]:
-            value += self.tau / self.n_free * _inner(P[:, m:], log_p[:, m:])
-            np.multiply(log_p[:, m:], P.dtype.type(self.tau / self.n_free), out=V[:, m:])
-            V[:, m:] += pull[:, None]
-        V -= np.einsum("kn,kn->n", P, V)
-        V *= P
         if self.field is not None and n:
             q = self.field.q[rows.start : rows.start + n].T
-            value += self.weight * _inner(q, log_p[:, :n])
+            value += _inner(q, log_p[:, :n])
             V[:, :n] += P.dtype.type(self.weight) * (q - P[:, :n])
         if self.bags is not None and n < m:
             q, likelihood = _joint(P[:, n:m], self._factors[:, rows.start + n : rows.start + m])
-            value += self.weight * float(np.log(likelihood).sum(dtype=np.float64))
+            value += float(np.log(likelihood).sum(dtype=np.float64))
             V[:, n:m] += P.dtype.type(self.weight) * (q - P[:, n:m])
-        return value, V
+        return value
 
 
 def climb(

@@ -25,6 +25,8 @@ _STEPS = 20
 # The fit of a sample that begins that of very many items: most steps, and the gain that ends it. The whole differs
 # from its samples by more than what smaller gains would add up to.
 _ROUGH_STEPS, _ROUGH_TOL = 100, 3e-5
+# Centres that move less, as a share of the features' variance, tell already which clustering will be the best.
+_ROUGH_KMEANS_TOL = 1e-2
 # The hard stage (epsilon = 0) is judged with this epsilon: a violated answer costs much, but finitely much.
 HARD_EPSILON = 1e-6
 # Hard answers decide greedily, so they are approached through softer ones.
@@ -203,8 +205,7 @@ class Search:
             assert self.given is not None, "a given start needs clusters"
             labels = self.given[rows]
         else:
-            kmeans = KMeans(self.n_clusters, n_init=10 if kind == BEST_KMEANS else 1, random_state=seed)
-            labels = kmeans.fit(X[:, :-1]).labels_
+            labels = _kmeans(X[:, :-1], self.n_clusters, seed, n_init=10 if kind == BEST_KMEANS else 1)
         return fit_classifier(X, labels, self.n_clusters, self.objective.lam)
 
     def _in_order_of_labels(self, W: Array) -> Array:
@@ -291,6 +292,14 @@ class Search:
         assert self.objective.field is not None, "tables are learned from answers"
         self.objective.field.set_log_likelihoods(learner.log_likelihoods(tables))
         self.objective.log_prior = learner.log_prior(tables)
+
+
+def _kmeans(X: Array, n_clusters: int, seed: int, n_init: int) -> Array:
+    """Labels of the best of some K-means clusterings, (N,), of which only the best is brought to its end."""
+    X = X.astype(np.float64)  # of which KMeans finds distances faster
+    rough = KMeans(n_clusters, n_init=n_init, tol=_ROUGH_KMEANS_TOL, random_state=seed).fit(X)
+    labels: Array = KMeans(n_clusters, init=rough.cluster_centers_, n_init=1).fit(X).labels_
+    return labels
 
 
 def plan_starts(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algorithms.compiled import compiled, part
+from algorithms.exponential import exponential
 from algorithms.patterns import Array
 
 
@@ -57,7 +58,7 @@ def take_over(item: int, q: Array, logits: Array) -> float:
     largest, total = largest_of(logits), logits.dtype.type(0)
     change: float = total
     for k in range(len(logits)):
-        logits[k] = math.exp(logits[k] - largest)
+        logits[k] = exponential(logits[k] - largest)
         total += logits[k]
     share = 1 / total
     for k in range(len(logits)):
