@@ -19,8 +19,6 @@ from algorithms.sklr_constraints import CANNOT_LINK, COMPARISON, MUST_LINK, Rows
 UNBOUNDED = 1e8
 # The items' own inner products are kept while there are at most so many times more items than coordinates.
 _FEW_ITEMS = 2.0
-# Rows of a large matrix that are made at a time: few enough to stay in the processor's cache.
-_ROWS = 24
 # The share of a vector that rounding may change on its way through a few large matrices.
 _ROUNDING = 1e-10
 # Squared distance, in a kernel of unit diagonal, below which two items are one point.
@@ -33,19 +31,11 @@ class OfItems:
 
     upper: Array  # (n, n) the upper triangle of K, and zeros
 
-    def between_pairs(self, i: Array, j: Array) -> Array:
-        """Inner products of the differences between items i and j."""
-        items, local = np.unique(np.stack([i, j]), return_inverse=True)
-        K = self.upper.take(items, axis=0).take(items, axis=1)
-        K[np.diag_indices_from(K)] /= 2
-        K = K + K.T
-        i, j = local.reshape(2, -1)
-        products = np.empty((len(i), len(i)))
-        for start in range(0, len(i), _ROWS):
-            rows = slice(start, start + _ROWS)
-            part = K[i[rows]] - K[j[rows]]
-            np.subtract(part.take(i, axis=1), part.take(j, axis=1), out=products[rows])
-        return products
+    def between_items(self, items: Array) -> Array:
+        """The kernel between some of them."""
+        K: Array = self.upper.take(items, axis=0).take(items, axis=1)
+        K += np.triu(K, 1).T
+        return K
 
 
 @dataclass(frozen=True)
@@ -55,12 +45,11 @@ class OfSpace:
     root: Array  # (s, s) lower Cholesky factor of M^-1
     rotated: Array  # (s, n) root^-1 of the items' coordinates: their inner products are K
 
-    def between_pairs(self, i: Array, j: Array) -> Array:
-        """Inner products of the differences between items i and j."""
-        differences = self.rotated.T[i]
-        differences -= self.rotated.T[j]
-        products: Array = differences @ differences.T
-        return products
+    def between_items(self, items: Array) -> Array:
+        """The kernel between some of them."""
+        coordinates = self.rotated.T[items]
+        K: Array = coordinates @ coordinates.T
+        return K
 
 
 @dataclass(frozen=True)

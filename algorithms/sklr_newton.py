@@ -11,6 +11,7 @@ from scipy import linalg
 
 from algorithms.patterns import Array
 from algorithms.sklr_dual import UNBOUNDED, Point, Problem
+from algorithms.sklr_loops import fill_curvature
 
 # A constraint is left out of a step while it is at a bound and so far from leaving it, or so many times as far as
 # any constraint is from where it should be: the nearer the optimum, the fewer are looked at. Near it steps reach
@@ -24,8 +25,6 @@ _INEXACT = 0.05
 _ARMIJO = 1e-4
 # A gain of so much of what the gradient alone promises: the dual bends less than its model, which says half.
 _STRAIGHT = 0.6
-# Rows of the Hessian that are made at a time: few enough to stay in the processor's cache.
-_ROWS = 24
 
 
 @dataclass(frozen=True)
@@ -110,23 +109,11 @@ def working_set(problem: Problem, point: Point) -> Array:
 
 
 def curvature(problem: Problem, point: Point, work: Array) -> Array:
-    """The lower triangle of -Hessian of f on the working set, tr(K C_c K C_d), (w, w).
-
-    C_c is g times one pair's squared difference less h times another's, so that all follows from the squared inner
-    products of the differences of pairs.
-    """
-    pairs, which = problem.pairs
-    used, local = np.unique(which[work], return_inverse=True)
-    near, far = local.reshape(-1, 2).T
-    squares = point.kernel.between_pairs(*divmod(pairs[used], len(problem.items)))
-    np.square(squares, out=squares)
-    g, h = problem.g[work], problem.h[work]
+    """The lower triangle of -Hessian of f on the working set, tr(K C_c K C_d), (w, w)."""
+    used, places = np.unique(problem.places[work], return_inverse=True)
     H = np.empty((len(work), len(work)))
-    for start in range(0, len(work), _ROWS):
-        rows = slice(start, start + _ROWS)
-        part = squares[near[rows]] * g[rows, None] - squares[far[rows]] * h[rows, None]
-        part_g, part_h = part.take(near[start:], axis=1), part.take(far[start:], axis=1)
-        np.subtract(part_g * g[start:], part_h * h[start:], out=H[rows, start:])
+    K = point.kernel.between_items(used)
+    fill_curvature(K, places.reshape(-1, 3), problem.g[work], problem.h[work], H)
     return H.T
 
 

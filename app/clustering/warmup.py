@@ -1,6 +1,6 @@
 """Preloaded by every worker (`dask worker --preload app.clustering.warmup`): imports what a task needs beforehand.
 
-The first run would otherwise wait seconds for numpy, SciPy and scikit-learn.
+The first run would otherwise wait seconds for numpy, SciPy and scikit-learn, and once for loops to be compiled.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms import DCRC
+from algorithms import DCRC, SKLR
 from app.clustering import job
 
 POLITENESS = 19
@@ -24,7 +24,7 @@ KEEP_EACH = (-3, 32 * 2**20)
 
 
 def dask_setup(worker: object) -> None:
-    """Fit something tiny, which also imports what is only imported when fitting. Dask calls this by its name."""
+    """Fit something tiny, which imports and compiles what only fits need. Dask calls this by its name."""
     # Where fits share the processors with the web server, labelers go first: at 10 instead of 19 the slowest of
     # their answers took a fifth longer.
     os.nice(POLITENESS)
@@ -32,7 +32,8 @@ def dask_setup(worker: object) -> None:
     if getattr(worker, "nanny", None):
         _have_a_session()
     X = np.arange(12.0).reshape(6, 2)
-    DCRC(2, n_init=2, random_state=0).fit(X, triplets=[[0, 1, 5]], answers=["yes"])
+    for model in (DCRC(2, n_init=2, random_state=0), SKLR(2, random_state=0)):
+        model.fit(X, triplets=[[0, 1, 5]], answers=["no"])  # which the features do not say, so that there is work
     job.log.debug("A worker is ready: %s", worker)
 
 
