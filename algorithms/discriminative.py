@@ -58,6 +58,7 @@ class LowerBound:
         self._scale: Array = np.zeros(len(X), X.dtype)
         self._scale[self.n_evident :] = tau / max(len(X) - self.n_evident, 1)
         self._kept: tuple[Array, Array] | None = None
+        self._mass: Array = np.zeros(0)  # what each cluster has of all items in the last log_posteriors
         self.log_prior = 0.0  # of the answer tables, where they are learned
 
     def use_labels(self, goes: Array, witnesses: Array = NO_WITNESSES) -> None:
@@ -88,9 +89,10 @@ class LowerBound:
         if self._kept is None:
             self._kept = np.empty((len(W), len(self.X)), W.dtype), np.empty((len(W), len(self.X)), W.dtype)
         P, log_p = self._kept
+        self._mass = np.zeros(len(W))
         for rows in blocks(len(self.X)):
             logits = W @ self.X[rows].T
-            softmax(logits, logits.max(axis=0), rows.start, P, log_p)
+            softmax(logits, logits.max(axis=0), rows.start, P, log_p, self._mass)
         return P, log_p
 
     def profile(self, W: Array) -> tuple[float, Array]:
@@ -134,8 +136,7 @@ class LowerBound:
         gradient[:, :-1] -= 2 * self.lam * W[:, :-1]
         pull = np.zeros(len(W))  # derivative of the balance term by p, the same for every item
         if self.balance:
-            mean = np.sum([P[:, rows].sum(axis=1) for rows in blocks(len(self.X))], axis=0, dtype=np.float64)
-            mean /= len(self.X)
+            mean = self._mass / len(self.X)
             log_mean = np.log(np.maximum(mean, np.finfo(P.dtype).tiny))
             bound -= self.tau * float(mean @ log_mean)
             pull = -self.tau / len(self.X) * log_mean

@@ -21,17 +21,23 @@ def exponentiate(logit: Array, largest: Array, p: Array, total: Array) -> None:
 
 
 @part
-def normalise(logit: Array, largest: Array, share: Array, log_total: Array, p: Array, log_p: Array) -> None:
-    """One cluster's p and log p, (n,)."""
+def normalise(logit: Array, largest: Array, share: Array, log_total: Array, p: Array, log_p: Array) -> float:
+    """One cluster's p and log p, (n,); the sum of p."""
+    mass = p.dtype.type(0)
     for i in range(len(p)):
         p[i] *= share[i]
+        mass += p[i]
     for i in range(len(p)):
         log_p[i] = logit[i] - largest[i] - log_total[i]
+    return float(mass)
 
 
 @compiled
-def softmax(logits: Array, largest: Array, start: int, P: Array, log_p: Array) -> None:
-    """Write p(y | x) and its logarithm for logits (K, n), at most `largest` (n,), to column `start` and on."""
+def softmax(logits: Array, largest: Array, start: int, P: Array, log_p: Array, mass: Array) -> None:
+    """Write p(y | x) and its logarithm for logits (K, n), at most `largest` (n,), to column `start` and on.
+
+    P and log_p are (K, N); what the items have of each cluster together is added to its mass (K,).
+    """
     total, log_total = np.empty(_TILE, logits.dtype), np.empty(_TILE, logits.dtype)
     for first in range(0, len(largest), _TILE):
         last = min(first + _TILE, len(largest))
@@ -43,7 +49,7 @@ def softmax(logits: Array, largest: Array, start: int, P: Array, log_p: Array) -
         for i in range(last - first):
             log_total[i], total[i] = math.log(total[i]), 1 / total[i]
         for k in range(len(logits)):
-            normalise(logits[k, first:last], most, total, log_total, P[k, begin:end], log_p[k, begin:end])
+            mass[k] += normalise(logits[k, first:last], most, total, log_total, P[k, begin:end], log_p[k, begin:end])
 
 
 @part

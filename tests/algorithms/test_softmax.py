@@ -15,13 +15,14 @@ def exponentials(x, out):
 
 
 def softmaxed(logits, more=0):
-    """P and log P of numpy's, and of ours as the last columns of wider arrays."""
+    """P of numpy's, and ours and its logarithm as the last columns of wider arrays, and what clusters have of all."""
     weights = np.exp(logits - logits.max(axis=0))
     P = weights / weights.sum(axis=0)
     shape = len(logits), more + logits.shape[1]
     ours = np.full(shape, 7, logits.dtype), np.full(shape, 7, logits.dtype)
-    softmax(logits, logits.max(axis=0), more, *ours)
-    return P, *ours
+    mass = np.ones(len(logits))
+    softmax(logits, logits.max(axis=0), more, *ours, mass)
+    return P, *ours, mass - 1
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -48,9 +49,10 @@ def test_the_exponential_of_very_little_is_nothing(dtype):
 @pytest.mark.parametrize(("n", "more"), [(1, 0), (511, 3), (512, 0), (1300, 20)])
 def test_the_softmax_is_numpys(dtype, n, more):
     logits = (20 * np.random.default_rng(0).standard_normal((5, n))).astype(dtype)
-    P, ours, log_ours = softmaxed(logits, more)
+    P, ours, log_ours, mass = softmaxed(logits, more)
     assert ours[:, more:] == pytest.approx(P, rel=100 * float(np.finfo(dtype).eps), abs=1e-30)
     assert np.exp(log_ours[:, more:].astype(np.float64)) == pytest.approx(ours[:, more:], rel=2e-5, abs=1e-30)
+    assert mass == pytest.approx(P.sum(axis=1), rel=1e-5)
     assert (ours[:, :more] == 7).all()
     assert (log_ours[:, :more] == 7).all()
 
@@ -60,10 +62,10 @@ def test_the_way_back_is_the_derivative():
     logits, scale, pull = rng.standard_normal((4, 700)), rng.random(700), rng.standard_normal(4)
 
     def value(logits):
-        P, ours, log_ours = softmaxed(logits)
+        P, ours, log_ours, _ = softmaxed(logits)
         return derivatives(ours, log_ours, 0, scale, pull, np.empty_like(P)), float((pull @ P).sum())
 
-    P, ours, log_ours = softmaxed(logits)
+    P, ours, log_ours, _ = softmaxed(logits)
     found = np.empty_like(P)
     assert derivatives(ours, log_ours, 0, scale, pull, found) == pytest.approx((scale * P * np.log(P)).sum())
     for k, i in [(0, 0), (1, 511), (2, 512), (3, 699)]:
