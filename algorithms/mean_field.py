@@ -16,8 +16,6 @@ from algorithms.patterns import ALL_ALIKE, ALL_DIFFERENT, Array
 
 # Two compatibilities closer than this (relative to log alpha) are equal in the hard update (Eq 14).
 _TIE = 1e-9
-# From so many items on, some may be left moving.
-_MANY = 5000
 
 
 class MeanField:
@@ -43,14 +41,14 @@ class MeanField:
         weights: Array = np.column_stack([of_left, of_right, np.tile(product, 3)])[self._places].astype(self.dtype)
         self.evidence = Evidence(self._first, self._others, weights)
 
-    def settle(self, log_p: Array, tol: float, max_sweeps: int, hard: bool = False, rest: float = 0.0) -> int:
+    def settle(self, log_p: Array, tol: float, max_sweeps: int, hard: bool = False) -> int:
         """Update items in turn (Eq 13, or Eq 14 when hard) until no posterior moves by `tol`; the sweeps it took.
 
         After the first sweep only items whose neighbours have moved are updated: nothing else can have changed what
-        they should be. A share `rest` of many items may be left to the next call.
+        they should be.
         """
-        log_p, rest = np.ascontiguousarray(log_p, self.dtype), rest if len(self.items) >= _MANY else 0.0
-        return loops.settle(self.q, log_p, self.evidence, hard, self._tie, tol, rest, max_sweeps)
+        log_p = np.ascontiguousarray(log_p, self.dtype)
+        return loops.settle(self.q, log_p, self.evidence, hard, self._tie, tol, max_sweeps)
 
     def expected_log_likelihood(self) -> float:
         """E_Q[log P(L | Y)], summed over the triplets."""

@@ -86,27 +86,26 @@ def settle(
     hard: bool,
     tie: float,
     tol: float,
-    rest: float,
     max_sweeps: int,
 ) -> int:
-    """Sweep until at most a share `rest` of the posteriors (n, K) moves by `tol`; the number of sweeps.
+    """Sweep until no posterior, (n, K), moves by `tol`; the number of sweeps.
 
     After the first sweep an item is updated only if a neighbour has moved: nothing else can have changed what it
     should be, and of many items all but a few settle at once.
     """
     to_do, logits = np.ones(len(q), np.bool_), np.empty(q.shape[1], q.dtype)
     for sweep in range(max_sweeps):
-        moved = 0
+        moved = False
         for item in range(len(q)):
             if not to_do[item]:
                 continue
             to_do[item] = False
             if update(item, q, log_p, evidence, hard, tie, logits) < tol:
                 continue
-            moved += 1
+            moved = True
             for n in range(evidence.first[item], evidence.first[item + 1]):
                 to_do[evidence.others[n, 0]] = to_do[evidence.others[n, 1]] = True
-        if moved <= rest * len(q):
+        if not moved:
             return sweep + 1
     return max_sweeps
 

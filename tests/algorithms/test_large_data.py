@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from algorithms import DCRC, feature_space, mean_field, sampling
+from algorithms import DCRC, feature_space, sampling
 from algorithms.discriminative import LowerBound
 from algorithms.feature_space import moments
 from algorithms.mean_field import MeanField
@@ -50,16 +50,6 @@ def test_updating_only_what_can_change_ends_at_a_fixed_point_and_never_lowers_th
     assert np.abs(field.q - settled).max() < 1e-8
 
 
-def test_a_share_of_the_items_may_be_left_moving(monkeypatch):
-    bound, W, _ = problem(n=900)
-    monkeypatch.setattr(mean_field, "_MANY", 1)
-    field, log_p = bound.field, bound.log_posteriors(W)[1][:, : bound.n_constrained].T
-    start = field.q.copy()
-    all_settled = field.settle(log_p, 1e-6, 5000)
-    field.q[:] = start
-    assert 1 < field.settle(log_p, 1e-6, 5000, rest=0.2) < all_settled
-
-
 def test_a_sample_weighs_every_term_as_the_whole_does():
     bound, W, logs = problem(n_items=4000, n=1200)
     rng = np.random.RandomState(0)
@@ -85,7 +75,6 @@ def test_a_fit_that_begins_with_samples_is_as_good(monkeypatch):
     plain = model.fit(X, **given)
     bound, labels = plain.lower_bound_, plain.labels_
     monkeypatch.setattr(sampling, "_FEWEST", 100)
-    monkeypatch.setattr(mean_field, "_MANY", 100)
     monkeypatch.setattr(sampling, "_START_ITEMS", 200)
     sampled = model.fit(X, **given)
     assert sampled.lower_bound_ > bound - 0.02

@@ -88,7 +88,7 @@ def test_items_keep_their_triplets():
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_compiled_loop_does_what_it_says_in_python(hard):
     field, _, log_p = field_with_random_q(n_items=20, n=30)
-    start, given = field.q.copy(), (log_p, field.evidence, hard, 1e-9, 1e-3, 0.0, 6)
+    start, given = field.q.copy(), (log_p, field.evidence, hard, 1e-9, 1e-3, 6)
     sweeps = loops.settle.py_func(start, *given)
     assert loops.settle(field.q, *given) == sweeps > 1
     assert np.allclose(field.q, start, atol=1e-12)
