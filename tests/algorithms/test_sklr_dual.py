@@ -212,7 +212,7 @@ def test_all_that_sweeps_keep_up_to_date_follows_from_their_multipliers(name, co
     np.testing.assert_allclose([swept_there.p, swept_there.q], [there.p, there.q], atol=1e-9)
     everything = np.arange(len(posed.items))
     np.testing.assert_allclose(
-        swept_there.kernel.between_items(everything), there.kernel.between_items(everything), atol=1e-8
+        swept_there.kernel.between_items(everything), there.kernel.between_items(everything), atol=1e-9
     )
 
 
