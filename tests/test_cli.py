@@ -1,4 +1,4 @@
-"""The `tercet` command as people run it: in a process of its own, with plain sentences for mistakes."""
+"""The `tercet` command as people run it: what it does, and its plain sentences for mistakes."""
 
 import json
 import os
@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 
+from app import cli
 from app.accounts.access import hash_token
 from app.database import Database
 from app.demo.server import free_port, running_server
@@ -22,10 +25,35 @@ from app.models import ApiToken, Item, Membership, Project, Role, SignInLink, Us
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def tercet(*arguments: str, data: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERCET_DATA": str(data), **settings}
-    command = [sys.executable, "-m", "app.cli", *arguments]
-    return subprocess.run(command, env=environment, cwd=data, capture_output=True, text=True, timeout=120)
+@dataclass
+class Done:
+    """How a command ended, and what it said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Tercet = Callable[..., Done]
+
+
+@pytest.fixture
+def tercet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Tercet:
+    """Run a command in the data folder; in this process, as each of its own would import everything again."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERCET_DATA", str(tmp_path))
+
+    def run(*arguments: str, **settings: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["tercet", *arguments])
+        with monkeypatch.context() as patch:
+            for name, value in settings.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+        said = capsys.readouterr()
+        return Done(int(ended.value.code or 0), said.out, said.err)
+
+    return run
 
 
 @pytest.fixture
@@ -35,17 +63,17 @@ def opened(tmp_path: Path, sqlite_template: Path) -> Database:
     return Database(f"sqlite:///{tmp_path / 'tercet.db'}")
 
 
-def test_help_needs_nothing_slow(tmp_path: Path) -> None:
+def test_help_needs_nothing_slow(tercet: Tercet) -> None:
     code = "import sys, app.cli; print(sorted({'numpy', 'sqlalchemy', 'fastapi', 'distributed'} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout == "[]\n"
-    assert "serve" in tercet("--help", data=tmp_path).stdout
+    assert "serve" in tercet("--help").stdout
 
 
-def test_people_and_their_keys(tmp_path: Path, opened: Database) -> None:
-    added = tercet("user", "add", "ada@example.org", "--name", "Ada", data=tmp_path)
-    linked = tercet("user", "link", "Ada@Example.org", data=tmp_path, TERCET_PUBLIC_URL="https://t.example.org/")
-    token = tercet("user", "token", "ada@example.org", "--scope", "read", "--days", "2", data=tmp_path)
+def test_people_and_their_keys(tercet: Tercet, opened: Database) -> None:
+    added = tercet("user", "add", "ada@example.org", "--name", "Ada")
+    linked = tercet("user", "link", "Ada@Example.org", TERCET_PUBLIC_URL="https://t.example.org/")
+    token = tercet("user", "token", "ada@example.org", "--scope", "read", "--days", "2")
     assert added.stdout.startswith("http://127.0.0.1:8000/sign-in/")
     assert linked.stdout.startswith("https://t.example.org/sign-in/")
     with opened.reading() as session:
@@ -72,9 +100,9 @@ def test_people_and_their_keys(tmp_path: Path, opened: Database) -> None:
     ],
 )
 def test_mistakes_are_answered_in_sentences(
-    tmp_path: Path, opened: Database, arguments: list[str], sentence: str
+    tercet: Tercet, opened: Database, arguments: list[str], sentence: str
 ) -> None:
-    done = tercet(*arguments, data=tmp_path)
+    done = tercet(*arguments)
     assert done.returncode != 0
     assert sentence in " ".join(done.stderr.replace("│", " ").split())
     assert "Traceback" not in done.stderr
@@ -88,40 +116,40 @@ def test_mistakes_are_answered_in_sentences(
         ("TERCET_DATABASE_URL", "postgresql://127.0.0.1:1/none", "The database does not answer"),
     ],
 )
-def test_a_wrong_setting_is_named(tmp_path: Path, name: str, value: str, sentence: str) -> None:
-    done = tercet("user", "link", "ada@example.org", data=tmp_path, **{name: value})
+def test_a_wrong_setting_is_named(tercet: Tercet, name: str, value: str, sentence: str) -> None:
+    done = tercet("user", "link", "ada@example.org", **{name: value})
     assert done.returncode == 1
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_items_in_and_answers_out(tmp_path: Path, opened: Database) -> None:
-    tercet("user", "add", "ada@example.org", data=tmp_path)
+def test_items_in_and_answers_out(tercet: Tercet, tmp_path: Path, opened: Database) -> None:
+    tercet("user", "add", "ada@example.org")
     (tmp_path / "items.csv").write_text("key,text\na,one\nb,two\nc,three\n")
     np.save(tmp_path / "X.npy", np.arange(6.0).reshape(3, 2))
     files = ["--items", "items.csv", "--features", "X.npy"]
-    done = tercet("import", "songs", *files, "--owner", "ada@example.org", "--clusters", "2", data=tmp_path)
+    done = tercet("import", "songs", *files, "--owner", "ada@example.org", "--clusters", "2")
     assert done.stdout == "3 items were added to 'songs', and 2 features of 3 items.\n", done.stderr
     with opened.reading() as session:
         assert session.execute(select(Project.key, Project.n_clusters)).one() == ("songs", 2)
         assert session.scalars(select(Membership.role)).all() == [Role.OWNER]
-    answers = tercet("export", "songs", "answers", "--format", "json", data=tmp_path)
+    answers = tercet("export", "songs", "answers", "--format", "json")
     assert json.loads(answers.stdout) == []
-    written = tercet("export", "songs", "answers", "--output", "answers.csv", data=tmp_path)
+    written = tercet("export", "songs", "answers", "--output", "answers.csv")
     assert (written.returncode, written.stdout) == (0, "")
     assert (tmp_path / "answers.csv").read_text().startswith("id,number,anchor")
-    none_yet = tercet("export", "songs", "clusters", data=tmp_path)
+    none_yet = tercet("export", "songs", "clusters")
     assert none_yet.returncode == 1
     assert "run" in none_yet.stderr
 
 
-def test_a_failed_first_import_leaves_no_project(tmp_path: Path, opened: Database) -> None:
-    tercet("user", "add", "ada@example.org", data=tmp_path)
+def test_a_failed_first_import_leaves_no_project(tercet: Tercet, tmp_path: Path, opened: Database) -> None:
+    tercet("user", "add", "ada@example.org")
     (tmp_path / "items.csv").write_text("key\na\na\n")
-    done = tercet("import", "songs", "--items", "items.csv", "--owner", "ada@example.org", data=tmp_path)
+    done = tercet("import", "songs", "--items", "items.csv", "--owner", "ada@example.org")
     assert done.returncode == 1
     assert "items.csv, row 2, key" in done.stderr or "items.csv, row 3, key" in done.stderr
-    bad_key = tercet("import", "No Such Key!", "--items", "items.csv", "--owner", "ada@example.org", data=tmp_path)
+    bad_key = tercet("import", "No Such Key!", "--items", "items.csv", "--owner", "ada@example.org")
     assert bad_key.returncode == 1
     assert "key" in bad_key.stderr
     with opened.reading() as session:
@@ -146,10 +174,10 @@ def test_serving_and_stopping(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["serve", "demo"])
-def test_a_taken_port_is_said_before_anything_is_made(tmp_path: Path, command: str) -> None:
+def test_a_taken_port_is_said_before_anything_is_made(tercet: Tercet, tmp_path: Path, command: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        done = tercet(command, "--port", str(port), data=tmp_path)
+        done = tercet(command, "--port", str(port))
     expected = f"Cannot listen on 127.0.0.1, port {port}: Address already in use. --port chooses another port.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)
     assert list(tmp_path.iterdir()) == []

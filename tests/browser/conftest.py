@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from itsdangerous import TimestampSigner
 from playwright.sync_api import Browser, Page
 
@@ -34,6 +35,8 @@ SECRET = "a secret for browser tests"
 # Cluster numbers of the thirty songs after the first run.
 BEFORE = [1] * 10 + [2] * 12 + [3] * 8
 SHOTS = os.environ.get("TERCET_SCREENSHOTS")
+# Light and dark differ in nothing but colours.
+RULES: dict[str, dict[str, Any]] = {"light": {}, "dark": {"runOnly": ["cat.color"]}}
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def open_page(live_server: LiveServer, browser: Browser) -> Iterator[OpenPage]:
         context = browser.new_context(base_url=live_server.url, **options)
         contexts.append(context)
         if user is not None:
-            context.add_cookies([{"name": "tercet", "value": session_of(user), "url": live_server.url}])
+            context.add_cookies([cookie_of(user, live_server.url)])
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(path)
@@ -97,10 +100,10 @@ def open_page(live_server: LiveServer, browser: Browser) -> Iterator[OpenPage]:
     assert errors == []
 
 
-def session_of(user: User) -> str:
-    """The cookie of a signed-in user."""
+def cookie_of(user: User, url: str) -> dict[str, str]:
+    """The cookie of a signed-in user of the server at that address."""
     content = base64.b64encode(json.dumps({"user": user.id}).encode())
-    return TimestampSigner(SECRET).sign(content).decode()
+    return {"name": "tercet", "value": TimestampSigner(SECRET).sign(content).decode(), "url": url}
 
 
 @cache
@@ -140,3 +143,16 @@ def take_shot(page: Page, name: str) -> None:
     """Keep a picture of the page in the folder that TERCET_SCREENSHOTS names, if it names one."""
     if SHOTS:
         page.screenshot(path=Path(SHOTS) / f"{name}.png")
+
+
+def assert_accessible(page: Page, name: str) -> None:
+    """Hold what is on screen to axe's rules, light and dark, and to the window's width; keep pictures of both."""
+    window = page.viewport_size
+    assert window is not None
+    for scheme, rules in RULES.items():
+        page.emulate_media(color_scheme=scheme)
+        take_shot(page, f"{name}-{window['width']}-{scheme}")
+        found = Axe().run(page, options={"resultTypes": ["violations"], **rules})
+        assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= window["width"], (name, scheme)
+    page.emulate_media(color_scheme="light")

@@ -1,33 +1,41 @@
 """Another clustering with a real browser and worker: asked for, watched, seen beside, named, adopted, undone."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.demo.command import make_demo
-from app.demo.project import PROJECT
+from app.database import Database
 from app.demo.server import running_server
-from app.settings import Settings
-from tests.browser.conftest import take_shot
+from app.models import Project, Role
+from app.storage import Storage
+from tests.browser.conftest import SECRET, cookie_of, take_shot
+from tests.factories import add_member
+from tests.views.support import make_two_ways
 
 pytestmark = pytest.mark.browser
 
-DASHBOARD = f"/projects/{PROJECT}"
+DASHBOARD = "/projects/songs"
 LONG = 60_000  # milliseconds until a worker is up and a run done, on a busy machine
 
 
 @pytest.fixture
-def page(tmp_path: Path, browser: Browser) -> Iterator[Page]:
-    """The demo's owner at its dashboard, once the first run is done."""
-    links = make_demo(Settings(data=tmp_path), lambda said: None)
-    with running_server({"data": str(tmp_path), "workers": "1", "log_level": "warning"}) as server:
+def page(tmp_path: Path, sqlite_template: Path, browser: Browser) -> Iterator[Page]:
+    """An analyst of sixty songs at their dashboard, once the first run is done."""
+    shutil.copy(sqlite_template, tmp_path / "tercet.db")
+    database = Database(f"sqlite:///{tmp_path / 'tercet.db'}")
+    project = make_two_ways(database, Storage(str(tmp_path / "blobs")))
+    with database.transaction() as session:
+        analyst = add_member(session, session.get_one(Project, project), Role.ANALYST)
+    database.close()
+    settings = {"data": str(tmp_path), "secret_key": SECRET, "workers": "1", "log_level": "warning"}
+    with running_server(settings) as server:
         context = browser.new_context(base_url=server.url, viewport={"width": 1280, "height": 900})
+        context.add_cookies([cookie_of(analyst, server.url)])
         page = context.new_page()
-        page.goto(links.sign_in)
-        page.click("main button")
         page.goto(DASHBOARD)
         page.get_by_role("button", name="Start a run now").click()
         expect(page.locator("#board")).to_be_visible(timeout=LONG)
@@ -45,8 +53,8 @@ def test_find_another_clustering_name_it_make_it_current_and_go_back(page: Page)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Run 2")
     maps = page.locator("#maps canvas")
     expect(maps).to_have_count(2, timeout=LONG)
-    expect(maps.nth(0)).to_have_attribute("data-points", "600")
-    expect(maps.nth(1)).to_have_attribute("data-points", "600")
+    expect(maps.nth(0)).to_have_attribute("data-points", "60")
+    expect(maps.nth(1)).to_have_attribute("data-points", "60")
     expect(page.locator("#beside .lead")).to_contain_text("They share")
     page.get_by_role("button", name="zoom in").click()
     expect(maps.nth(0)).to_have_attribute("data-zoom", "1.400")
