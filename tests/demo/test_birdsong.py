@@ -17,7 +17,7 @@ from app.items.spectrograms import read_wav
 
 @pytest.fixture(scope="module")
 def syllables():
-    return make_syllables(600, seed=0)
+    return make_syllables(200, seed=0)
 
 
 def test_the_same_seed_gives_the_same_songs():
@@ -30,9 +30,9 @@ def test_the_same_seed_gives_the_same_songs():
 
 
 def test_number_keys_and_patterns(syllables):
-    assert len({s.key for s in syllables}) == len(syllables) == 600
-    assert true_patterns(600, seed=0) == {s.key: s.pattern for s in syllables}
-    counts = np.bincount([s.pattern for s in syllables], minlength=14)
+    assert len({s.key for s in syllables}) == len(syllables) == 200
+    assert true_patterns(200, seed=0) == {s.key: s.pattern for s in syllables}
+    counts = np.bincount(list(true_patterns(600, seed=0).values()), minlength=14)
     assert len(set(PATTERN_NAMES)) == len(PATTERNS) == counts.size == 14
     assert counts.min() >= 15
     assert counts.max() <= 90
@@ -48,7 +48,7 @@ def test_any_number_can_be_made(n):
 
 def test_order_does_not_give_the_pattern_away(syllables):
     runs = np.count_nonzero(np.diff([s.pattern for s in syllables]))
-    assert runs > 500
+    assert runs > 165
 
 
 def test_samples_can_be_played(syllables):
@@ -74,7 +74,7 @@ def test_louder_than_full_scale_is_clipped_not_wrapped():
 def test_features_alone_find_about_half_and_answers_can_help(syllables):
     rand_indices, accuracies = [], []
     for seed in range(3):
-        songs = make_syllables(600, seed=seed) if seed else syllables
+        songs = make_syllables(200, seed=seed) if seed else syllables
         truth = np.array([s.pattern for s in songs])
         measured = np.array([audio_features(s.samples, s.sample_rate) for s in songs])
         scaled = StandardScaler().fit_transform(measured)

@@ -75,31 +75,29 @@ def test_a_clustering_unlike_a_column_too(client: TestClient, database: Database
     assert set(run.metrics["known_nmi"]) == {"run 1", "site"}
 
 
-@pytest.mark.parametrize(
-    ("wanted", "field", "says"),
-    [
-        ({"known_runs": [7]}, "known_runs", "no run 7"),
-        ({"known_runs": [2]}, "known_runs", "run 2 has no clusters: it is queued"),
-        ({"known_columns": ["recorder"]}, "known_columns", "there are: site"),
-        ({"known_columns": ["number"]}, "known_columns", "'number' is no column"),
-        ({"known_columns": ["one"]}, "known_columns", "'one' is no column"),
-        ({"n_clusters": 61}, "n_clusters", "only 60 items"),
-        ({"n_clusters": 1}, "n_clusters", "greater than or equal to 2"),
-        ({"method": "magic"}, "method", "regress-out"),
-        ({"known": [1]}, "known", "Extra inputs"),
-    ],
-)
-def test_what_is_not_known_is_named_and_nothing_is_queued(
-    client: TestClient, database: Database, wanted: dict[str, object], field: str, says: str
-) -> None:
+UNKNOWN = [
+    ({"known_runs": [7]}, "known_runs", "no run 7"),
+    ({"known_runs": [2]}, "known_runs", "run 2 has no clusters: it is queued"),
+    ({"known_columns": ["recorder"]}, "known_columns", "there are: site"),
+    ({"known_columns": ["number"]}, "known_columns", "'number' is no column"),
+    ({"known_columns": ["one"]}, "known_columns", "'one' is no column"),
+    ({"n_clusters": 61}, "n_clusters", "only 60 items"),
+    ({"n_clusters": 1}, "n_clusters", "greater than or equal to 2"),
+    ({"method": "magic"}, "method", "regress-out"),
+    ({"known": [1]}, "known", "Extra inputs"),
+]
+
+
+def test_what_is_not_known_is_named_and_nothing_is_queued(client: TestClient, database: Database) -> None:
     client.post(f"{API}/runs", json={})
     before = row_counts(database)
-    response = client.post(f"{API}/runs/1/another", json=wanted)
-    assert response.status_code == 422
-    assert response.headers["content-type"] == "application/problem+json"
-    [error] = response.json()["errors"]
-    assert error["field"] == field
-    assert says in error["detail"]
+    for wanted, field, says in UNKNOWN:
+        response = client.post(f"{API}/runs/1/another", json=wanted)
+        assert response.status_code == 422, wanted
+        assert response.headers["content-type"] == "application/problem+json"
+        [error] = response.json()["errors"]
+        assert error["field"] == field, wanted
+        assert says in error["detail"]
     assert row_counts(database) == before
 
 
