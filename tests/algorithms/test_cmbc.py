@@ -347,6 +347,6 @@ class Beside(CMBC):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([*(CMBC(method=method, n_init=2) for method in METHODS), Beside(n_init=2)])
+@parametrize_with_checks([CMBC(n_init=2), Beside(n_init=2)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
