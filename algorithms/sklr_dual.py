@@ -14,6 +14,7 @@ from scipy import linalg
 
 from algorithms.patterns import Array
 from algorithms.sklr_constraints import CANNOT_LINK, COMPARISON, MUST_LINK, Rows
+from algorithms.sklr_loops import fill_symmetric
 
 # A multiplier this far above what a kernel of unit diagonal needs means that nothing stops it from growing.
 UNBOUNDED = 1e8
@@ -32,9 +33,9 @@ class OfItems:
     upper: Array  # (n, n) the upper triangle of K, and zeros
 
     def between_items(self, items: Array) -> Array:
-        """The kernel between some of them."""
-        K: Array = self.upper.take(items, axis=0).take(items, axis=1)
-        K += np.triu(K, 1).T
+        """The kernel between some of them, in ascending order."""
+        K = np.empty((len(items), len(items)))
+        fill_symmetric(self.upper, items, K)
         return K
 
 

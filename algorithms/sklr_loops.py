@@ -142,3 +142,11 @@ def fill_curvature(K: Array, places: Array, g: Array, h: Array, H: Array) -> Non
             xx, xy, yx, yy = of_x[a] - of_x[b], of_x[a] - of_x[e], of_y[a] - of_y[b], of_y[a] - of_y[e]
             of_g, of_h = g[d] * xx * xx - h[d] * xy * xy, g[d] * yx * yx - h[d] * yy * yy
             H[c, d] = g[c] * of_g - h[c] * of_h
+
+
+@compiled
+def fill_symmetric(upper: Array, items: Array, K: Array) -> None:
+    """Write the symmetric matrix of this upper triangle between some items, in ascending order, into K."""
+    for i in range(len(items)):
+        for j in range(i, len(items)):
+            K[i, j] = K[j, i] = upper[items[i], items[j]]

@@ -22,7 +22,7 @@ Solver = Literal["newton", "projection", "paper"]
 # over those that are off by so much, until none is by more than that. After an earlier fit these are known already.
 _SWEEPS = 6
 _ROUGH = 0.01
-_WARM_ROUGH = 0.03
+_WARM_ROUGH = 0.05
 _ENOUGH = 0.09
 # Sweeps between two callbacks of the solvers that make nothing else. They leave no constraint that is off by the
 # tolerance, nor by a rounding error less.
