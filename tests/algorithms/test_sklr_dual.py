@@ -151,6 +151,10 @@ def test_gradient_and_hessian_are_those_of_the_dual(name):
     for direction in rng.normal(size=(3, len(posed))):
         moved = gradient(posed, lam + 1e-6 * direction)
         np.testing.assert_allclose((here - moved) / 1e-6, H @ direction, rtol=1e-3, atol=1e-4)
+    # Of some constraints, which are about some of the items, it is a part.
+    some = np.arange(0, len(posed), 5)
+    of_some = np.tril(curvature(posed, posed.point(lam), some))
+    np.testing.assert_allclose(of_some, np.tril(H[np.ix_(some, some)]), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["hard", "hard, low rank", "mixed with equalities", "relative"])
