@@ -24,8 +24,8 @@ PROJECT = "bird-songs"
 OWNER = "owner@localhost"
 N_ITEMS = 600
 # People err, above all towards "don't know", and the items of one question depend on each other more than
-# mean field believes: softer answers and flatter clusters than the paper's leave room for both.
-PARAMETERS = {"epsilon": 0.2, "lam": 2**-6}
+# mean field believes: far softer answers and flatter clusters than the paper's leave room for both.
+PARAMETERS = {"epsilon": 0.4, "lam": 2**-6}
 GUIDELINES = (
     "Each picture is the spectrogram of one bird-song syllable: time runs to the right, pitch upwards. "
     "Compare the pattern (does it rise, fall, trill, buzz?), not the background or how loud it is. "
