@@ -1,0 +1,102 @@
+"""The five patterns that three items can fall into, and the tables that tie answers to them.
+
+Every question about a triplet (anchor, left, right) asks which pattern its clusters form, so one (5, A) table
+P(answer | pattern) describes a question kind completely: the paper's Table I is one, the outlier question
+another. Everything that reads or predicts answers goes through these tables and nothing else.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Kind = Literal["relative", "outlier"]
+
+ALL_ALIKE, ANCHOR_APART, LEFT_APART, RIGHT_APART, ALL_DIFFERENT = range(5)
+KINDS: tuple[Kind, ...] = ("relative", "outlier")
+# The answers of each kind in the order of the table's columns.
+ANSWERS: dict[Kind, tuple[str, ...]] = {"relative": ("yes", "no", "dnk"), "outlier": ("1", "2", "3", "dnk")}
+# Which column is right for each pattern (Eq 1 for the relative question).
+_RIGHT_COLUMN: dict[Kind, tuple[int, ...]] = {"relative": (2, 2, 1, 0, 2), "outlier": (3, 0, 1, 2, 3)}
+# So many triplets at a time keep the gathered posteriors in the processor's cache.
+_CHUNK = 8192
+
+
+def right_answers(kind: Kind) -> Array:
+    """Return the column of the right answer to each of the five patterns, shape (5,)."""
+    return np.array(_RIGHT_COLUMN[kind])
+
+
+def answer_table(kind: Kind, epsilon: float) -> Array:
+    """Return P(answer | pattern), (5, A): 1 - epsilon for the right answer, epsilon shared by the others (Table I)."""
+    n_answers = len(ANSWERS[kind])
+    table = np.full((5, n_answers), epsilon / (n_answers - 1))
+    table[np.arange(5), right_answers(kind)] = 1 - epsilon
+    return table
+
+
+def patterns_of(labels: Array, triplets: Array) -> Array:
+    """Return the pattern of every triplet under hard labels, shape (M,)."""
+    anchor, left, right = labels[triplets].T
+    apart = np.where(left == right, ANCHOR_APART, ALL_DIFFERENT)
+    apart = np.where(anchor == right, LEFT_APART, apart)
+    apart = np.where(anchor == left, RIGHT_APART, apart)
+    return np.where((anchor == left) & (anchor == right), ALL_ALIKE, apart)
+
+
+def pattern_probabilities(P: Array, triplets: Array) -> Array:
+    """Return P(pattern) of every triplet for independent item posteriors P (N, K), shape (M, 5)."""
+    out = np.empty((len(triplets), 5), dtype=P.dtype)
+    for start in range(0, len(triplets), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        anchor, left, right = (P.take(triplets[rows, role], axis=0) for role in range(3))
+        both = anchor * left
+        alike = np.einsum("mk,mk->m", both, right)
+        pairs = both.sum(axis=1), np.einsum("mk,mk->m", anchor, right), np.einsum("mk,mk->m", left, right)
+        out[rows, ALL_ALIKE] = alike
+        out[rows, RIGHT_APART], out[rows, LEFT_APART], out[rows, ANCHOR_APART] = (pair - alike for pair in pairs)
+        out[rows, ALL_DIFFERENT] = 1 - (pairs[0] + pairs[1] + pairs[2]) + 2 * alike
+    return np.clip(out, 0, 1, out=out)  # rounding may leave -1e-9 where a pattern is impossible
+
+
+def answer_probabilities(P: Array, triplets: Array, table: Array) -> Array:
+    """Return P(answer) of every triplet, shape (M, A)."""
+    probabilities: Array = pattern_probabilities(P, triplets) @ table.astype(P.dtype)
+    return probabilities
+
+
+def log_likelihood(
+    P: Array,
+    triplets: Array,
+    columns: Array,
+    kinds: Array,
+    table_of: Callable[[Kind], Array],
+    weights: Array | None = None,
+) -> float:
+    """Return the sum of log P(answer), each times its weight, over questions of any kind.
+
+    `columns` and `kinds` are codes as in `Constraints`.
+    """
+    total = 0.0
+    for code, kind in enumerate(KINDS):
+        rows = np.flatnonzero(kinds == code)
+        logs = np.log(answer_probabilities(P, triplets[rows], table_of(kind))[np.arange(len(rows)), columns[rows]])
+        total += float(logs.sum() if weights is None else logs @ weights[rows])
+    return total
+
+
+def expected_information(P: Array, triplets: Array, table: Array) -> Array:
+    """Return the mutual information of answer and pattern in nats, shape (M,): the expected gain of one more answer."""
+    patterns = pattern_probabilities(P, triplets)
+    noise = -np.sum(_x_log_x(table), axis=1).astype(P.dtype)
+    surprise = -np.sum(_x_log_x(patterns @ table.astype(P.dtype)), axis=1)
+    information: Array = np.maximum(surprise - patterns @ noise, 0)
+    return information
+
+
+def _x_log_x(x: Array) -> Array:
+    """Return x log x with its limit 0 at 0."""
+    product: Array = x * np.log(np.maximum(x, np.finfo(x.dtype).tiny))
+    return product

@@ -1,0 +1,102 @@
+"""The affinity graph that spectral clustering cuts: of all pairs of items, or of nearest neighbours only.
+
+The affinity of two items is exp(-d^2 / (2 sigma_p sigma_q)), where an item's sigma is the distance to its t-th nearest
+other item (local scaling; Zelnik-Manor and Perona, 2004), so that dense and sparse regions count the same. Up to some
+thousand items all pairs are kept, as in the paper; beyond, the nearest neighbours of each item.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_array
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.neighbors import NearestNeighbors
+
+from tercet_algorithms.answers.bag_labels import Sparse, is_sparse
+from tercet_algorithms.answers.patterns import Array
+
+Graph: TypeAlias = Any  # Array or Sparse
+
+# Above this many items only nearest neighbours are kept: all pairs of 6,000 items take 288 MB.
+MOST_DENSE = 6000
+# Number of neighbours above MOST_DENSE items.
+AUTO_NEIGHBORS = 20
+# Squared distances below this share of the squared norms are rounding.
+_TINY = 1e-12
+# A precomputed affinity may differ from its transpose by this share of its largest value.
+_ASYMMETRY = 1e-8
+_BLOCK = 512
+
+
+def dense_graph(X: Array, local_k: int) -> tuple[Array, Array]:
+    """Return the affinities of all pairs, (N, N) with ones on the diagonal, and sigma (N,)."""
+    squared = euclidean_distances(X, squared=True)
+    size = np.einsum("nd,nd->n", X, X)
+    for row, values in enumerate(squared):
+        values[values <= _TINY * (size[row] + size)] = 0
+    t = min(local_k, len(X) - 1)
+    sigma = np.array([_sigma(values, t) for values in squared])
+    sigma = _positive(sigma)
+    for row, values in enumerate(squared):
+        np.exp(values / (-2 * sigma[row] * sigma), out=values)
+    return squared, sigma
+
+
+def _sigma(squared: Array, t: int) -> float:
+    """Return the distance to the t-th nearest other item; to the nearest that is no duplicate where that is 0."""
+    value = np.partition(squared, t)[t]
+    if value == 0 and squared.any():
+        value = squared[squared > 0].min()
+    return float(np.sqrt(value))
+
+
+def _positive(sigma: Array) -> Array:
+    """Return sigma with the zeros of items that have only duplicates replaced by the smallest sigma of the others."""
+    return np.where(sigma > 0, sigma, sigma[sigma > 0].min(initial=np.inf) if (sigma > 0).any() else 1.0)
+
+
+def neighbor_graph(X: Array, n_neighbors: int, local_k: int) -> tuple[Sparse, Array]:
+    """Return the affinities of nearest neighbours, (N, N) with ones on the diagonal, and sigma (N,)."""
+    n_items = len(X)
+    k = min(n_neighbors, n_items - 1)
+    n_searched = min(max(k, local_k), n_items - 1)
+    distances, neighbors = NearestNeighbors(n_neighbors=n_searched).fit(X).kneighbors()
+    squared = np.square(distances)
+    size = np.einsum("nd,nd->n", X, X)
+    squared[squared <= _TINY * (size[:, None] + size[neighbors])] = 0
+    t = min(local_k, n_items - 1)
+    # Each row begins with the item itself, as in `dense_graph`.
+    sigma = _positive(np.array([_sigma(values, t) for values in np.column_stack([np.zeros(n_items), squared])]))
+    neighbors, squared = neighbors[:, :k], squared[:, :k]
+    values = np.exp(-squared / (2 * sigma[:, None] * sigma[neighbors]))
+    starts = np.arange(0, n_items * k + 1, k)
+    one_way = csr_array((values.ravel(), neighbors.ravel(), starts), shape=(n_items, n_items))
+    both_ways = one_way.maximum(one_way.T) + sparse.eye_array(n_items)
+    return csr_array(both_ways), sigma
+
+
+def precomputed_graph(X: Any) -> Graph:
+    """Return a copy of a precomputed affinity, dense or sparse, as float64; raise ValueError where it is none."""
+    W: Graph = csr_array(X).astype(np.float64) if is_sparse(X) else np.array(X, dtype=np.float64)
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        raise ValueError(f"a precomputed affinity must be square, got shape {W.shape}")
+    values = W.data if is_sparse(W) else W
+    if not np.isfinite(values).all():
+        raise ValueError("a precomputed affinity must be finite numbers; a row holds NaN or inf")
+    if values.min(initial=0.0) < 0:
+        row, column = (place[0] for place in (W < 0).nonzero())
+        raise ValueError(f"Negative values in data: affinity row {row}, column {column}, expected at least 0")
+    if not values.any():
+        raise ValueError("a precomputed affinity must have positive entries, got none")
+    for start in range(0, W.shape[0], _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        off, columns = (abs(W[rows] - W[:, rows].T) > _ASYMMETRY * values.max(initial=0.0)).nonzero()
+        if len(off):
+            raise ValueError(f"affinity row {start + off[0]}, column {columns[0]} differs from its mirror image")
+    return W
+
+
+def degrees(W: Graph) -> Array:
+    """Return the row sums, (N,)."""
+    return np.asarray(W.sum(axis=1)).ravel()

@@ -1,0 +1,32 @@
+"""How loops are compiled that numpy would need an array for each step of.
+
+Only what a measurement asked for is: it takes seconds where nobody has run it before. The machine code is kept
+beside the source, or in the user's cache where that cannot be written.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from numba import njit
+from numba.extending import register_jitable
+
+Loop = TypeVar("Loop", bound=Callable[..., object])
+# Sums may be added up in any order; nothing is not a number. What is infinite stays so.
+_FREE = {"contract", "reassoc", "nsz", "arcp", "nnan"}
+
+
+def compiled(loop: Loop) -> Loop:
+    """Compile a function of arrays and numbers at its first call, for each kind of array; it releases the GIL."""
+    try:
+        return _compiled(loop, cache=True)
+    except RuntimeError:  # nothing can be written anywhere, so that every process compiles for itself
+        return _compiled(loop, cache=False)
+
+
+def _compiled(loop: Loop, cache: bool) -> Loop:
+    return cast(Loop, njit(loop, cache=cache, nogil=True, fastmath=_FREE, error_model="numpy"))
+
+
+def part(function: Loop) -> Loop:
+    """Let a function be compiled into the loops that call it."""
+    return register_jitable(function)

@@ -1,0 +1,324 @@
+"""DCRCCV: DCRC with its parameters, and optionally its number of clusters, chosen by cross-validation over answers.
+
+Good penalties and the number of clusters are not known beforehand; but answers can be held out of a fit and then
+predicted, which costs nothing but computing time (Pei et al., 2014, choose tau and lambda in this way).
+"""
+
+import warnings
+from collections.abc import Callable, Iterable
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from tercet_algorithms.answers.patterns import Array, Kind
+from tercet_algorithms.answers.questions import QuestionSuggestion
+from tercet_algorithms.answers.reading import Constraints, read_constraints, read_pairs
+from tercet_algorithms.common.answer_prediction import AnswerPrediction
+from tercet_algorithms.common.features import (
+    check_features,
+    check_features_of,
+    check_no_target,
+    remember_features,
+    row_names,
+)
+from tercet_algorithms.common.model_selection import answer_folds
+from tercet_algorithms.common.parameters import (
+    BOOLEAN,
+    INTEGER_FROM_0,
+    N_JOBS,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
+    VERBOSE,
+    Constraint,
+    check_parameters,
+    one_of,
+)
+from tercet_algorithms.common.search import StopFit
+from tercet_algorithms.dcrc.dcrc import DCRC
+from tercet_algorithms.dcrc.held_out import ClusterCurve, Grid, HeldOutSearch, Scoring
+from tercet_algorithms.dcrc.held_out_scores import CHOSEN, NAMES, Parameters, SearchState
+
+
+class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """DCRC with parameters chosen by cross-validation over answers.
+
+    Parameters
+    ----------
+    n_clusters : int or iterable of int
+        Number of clusters K. Of several the smallest wins whose score is within one standard error of the best:
+        beyond the right number the score falls only slowly, without `balance` hardly at all.
+    tau, lam, epsilon : number or iterable of numbers
+        Values to choose from; see `DCRC`.
+    balance : bool or iterable of bool
+        With (True, False) it is chosen too. Answers say little about it where clusters are many.
+    cv : int
+        Number of folds, at least 2. All answers to one triplet stay in one fold, and every fold gets its share of
+        each answer. Fewer folds, with a warning, where fewer triplets were answered.
+    scoring : "log_score" or "accuracy"
+        Mean log P(answer) of held-out answers under p(y | x), or the paper's share of them that labels argmax p
+        give. The log score of each candidate is taken under its own epsilon: that is part of what it predicts, and
+        the score is proper, so too small and too large an epsilon both lose.
+    n_init, n_moves : int
+        Starts and moves of the fit with everything and of the first fit of a fold. Its other candidates continue
+        from there, which is ten times as fast and compares parameters, not local optima.
+    estimator : DCRC or None
+        Its other parameters (kernel, solver, use_dnk, ...) are used in every fit. Its values of the chosen ones are
+        where the search begins: at the nearest value of the list.
+    refit : bool
+        Whether to fit everything with the best parameters at the end; without it there are no clusters.
+    n_jobs : int or None
+        How many starts of each fit are made at once; see `DCRC`.
+    verbose : bool or int
+        Whether every fit prints its progress.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    best_estimator_ : DCRC fitted with all answers: what a fresh DCRC with these parameters finds
+    best_params_ : dict, n_clusters, lam, tau, epsilon, balance
+    best_score_ : float, mean held-out score of `best_params_`; NaN where nothing could be held out
+    cv_results_ : dict of arrays with an entry per candidate, as of `GridSearchCV`: params, param_*,
+        split*_test_score, mean_test_score, std_test_score, rank_test_score
+    n_clusters_curve_ : ClusterCurve with `n_clusters`, `mean`, `standard_error`, at the centre of the other values
+    n_splits_ : int, folds made; 0 where nothing could be held out
+    labels_, posterior_, n_iter_, converged_, n_features_in_, feature_names_in_ : as of `best_estimator_`
+
+    Notes
+    -----
+    First the number of clusters, then `lam`, `tau`, `epsilon` and `balance` are chosen one after the other, which
+    scores nearly as well as all combinations and needs a quarter of the fits. Another value than the one where the
+    search begins is taken only if it gains more than the standard error of that gain: scores of some hundred
+    held-out answers differ by chance, and the best by chance makes worse clusters. Without answers, or with all
+    about one triplet, there is nothing to choose by: the values nearest to those of `estimator` are taken, and
+    several n_clusters are refused.
+
+    References
+    ----------
+    Y. Pei, X. Z. Fern, R. Rosales and T. V. Tjahja, "Discriminative Clustering with Relative Constraints" (2014),
+    arXiv:1501.00037, section V.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tercet_algorithms import DCRCCV
+    >>> rng = np.random.default_rng(0)
+    >>> classes = np.repeat([0, 1, 2], 20)
+    >>> X = rng.normal(size=(60, 2)) + 3 * np.array([[0, 0], [1, 0], [0, 1]])[classes]
+    >>> triplets = np.array([rng.choice(60, 3, replace=False) for _ in range(80)])
+    >>> like_left, like_right = (classes[triplets[:, [0]]] == classes[triplets[:, 1:]]).T
+    >>> answers = like_left.astype(int) - like_right
+    >>> model = DCRCCV(n_clusters=(2, 3), tau=1.0, lam=2**-6, cv=3, n_init=2, n_moves=0, random_state=0)
+    >>> model.fit(X, triplets=triplets, answers=answers).best_params_["n_clusters"]
+    3
+    """
+
+    # The values to choose from are checked one by one, as parameters of `estimator`.
+    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = {
+        "n_clusters": "no_validation",
+        "tau": "no_validation",
+        "lam": "no_validation",
+        "epsilon": "no_validation",
+        "balance": "no_validation",
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "scoring": one_of("log_score", "accuracy"),
+        "n_init": POSITIVE_INTEGER,
+        "n_moves": INTEGER_FROM_0,
+        "estimator": [None, DCRC],
+        "refit": BOOLEAN,
+        "n_jobs": N_JOBS,
+        "verbose": VERBOSE,
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        n_clusters: Any = 8,
+        *,
+        tau: Any = (0.25, 0.5, 1.0, 2.0),
+        lam: Any = (2**-10, 2**-8, 2**-6, 2**-4),
+        epsilon: Any = (0.05, 0.15),
+        balance: Any = True,
+        cv: int = 5,
+        scoring: Scoring = "log_score",
+        n_init: int = 10,
+        n_moves: int = 10,
+        estimator: DCRC | None = None,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.tau = tau
+        self.lam = lam
+        self.epsilon = epsilon
+        self.balance = balance
+        self.cv = cv
+        self.scoring = scoring
+        self.n_init = n_init
+        self.n_moves = n_moves
+        self.estimator = estimator
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        triplets: Any = None,
+        answers: Any = None,
+        kinds: Any = None,
+        labelers: Iterable[object] | None = None,
+        weights: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        bags: Any = None,
+        bag_labels: Any = None,
+        callback: Callable[[SearchState], object] | None = None,
+        resume: SearchState | None = None,
+    ) -> Self:
+        """Choose the parameters and cluster the rows of X.
+
+        Parameters
+        ----------
+        X, y, triplets, answers, kinds, labelers, weights, must_link, cannot_link, bags, bag_labels :
+            As in `DCRC.fit`. Answers are held out, links and bags never.
+        callback : callable, optional
+            Called with a `SearchState` after every outer iteration of every fit. When it raises `StopFit`, the search
+            ends, and the best so far is fitted with all answers from one start.
+        resume : SearchState, optional
+            Where to continue, given the same X, answers and parameters: what was scored is not fitted again.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            With the row, value or parameter that is wrong.
+
+        Warns
+        -----
+        UserWarning
+            Where fewer triplets were answered than there should be folds.
+        """
+        check_parameters(self)
+        base = DCRC() if self.estimator is None else clone(self.estimator)
+        grid = self._grid(base)
+        features = check_features(X, self, max(grid["n_clusters"]))
+        check_no_target(y, len(features))
+        names = row_names(X)
+        used = read_constraints(triplets, answers, kinds, labelers, weights, n_items=len(features), item_names=names)
+        if not base.use_dnk:
+            used = used.select(~used.is_dnk())
+        seed, fold_of = self._divide(used) if resume is None else (resume.seed, resume.fold_of)
+        base.set_params(
+            n_init=self.n_init, n_moves=self.n_moves, n_jobs=self.n_jobs, verbose=self.verbose, random_state=seed
+        )
+        fixed = {
+            "bags": bags,
+            "bag_labels": bag_labels,
+            "must_link": read_pairs("must_link", must_link, len(features), names),
+            "cannot_link": read_pairs("cannot_link", cannot_link, len(features), names),
+        }
+        search = HeldOutSearch(base, features, used, fixed, fold_of, self.scoring, grid, callback)
+        if resume is not None:
+            search.resume_from(resume)
+        best = self._choose(search, grid)
+        self._report(search, best)
+        if self.refit:
+            self._refit(search, best)
+        remember_features(self, X)
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return p(y | x) of the best estimator, shape (N, K); see `DCRC.predict_proba`."""
+        return self._fitted().predict_proba(check_features_of(self, X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable cluster of every row of X, shape (N,); see `DCRC.predict`."""
+        return self._fitted().predict(check_features_of(self, X))
+
+    def answer_table(self, kind: Kind = "relative", labeler: object = None) -> Array:
+        """Return P(answer | pattern), shape (5, A); see `DCRC.answer_table`."""
+        return self._fitted().answer_table(kind, labeler)
+
+    def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
+        """Return P(answer | pattern) of those who may be asked next, (5, L A); see `DCRC.tables_of_asked`."""
+        return self._fitted().tables_of_asked(kind, labeler)
+
+    def _fitted(self) -> DCRC:
+        check_is_fitted(self, "best_estimator_")
+        model: DCRC = self.best_estimator_
+        return model
+
+    def _grid(self, base: DCRC) -> Grid:
+        """Return the checked values of every chosen parameter, ascending."""
+        grid = {}
+        for name in NAMES:
+            values = getattr(self, name)
+            grid[name] = sorted(set(values if isinstance(values, Iterable) else [values]))
+            if not grid[name]:
+                raise ValueError(f"{name} must be a value or several, got none")
+            for value in grid[name]:
+                clone(base).set_params(**{name: value})._check_parameters()
+        return grid
+
+    def _divide(self, used: Constraints) -> tuple[int, Array]:
+        """Return the seed of all fits, and the fold that each answer is held out in; -1 where there are none."""
+        rng = check_random_state(self.random_state)
+        seed = rng.randint(np.iinfo(np.int32).max)
+        fold_of = np.full(len(used), -1)
+        folds = answer_folds(used, self.cv, rng)
+        if len(used) and len(folds) < self.cv:
+            n_questions = max(len(folds), 1)
+            message = f"answers about only {n_questions} triplets: {len(folds) or 'no'} folds, not {self.cv}"
+            warnings.warn(message, UserWarning, stacklevel=3)
+        for number, rows in enumerate(folds):
+            fold_of[rows] = number
+        return seed, fold_of
+
+    def _choose(self, search: HeldOutSearch, grid: Grid) -> Parameters:
+        """Return the best parameters, of those that were scored where the callback ended the search."""
+        centre = search.centre
+        if not search.scores.n_folds:
+            if len(grid["n_clusters"]) > 1:
+                raise ValueError("several n_clusters need answers about two triplets or more; give one number")
+            return centre
+        best: Parameters = {}
+        try:
+            curve = self.n_clusters_curve_ = search.curve()
+            best = centre | {"n_clusters": int(curve.n_clusters[_one_standard_error(curve)])}
+            search.keep_only(best["n_clusters"])
+            for name in CHOSEN:
+                best = search.best_of([best | {name: value} for value in grid[name]], best)
+        except StopFit:
+            return best or search.scores.best() or centre
+        return best
+
+    def _report(self, search: HeldOutSearch, best: Parameters) -> None:
+        self.best_params_ = best
+        self.best_score_ = search.scores.mean_score(best)
+        self.n_splits_ = search.scores.n_folds
+        self.cv_results_ = search.scores.results()
+
+    def _refit(self, search: HeldOutSearch, best: Parameters) -> None:
+        self.best_estimator_ = model = clone(search.base).set_params(**best)
+        search.fit_all(model)
+        for name in ("labels_", "posterior_", "n_iter_", "converged_"):
+            setattr(self, name, getattr(model, name))
+
+
+def _one_standard_error(curve: ClusterCurve) -> int:
+    """Return the position of the smallest number of clusters that scores as well as the best but for chance."""
+    best = int(np.argmax(curve.mean))
+    return int(np.argmax(curve.mean >= curve.mean[best] - curve.standard_error[best]))

@@ -1,0 +1,486 @@
+"""DCRC: discriminative clustering with relative constraints (Pei, Fern, Rosales and Tjahja, 2014).
+
+The default algorithm of Tercet: clusters are the classes of a logistic model whose parameters make the people's
+answers likely ("don't know" included), keep unasked items away from the borders and, optionally, the clusters of
+similar size. Answers may be wrong with probability epsilon, so a few mistakes do not break a clustering. Must-links,
+cannot-links and the labels of bags that items come in (species heard in a recording) enter the same likelihood.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from tercet_algorithms.answers.bag_labels import Bags, read_bags
+from tercet_algorithms.answers.bag_naming import label_affinity
+from tercet_algorithms.answers.patterns import Array
+from tercet_algorithms.answers.questions import QuestionSuggestion
+from tercet_algorithms.answers.reading import Constraints, read_constraints, read_labels, read_pairs
+from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan
+from tercet_algorithms.common.features import check_features, check_no_target, remember_features, row_names
+from tercet_algorithms.common.kernels import KERNELS, Kernel
+from tercet_algorithms.common.parameters import (
+    BOOLEAN,
+    INTEGER_FROM_0,
+    N_JOBS,
+    NUMBER_FROM_0,
+    POSITIVE_INTEGER,
+    POSITIVE_NUMBER,
+    RANDOM_STATE,
+    VERBOSE,
+    Constraint,
+    check_parameters,
+    number_between,
+    one_of,
+)
+from tercet_algorithms.dcrc.bag_evidence import are_labelled, evidence_of
+from tercet_algorithms.dcrc.fitted import FittedDCRC
+from tercet_algorithms.dcrc.labeler_tables import TableLearner
+from tercet_algorithms.dcrc.lower_bound import LowerBound
+from tercet_algorithms.dcrc.mean_field import MeanField
+from tercet_algorithms.dcrc.pattern_evidence import PatternEvidence
+from tercet_algorithms.dcrc.search import (
+    BAGS,
+    HARD_SCHEDULE,
+    INIT,
+    NO_TABLES,
+    Callback,
+    DCRCSearch,
+    FitState,
+    Solver,
+    plan_starts,
+)
+from tercet_algorithms.dcrc.warm_start import PreviousFit
+
+Weight = Literal["paper", "balanced"]
+
+
+class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Clusters from features and from answers about triplets of items.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters K.
+    epsilon : float in [0, 2/3)
+        Probability that an answer is wrong (Table I); also how strongly one answer counts. 0 means hard answers
+        (Eq 14), which are always approached through softer ones.
+    tau : float
+        Weight of cluster separation and, with `balance`, of cluster balance (Eqs 8 and 9).
+    lam : float
+        Penalty of the squared weights, intercepts excepted.
+    balance : bool
+        Whether clusters are drawn towards equal sizes (Eq 9). Better off where sizes are known to differ widely.
+    use_dnk : bool
+        Whether "don't know" answers are learned from.
+    n_init : int
+        Number of starts; the one with the best lower bound wins. One of them is a thorough K-means. With a warm
+        start the first continues from the previous fit, so n_init=1, n_moves=0 then is the warm start alone. Next
+        come the start from `init` and that from bag labels, which is so good that others gain little.
+    n_moves : int
+        Split-and-merge moves tried on the best start, each kept if it raises the bound. They repair what starts
+        cannot when clusters are many: two classes in one cluster, one class in two.
+    solver : "profile" or "em"
+        "profile" climbs max over q of the bound by L-BFGS; "em" is the paper's variational EM, slower and usually
+        ending lower.
+    weight : "balanced" or "paper"
+        Weight of the log likelihood of answers and bag labels: 3 / |I| (|I| items occur in answers or labelled bags)
+        or the paper's 1 / M (an item in a labelled bag counts as a third of an answer). Equal as long as no item
+        occurs twice; the paper's fades out as answers become dense.
+    max_iter : int
+        Most outer iterations of one start; one is 20 L-BFGS steps, with solver="em" after an E-step.
+    tol : float
+        A start ends when the bound gains less than `tol`, relative to max(|bound|, 1).
+    standardize : bool
+        Whether columns of X are brought to mean 0 and variance 1 inside; `lam` means little without. A kernel
+        sees the standardised columns; its features are not standardised again.
+    kernel : None, str or callable
+        None is linear. A name or callable of scikit-learn's `pairwise_kernels` fits f_k = sum_i a_ki k(x_i, .) + b_k
+        with penalty a_k' K a_k, exactly, up to 10,000 items; "nystroem" and "rff" (random Fourier features) stand
+        for "rbf" with `n_components` features and any number of items. `lam` penalises the weights of those
+        features, whose squared length is k(x, x): 1 for "rbf" where it is D for standardised columns, so "rbf"
+        may want a smaller one.
+    gamma : float or None
+        Of the kernel; None is scikit-learn's default, 1 / D for most.
+    kernel_params : mapping or None
+        Further parameters of the kernel, such as degree and coef0.
+    n_components : int
+        Landmarks of "nystroem" (N at most), waves of "rff". A warm start keeps those of the previous fit.
+    labeler_tables : "fixed" or "learn"
+        "fixed": everybody answers as `epsilon` says. "learn": each labeler has a 5 x A table P(answer | pattern) of
+        their own for each kind of question, learned with the clusters. Below 200 answers of a labeler, patterns
+        with the same right answer share a row. Needs epsilon > 0 and is worth having with several labelers.
+    table_prior : float
+        Imagined answers per row of a learned table, spread as `epsilon` says (a Dirichlet prior).
+    bag_epsilon : float in (0, 1/2)
+        Probability that an item's bag has none of the labels that its cluster goes with: how often labels are
+        missing. The smaller, the more labels count.
+    transductive : bool
+        Whether `labels_` of items in answers and labelled bags follow these too (argmax q) or, as `predict` does, the
+        model alone (argmax p). With epsilon=0 it is always the latter, which is then better.
+    warm_start : bool
+        Whether `fit` continues from the previous fit (or from `set_state_arrays`).
+    n_jobs : int or None
+        How many starts are made at once, each in a thread; -1 is one for each processor. Moves come one after the
+        other all the same. The result is the same for any number; with more than one a callback hears of the end
+        of each start instead of every iteration.
+    verbose : bool or int
+        Whether to print a line for each outer iteration.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    labels_ : (N,) cluster of every item; see `transductive`
+    posterior_ : (N, K) q of constrained items, p(y | x) of the others, each with what the labels of the item's bag
+        say; single precision where X is
+    constrained_ : positions of the items that occur in answers that were used
+    label_names_, cluster_label_affinity_ : the C bag labels and their shares in each cluster (K, C), the most likely
+        given the bags; only with bags
+    coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_, or on the kernel's features
+    mean_, scale_ : (D,)
+    labeler_tables_ : dict, labeler -> kind -> (5, A) table P(answer | pattern); rows as in `answers.patterns`.
+        This and the two below only with labeler_tables="learn"; without `labelers` the one labeler is None
+    labeler_quality_ : dict, labeler -> mutual information of answer and right answer, as a share of the entropy of
+        the right answer: 1 tells all there is to be told, 0 nothing. Over the patterns of all questions that were
+        answered, so labelers compare. Someone who turns every answer round tells all, too: see the next
+    labeler_accuracy_ : dict, labeler -> expected share of right answers over the same patterns
+    lower_bound_, lower_bounds_ : the final bound (Eq 10) and its trace over the winning start's iterations; with
+        learned tables it holds the logarithm of their prior, 0 at the epsilon table
+    n_iter_, converged_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    X is read in blocks and never changed; it may be single precision or a memory map, and the fit keeps one single
+    precision copy, N x (D + 1). A start with more than 10,000 items begins with K-means on so many of them, and from
+    200,000 on with fits of samples. Each start and each move still ends with a fit of everything, so for a million
+    items begin with n_init=1, n_moves=0: the defaults take about twenty times as long.
+
+    References
+    ----------
+    Y. Pei, X. Z. Fern, R. Rosales and T. V. Tjahja, "Discriminative Clustering with Relative Constraints" (2014),
+    arXiv:1501.00037.
+
+    Examples
+    --------
+    Two features show two groups, but people sort by a third one; their answers bring it out.
+
+    >>> import numpy as np
+    >>> from tercet_algorithms import DCRC
+    >>> rng = np.random.default_rng(0)
+    >>> groups, classes = rng.integers(2, size=(2, 60))
+    >>> X = np.column_stack([groups, groups, classes]) + rng.normal(scale=0.1, size=(60, 3))
+    >>> triplets = np.array([rng.choice(60, 3, replace=False) for _ in range(50)])
+    >>> anchor, left, right = classes[triplets].T
+    >>> answers = np.where(left == right, "dnk", np.where(anchor == left, "yes", "no"))
+    >>> model = DCRC(n_clusters=2, random_state=0).fit(X, triplets=triplets, answers=answers)
+    >>> agree = np.mean(model.labels_ == classes)
+    >>> float(max(agree, 1 - agree))
+    1.0
+    >>> model.score(X, triplets=triplets, answers=answers)
+    1.0
+    >>> model.predict_answers(X, [[0, 1, 2]]).shape
+    (1, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+        "n_clusters": POSITIVE_INTEGER,
+        "epsilon": number_between(0, 2 / 3, "left"),
+        "tau": NUMBER_FROM_0,
+        "lam": NUMBER_FROM_0,
+        "balance": BOOLEAN,
+        "use_dnk": BOOLEAN,
+        "n_init": POSITIVE_INTEGER,
+        "n_moves": INTEGER_FROM_0,
+        "solver": one_of("profile", "em"),
+        "weight": one_of("balanced", "paper"),
+        "max_iter": POSITIVE_INTEGER,
+        "tol": NUMBER_FROM_0,
+        "standardize": BOOLEAN,
+        "kernel": [None, callable, *one_of(*KERNELS)],
+        "gamma": [None, *POSITIVE_NUMBER],
+        "kernel_params": [None, Mapping],
+        "n_components": POSITIVE_INTEGER,
+        "labeler_tables": one_of("fixed", "learn"),
+        "table_prior": POSITIVE_NUMBER,
+        "bag_epsilon": number_between(0, 1 / 2, "neither"),
+        "transductive": BOOLEAN,
+        "warm_start": BOOLEAN,
+        "n_jobs": N_JOBS,
+        "verbose": VERBOSE,
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: float = 0.05,
+        tau: float = 1.0,
+        lam: float = 2**-8,
+        balance: bool = True,
+        use_dnk: bool = True,
+        n_init: int = 10,
+        n_moves: int = 10,
+        solver: Solver = "profile",
+        weight: Weight = "balanced",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        standardize: bool = True,
+        kernel: Kernel | None = None,
+        gamma: float | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        n_components: int = 200,
+        labeler_tables: Literal["fixed", "learn"] = "fixed",
+        table_prior: float = 3.0,
+        bag_epsilon: float = 0.005,
+        transductive: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.tau = tau
+        self.lam = lam
+        self.balance = balance
+        self.use_dnk = use_dnk
+        self.n_init = n_init
+        self.n_moves = n_moves
+        self.solver = solver
+        self.weight = weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.standardize = standardize
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.labeler_tables = labeler_tables
+        self.table_prior = table_prior
+        self.bag_epsilon = bag_epsilon
+        self.transductive = transductive
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        triplets: Any = None,
+        answers: Any = None,
+        kinds: Any = None,
+        labelers: Iterable[object] | None = None,
+        weights: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        bags: Any = None,
+        bag_labels: Any = None,
+        init: Any = None,
+        callback: Callback | None = None,
+        resume: FitState | None = None,
+    ) -> Self:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (N, D)
+            Features of the items; single precision stays so. Not sparse: standardised columns are dense.
+        y : None
+            Not used: a value for each item gives a warning, anything else ValueError.
+        triplets : array-like of shape (M, 3)
+            Anchor, left and right of each question: positions of items, or their names in the index of X.
+        answers : array-like of shape (M,)
+            "yes", "no", "dnk", or 1, -1, 0, or True, False; to outlier questions 1, 2, 3 or "dnk".
+        kinds : str or array-like of str, shape (M,), optional
+            "relative" (all of them where None) or "outlier".
+        labelers : iterable of hashables, M of them, optional
+            Who answered; without, all answers are one labeler's. Identical rows of one labeler count once.
+        weights : array-like of shape (M,), optional
+            How many answers each counts as: finite and not negative; 0 leaves the answer out.
+        must_link, cannot_link : array-like of shape (L, 2), optional
+            Pairs of items, as positions or names, that are in one cluster, or are not; wrong with probability
+            `epsilon` like an answer. A repeated pair counts once.
+        bags : array-like of shape (N,), optional
+            Name of the bag of each item; None or NaN for none. See `BagSpectralClustering.fit`.
+        bag_labels : mapping or array-like of shape (B, C), optional
+            The labels of each bag, or a table of 0 and 1 whose rows `bags` are; a bag without labels says nothing.
+            Each cluster goes with some labels, with one where there are as many labels as clusters: an item's bag
+            should have a label of its cluster, and a bag's labels should each have a cluster of its items.
+        init : array-like of int, shape (N,), optional
+            Clusters from elsewhere, 0 to K - 1, to start from too.
+        callback : callable, optional
+            Called with a `FitState` after every outer iteration. When it raises `StopFit`, the fit ends with the
+            best so far.
+        resume : FitState, optional
+            Where to continue, given the same X, answers and parameters.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            With the row, value or parameter that is wrong.
+        TypeError
+            Where X is sparse.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Where `max_iter` ends the best start.
+        """
+        self._check_parameters()
+        features = check_features(X, self, self.n_clusters)
+        check_no_target(y, len(features))
+        names = row_names(X)
+        constraints = read_constraints(
+            triplets, answers, kinds, labelers, weights, n_items=len(features), item_names=names
+        )
+        if not self.use_dnk:
+            constraints = constraints.select(~constraints.is_dnk())
+        must_link = read_pairs("must_link", must_link, len(features), names)
+        cannot_link = read_pairs("cannot_link", cannot_link, len(features), names)
+        evidence = self._evidence(constraints, must_link, cannot_link)
+        checked_bags = read_bags(bags, bag_labels, n_items=len(features))
+        init_labels = None if init is None else read_labels(init, len(features), self.n_clusters)
+        rng = check_random_state(self.random_state)
+        plan = SpacePlan(self.standardize, self.kernel, self.gamma, self.kernel_params or {}, self.n_components)
+        previous = self._previous(plan, features.shape[1]) if self.warm_start and hasattr(self, "coef_") else None
+        space = plan.fit(features, None if previous is None else previous.space, rng)
+        search, order = self._search(features, space, evidence, checked_bags, previous, init_labels)
+        further = [INIT] * (init_labels is not None) + [BAGS] * (search.objective.bags is not None)
+        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, self.n_clusters, rng, further)
+        state = resume if resume is not None else search.first_state(*kinds_of_starts)
+        search.check_resumable(state)
+        state, stopped = search.run(state, callback, self.n_jobs, self.verbose)
+        self._store_results(search, space, state, order, features.dtype)
+        remember_features(self, X)
+        if bags is not None:
+            self.label_names_, self.cluster_label_affinity_ = (
+                checked_bags.names,
+                label_affinity(self.posterior_, checked_bags),
+            )
+        if not (self.converged_ or stopped):
+            message = f"DCRC stopped after {self.n_iter_} iterations without converging; raise max_iter or tol"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+        if self.labeler_tables == "learn" and self.epsilon == 0:
+            raise ValueError("labeler_tables='learn' needs epsilon above 0: hard answers leave nothing to learn")
+
+    def _evidence(self, constraints: Constraints, must_link: Array, cannot_link: Array) -> PatternEvidence:
+        if self.epsilon >= 1 / 2 and (len(must_link) or len(cannot_link)):
+            raise ValueError(
+                f"must_link and cannot_link need epsilon below 1/2, got {self.epsilon}: they say the opposite"
+            )
+        return PatternEvidence(constraints, must_link, cannot_link)
+
+    def _previous(self, plan: SpacePlan, n_features: int) -> PreviousFit:
+        """Return the fit that a warm start continues from; raises ValueError where it is one of another kind."""
+        previous = PreviousFit(
+            self.coef_, self.intercept_, self._space, self.posterior_, self.constrained_, self._tables
+        )
+        previous.check(self.n_clusters, n_features)
+        plan.check(self._space)
+        return previous
+
+    def _search(
+        self,
+        features: Array,
+        space: FeatureSpace,
+        evidence: PatternEvidence,
+        bags: Bags,
+        previous: PreviousFit | None,
+        init_labels: Array | None,
+    ) -> tuple[DCRCSearch, Array]:
+        """Return the search, and the positions of the items in the order that it has them."""
+        schedule = HARD_SCHEDULE if self.epsilon == 0 else (self.epsilon,)
+
+        field, learner = None, None
+        if len(evidence):
+            logs = evidence.log_likelihoods(schedule[0])
+            field = MeanField(evidence.triplets, logs, np.float32)
+            if self.labeler_tables == "learn" and len(evidence.constraints):
+                learner = TableLearner(evidence.constraints, self.epsilon, self.table_prior)
+        labelled = are_labelled(bags)
+        order, n_evident = _evident_first(field, labelled)
+        n_times = n_evident if self.weight == "balanced" else evidence.n_mentions + float(labelled.sum())
+        objective = LowerBound(
+            space.design(features, order),
+            field,
+            tau=self.tau,
+            lam=self.lam,
+            balance=self.balance,
+            weight=3 / n_times if n_evident else 0.0,
+            bags=evidence_of(bags, order, self.bag_epsilon) if labelled.any() else None,
+        )
+        warm, warm_labels = None, None
+        if previous is not None:
+            tables = NO_TABLES if learner is None else learner.starting_from(previous.tables)
+            last = len(schedule) - 1  # what was fitted needs no annealing
+            warm, warm_labels = previous.solution(space, objective, order, tables, stage=last)
+        search = DCRCSearch(
+            objective,
+            self.n_clusters,
+            schedule,
+            evidence,
+            solver=self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            learner=learner,
+            warm=warm,
+            warm_labels=warm_labels,
+            init_labels=None if init_labels is None else init_labels[order],
+        )
+        return search, order
+
+    def _store_results(
+        self, search: DCRCSearch, space: FeatureSpace, state: FitState, order: Array, dtype: Any
+    ) -> None:
+        """Set the fitted attributes; `order` are the positions of the items in the order of the search."""
+        solution = state.current if state.best is None else state.best
+        objective, W, q = search.objective, solution.W, solution.q.copy()
+        evidence = search.evidence_at(solution, state.cluster_labels)
+        softmax = objective.softmax(W)
+        p = np.empty(softmax.P.T.shape, dtype)
+        p[order] = softmax.P.T
+        objective.refresh(q, softmax, evidence, tol=1e-4, hard=search.is_hard(solution))
+        posterior = np.empty_like(p)
+        posterior[order] = objective.posterior(W, q, evidence).T
+        tables = None
+        if search.learner is not None:
+            tables = search.learner.learned(solution.tables, search.answer_patterns(q))
+        self._store_space(space, tables)
+        self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
+        self.posterior_ = posterior
+        self.constrained_ = np.sort(order[: objective.n_constrained])
+        self.labels_ = (posterior if self.transductive and self.epsilon > 0 else p).argmax(axis=1)
+        self.lower_bound_ = objective.at_fixed_q(W, q, evidence)[0]
+        self.lower_bounds_ = solution.bounds
+        self.n_iter_ = len(solution.bounds)
+        self.converged_ = solution.converged
+
+
+def _evident_first(field: MeanField | None, labelled: Array) -> tuple[Array, int]:
+    """Return item positions in the order of the objective, and how many of them have evidence; these come first.
+
+    First the items in answers and links, as the E-step has them, then others in labelled bags, then all others.
+    """
+    answered = np.empty(0, dtype=np.int64) if field is None else field.items
+    others = np.ones(len(labelled), dtype=bool)
+    others[answered] = False
+    only_labelled = np.flatnonzero(others & labelled)
+    return np.concatenate([answered, only_labelled, np.flatnonzero(others & ~labelled)]), len(answered) + len(
+        only_labelled
+    )

@@ -1,0 +1,169 @@
+"""What a fitted DCRC offers: clusters of any items, probabilities of answers, and itself as plain arrays.
+
+None of it needs a fit's items, answers or search, so it works the same in the process that fitted and in one that
+has only loaded the arrays.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
+
+from tercet_algorithms.answers.patterns import Array, Kind, answer_table
+from tercet_algorithms.common.answer_prediction import AnswerPrediction
+from tercet_algorithms.common.feature_space import FeatureSpace, blocks
+from tercet_algorithms.common.features import check_features_of
+from tercet_algorithms.common.kernels import FeatureMap, Kernel
+from tercet_algorithms.dcrc.labeler_tables import LearnedTables
+
+_STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_", "labels_")
+
+
+class FittedDCRC(AnswerPrediction):
+    """The part of DCRC that needs nothing but the results of a fit."""
+
+    epsilon: float
+    kernel: Kernel | None
+    kernel_params: Mapping[str, Any] | None
+    coef_: Array
+    intercept_: Array
+    posterior_: Array
+    _space: FeatureSpace
+    _tables: LearnedTables | None
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return p(y | x) of the model alone, whatever was answered about an item.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (N, D)
+
+        Returns
+        -------
+        array of shape (N, K)
+            Single precision where X is.
+
+        Raises
+        ------
+        ValueError
+            Where X is not finite or has other columns than were fitted.
+        """
+        check_is_fitted(self, "coef_")
+        features = check_features_of(self, X)
+        P = np.empty((len(features), len(self.coef_)), features.dtype)
+        for rows in blocks(len(features)):
+            P[rows] = softmax(self._space.transform(features[rows]) @ self.coef_.T + self.intercept_, axis=1)
+        return P
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable cluster of every row of X.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (N, D)
+
+        Returns
+        -------
+        array of int, shape (N,)
+
+        Raises
+        ------
+        ValueError
+            Where X is not finite or has other columns than were fitted.
+        """
+        labels: Array = self.predict_proba(X).argmax(axis=1)
+        return labels
+
+    def answer_table(self, kind: Kind = "relative", labeler: object = None) -> Array:
+        """Return P(answer | pattern) of a labeler.
+
+        Parameters
+        ----------
+        kind : "relative" or "outlier"
+        labeler : object, optional
+            One of the labelers of `fit`; the mean of the learned tables for anyone else.
+
+        Returns
+        -------
+        array of shape (5, A)
+            The epsilon table (Table I) with labeler_tables="fixed", or where nothing of the kind was answered.
+        """
+        check_is_fitted(self, "coef_")
+        learned = None if self._tables is None else self._tables.table(kind, labeler)
+        return answer_table(kind, self.epsilon) if learned is None else learned
+
+    def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
+        """Return P(answer | pattern) of those who may be asked next.
+
+        Parameters
+        ----------
+        kind : "relative" or "outlier"
+        labeler : object, optional
+            Who will be asked; None for any of those whose tables were learned.
+
+        Returns
+        -------
+        array of shape (5, L A)
+            For anyone the L tables side by side, each times its labeler's share of the answers: the labeler will be
+            known together with the answer, which makes it more informative than one under the mean table.
+        """
+        anyone = None if self._tables is None or labeler is not None else self._tables.of_anyone(kind)
+        return self.answer_table(kind, labeler) if anyone is None else anyone
+
+    def state_arrays(self) -> dict[str, Array]:
+        """Return the fitted model as plain arrays for `numpy.savez`; see `set_state_arrays`.
+
+        Returns
+        -------
+        dict of str to array
+        """
+        check_is_fitted(self, "coef_")
+        arrays = {name: np.asarray(getattr(self, name)) for name in _STATE}
+        if self._space.kernel is not None:
+            arrays |= self._space.kernel.to_arrays()
+        if self._tables is not None:
+            arrays |= self._tables.to_arrays()
+        return arrays
+
+    def set_state_arrays(self, arrays: Mapping[str, Array]) -> Self:
+        """Become the model saved by `state_arrays`, in any process: to predict, or to refit with warm_start=True.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            The parameters are not part of them: the kernel has to be the one that was fitted.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Where the arrays are those of a model with another kernel.
+        """
+        if (self.kernel is not None) != ("kernel_points" in arrays):
+            raise ValueError("the arrays are those of a model with another kernel")
+        kernel = None
+        if self.kernel is not None:
+            kernel = FeatureMap.from_arrays(self.kernel, self.kernel_params or {}, arrays)
+        self._store_space(
+            FeatureSpace(arrays["mean_"], arrays["scale_"], kernel),
+            LearnedTables.from_arrays(arrays) if "tables" in arrays else None,
+        )
+        for name in ("coef_", "intercept_", "posterior_", "constrained_"):
+            setattr(self, name, arrays[name])
+        self.lower_bound_ = float(arrays["lower_bound_"])
+        self.labels_ = arrays["labels_"] if "labels_" in arrays else self.posterior_.argmax(axis=1)
+        return self
+
+    def _store_space(self, space: FeatureSpace, tables: LearnedTables | None) -> None:
+        """Set the coordinates and, where they were learned, the labelers' tables."""
+        self._space, self._tables = space, tables
+        self.mean_, self.scale_, self.n_features_in_ = space.mean, space.scale, len(space.mean)
+        if tables is not None:
+            self.labeler_tables_ = tables.by_labeler()
+            self.labeler_quality_ = tables.quality()
+            self.labeler_accuracy_ = tables.accuracy()

@@ -1,0 +1,60 @@
+"""Answers and links in the one form that the E-step takes: triplets, each with log P(observation | pattern).
+
+An answer that counts w times has its likelihood to the power w, so w multiplies its logarithm. A must-link or
+cannot-link (a, b) is a triplet whose third item does not matter: with probability 1 - epsilon the link agrees with
+whether a and b are in one cluster, which they are where all three items are alike or only the third is apart. Its
+messages to the third item and its product term vanish, so a can stand there once more and no other item is touched.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tercet_algorithms.answers.patterns import ALL_ALIKE, RIGHT_APART, Array
+from tercet_algorithms.answers.reading import Constraints
+
+# The hard stage (epsilon = 0) is judged with this epsilon: a violated answer costs much, but finitely much.
+HARD_EPSILON = 1e-6
+
+
+def link_table(epsilon: float) -> Array:
+    """Return P(link | pattern), (5, 2), of a pair that comes first in a triplet: columns must-link, cannot-link."""
+    table = np.tile([epsilon, 1 - epsilon], (5, 1))
+    table[[ALL_ALIKE, RIGHT_APART]] = 1 - epsilon, epsilon
+    return table
+
+
+@dataclass(frozen=True)
+class PatternEvidence:
+    """Answers and links about patterns of items."""
+
+    constraints: Constraints  # M answers
+    must_link: Array  # (L, 2) pairs of item positions
+    cannot_link: Array
+
+    def __len__(self) -> int:
+        return len(self.constraints) + len(self.must_link) + len(self.cannot_link)
+
+    @property
+    def triplets(self) -> Array:
+        """Item positions (M + L, 3), those of the answers first."""
+        pairs = np.concatenate([self.must_link, self.cannot_link])
+        return np.concatenate([self.constraints.triplets, pairs[:, [0, 1, 0]]])
+
+    @property
+    def n_mentions(self) -> float:
+        """How often items are mentioned: three times in an answer, as often as it counts, and twice in a link."""
+        return float(3 * self.constraints.counts().sum() + 2 * (len(self.must_link) + len(self.cannot_link)))
+
+    def log_likelihoods(self, epsilon: float) -> Array:
+        """Return log P(observation | pattern), (M + L, 5), of people who err with probability epsilon."""
+        answers = np.log(self.constraints.likelihoods(epsilon or HARD_EPSILON))
+        return self.with_answers(answers, epsilon)
+
+    def with_answers(self, answers: Array, epsilon: float) -> Array:
+        """Return the same where log P(answer | pattern), (M, 5), is known."""
+        links = np.log(link_table(epsilon or HARD_EPSILON).T)
+        of_links = np.repeat(links, [len(self.must_link), len(self.cannot_link)], axis=0)
+        if self.constraints.weights is not None:
+            answers = self.constraints.weights[:, None] * answers
+        return np.concatenate([answers, of_links])

@@ -1,0 +1,333 @@
+"""The search over starts: what happens between two callbacks, and the state that carries a fit across processes.
+
+A fit is a chain of states. `advance` makes the next one from the last and nothing else, so a fit that was
+stopped, saved and resumed elsewhere goes through the same states as one that ran through.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.cluster import KMeans
+from sklearn.utils.parallel import Parallel, delayed
+
+from tercet_algorithms.answers.patterns import Array, pattern_probabilities
+from tercet_algorithms.common.search import ArrayRecord, check_resumable, run_search
+from tercet_algorithms.dcrc.bag_evidence import NO_LABELS, NO_WITNESSES
+from tercet_algorithms.dcrc.bag_starts import start_from_bags
+from tercet_algorithms.dcrc.labeler_tables import TableLearner
+from tercet_algorithms.dcrc.lower_bound import Evidence, LowerBound, climb, fit_classifier
+from tercet_algorithms.dcrc.mean_field import MeanField
+from tercet_algorithms.dcrc.moves import rearrange
+from tercet_algorithms.dcrc.pattern_evidence import PatternEvidence
+from tercet_algorithms.dcrc.sampling import sample, shares, some_items
+
+Solver = Literal["profile", "em"]
+
+# An outer iteration is so many L-BFGS steps; L-BFGS forgets its memory between two, which makes them resumable.
+_STEPS = 20
+# The fit of a sample that begins that of very many items: most steps, and the gain that ends it. The whole differs
+# from its samples by more than what smaller gains would add up to.
+_ROUGH_STEPS, _ROUGH_TOL = 100, 3e-5
+# Centres that move less, as a share of the features' variance, tell already which clustering will be the best.
+_ROUGH_KMEANS_TOL = 1e-2
+# Hard answers decide greedily, so they are approached through softer ones.
+HARD_SCHEDULE = (0.3, 0.15, 0.05, 0.01, 0.0)
+
+# With few clusters random starts find what K-means cannot. With 13 the bound preferred them where they were worse.
+_FEW_CLUSTERS = 8
+
+# What stands for labelers' tables where none are learned.
+NO_TABLES: Array = np.empty((0, 5, 4))
+
+WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE, INIT, BAGS = range(7)
+
+
+@dataclass(frozen=True)
+class DCRCSolution(ArrayRecord):
+    """Where one start has come to."""
+
+    W: Array  # (K, D + 1), standardised coordinates, intercept last
+    q: Array  # (n, K) posteriors of the constrained items, in the E-step's order
+    tables: Array  # (G, 5, 4) P(answer | pattern) of labelers, empty unless learned
+    witnesses: Array  # (P,) an item for every label of every bag, in the objective's order; empty without bags
+    bounds: Array  # lower bound after each outer iteration
+    stage: int  # position in the schedule of epsilons
+    converged: bool
+    finished: bool
+
+    @property
+    def bound(self) -> float:
+        return float(self.bounds[-1]) if len(self.bounds) else -np.inf
+
+
+@dataclass(frozen=True)
+class FitState(ArrayRecord):
+    """Everything needed to continue a fit of the same data, answers and parameters."""
+
+    start_kinds: Array  # (n_starts,) WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE, INIT or BAGS
+    seeds: Array  # (n_starts,)
+    start: int  # which start is at work
+    current: DCRCSolution
+    best: DCRCSolution | None  # of the finished starts
+    cluster_labels: Array  # (K, C) 0 and 1, which bag labels go with which cluster; empty without bags
+
+    @property
+    def iteration(self) -> int:
+        return len(self.current.bounds)
+
+    @property
+    def lower_bound(self) -> float:
+        return self.current.bound
+
+    @property
+    def done(self) -> bool:
+        return self.current.finished and self.start + 1 >= len(self.seeds)
+
+    @property
+    def fraction(self) -> float:
+        """Progress in [0, 1]; within a start a guess, since nobody knows how many iterations it will take."""
+        within = 1.0 if self.current.finished else self.iteration / (self.iteration + 4)
+        return (self.start + within) / len(self.seeds)
+
+    def moved_to(self, start: int, current: DCRCSolution) -> "FitState":
+        """Return the state where this start has come to this solution."""
+        best = self.best
+        if current.finished and (best is None or current.bound > best.bound):
+            best = current
+        return replace(self, start=start, current=current, best=best)
+
+
+Callback = Callable[[FitState], object]
+
+
+@dataclass(frozen=True)
+class DCRCSearch:
+    """The fixed part of a fit: the objective, how to climb it and where to begin."""
+
+    objective: LowerBound
+    n_clusters: int
+    schedule: tuple[float, ...]
+    observed: PatternEvidence
+    solver: Solver
+    max_iter: int
+    tol: float
+    learner: TableLearner | None = None  # of labelers' tables, which otherwise follow from epsilon
+    warm: DCRCSolution | None = None
+    warm_labels: Array | None = None  # (K, C) bag labels of the clusters of the warm start
+    init_labels: Array | None = None  # (N,) clusters to start from, in the order of the objective
+
+    def first_state(self, start_kinds: Array, seeds: Array) -> FitState:
+        """Return the state before anything was done."""
+        objective, seed, cluster_labels = self.objective, int(seeds[0]), NO_LABELS
+        if self.warm_labels is not None:
+            cluster_labels = self.warm_labels
+        elif objective.bags is not None:
+            cluster_labels = start_from_bags(objective, objective.bags, self.n_clusters, seed)[1]
+        current = self.first(int(start_kinds[0]), seed, None, cluster_labels)
+        return FitState(start_kinds, seeds, 0, current, None, cluster_labels)
+
+    def check_resumable(self, state: FitState) -> None:
+        """Raise ValueError where a state cannot belong to this fit."""
+        expected = (self.n_clusters, self.objective.X.shape[1]), self.objective.n_constrained
+        check_resumable((state.current.W.shape, len(state.current.q)), expected)
+
+    def run(
+        self, state: FitState, callback: Callback | None, n_jobs: int | None = None, verbose: int | bool = False
+    ) -> tuple[FitState, bool]:
+        """Return the last state, and whether the callback stopped the fit there."""
+        n_threads = effective_n_jobs(n_jobs)
+        advance = self.advance if n_threads == 1 else self._advance_by_starts(n_threads)
+        return run_search(state, advance, callback, verbose)
+
+    def advance(self, state: FitState) -> FitState:
+        """Return the state one outer iteration further, in the next start when this one is finished."""
+        start, current = state.start, state.current
+        if current.finished:
+            start += 1
+            kind, seed = int(state.start_kinds[start]), int(state.seeds[start])
+            current = self.first(kind, seed, state.best, state.cluster_labels)
+        return state.moved_to(start, self.iterate(current, state.cluster_labels))
+
+    def _advance_by_starts(self, n_threads: int) -> Callable[[FitState], FitState]:
+        """Return another `advance`: several starts at once to their ends, then one state for the end of each.
+
+        Only moves, which begin from the best of what was before, go on one after the other.
+        """
+        ends: dict[int, DCRCSolution] = {}
+
+        def advance(state: FitState) -> FitState:
+            start = state.start + state.current.finished
+            kinds = state.start_kinds
+            if kinds[start] == MOVE:
+                return self.advance(state)
+            if start not in ends:
+                batch = [n for n in range(start, min(start + n_threads, len(kinds))) if kinds[n] != MOVE]
+                jobs = [delayed(self._separate()._finish)(state, n) for n in batch]
+                ends.update(zip(batch, Parallel(n_threads, prefer="threads")(jobs), strict=True))
+            return state.moved_to(start, ends.pop(start))
+
+        return advance
+
+    def _separate(self) -> "DCRCSearch":
+        """Return the same search with an objective of its own, for another thread."""
+        return replace(self, objective=self.objective.separate())
+
+    def _finish(self, state: FitState, start: int) -> DCRCSolution:
+        """Return the end of the start at work or of a later one that is no move."""
+        solution, cluster_labels = state.current, state.cluster_labels
+        if start != state.start:
+            solution = self.first(int(state.start_kinds[start]), int(state.seeds[start]), None, cluster_labels)
+        while not solution.finished:
+            solution = self.iterate(solution, cluster_labels)
+        return solution
+
+    def first(self, kind: int, seed: int, best: DCRCSolution | None, cluster_labels: Array) -> DCRCSolution:
+        """Return the beginning of one start; a move begins from the best solution before it."""
+        if kind == WARM:
+            assert self.warm is not None, "a warm start needs something to start from"
+            return self.warm
+        if kind == MOVE:
+            assert best is not None, "a move needs something to start from"
+            W = self._weights_after_move(best, seed, cluster_labels)
+        else:
+            W = self._first_weights(kind, seed)
+        W = self._refined_on_samples(self._matched_to_labels(W, cluster_labels), seed, cluster_labels)
+        evidence = self.objective.evidence(cluster_labels)
+        q = self.objective.first_posteriors(W, evidence)
+        witnesses = self._choose_witnesses(W, q, evidence, cluster_labels)
+        tables = NO_TABLES if self.learner is None else self.learner.first
+        if best is not None and kind == MOVE:
+            tables = best.tables
+        return DCRCSolution(W, q, tables, witnesses, np.empty(0), 0, converged=False, finished=False)
+
+    def _first_weights(self, kind: int, seed: int) -> Array:
+        X, bags = self.objective.X, self.objective.bags
+        if kind == RANDOM:
+            return 0.1 * np.random.RandomState(seed).standard_normal((self.n_clusters, X.shape[1]))
+        if kind == BAGS:
+            assert bags is not None, "a start from bags needs some"
+            return start_from_bags(self.objective, bags, self.n_clusters, seed)[0]
+        rows = some_items(len(X), seed)
+        X = X[rows]
+        if kind == INIT:
+            assert self.init_labels is not None, "a start from init needs clusters"
+            labels = self.init_labels[rows]
+        else:
+            labels = _kmeans(X[:, :-1], self.n_clusters, seed, n_init=10 if kind == BEST_KMEANS else 1)
+        return fit_classifier(X, labels, self.n_clusters, self.objective.lam)
+
+    def _matched_to_labels(self, W: Array, cluster_labels: Array) -> Array:
+        """Return the same clusters, numbered so that they fit the bag labels that each number goes with."""
+        if self.objective.bags is None:
+            return W
+        return W[self.objective.bags.order(self.objective.softmax(W).P, cluster_labels)]
+
+    def _refined_on_samples(self, W: Array, seed: int, cluster_labels: Array) -> Array:
+        """Return weights nearer to the best, by fits of samples, where there are so many items that this is cheaper."""
+        rng = np.random.RandomState(seed)
+        for share in shares(len(self.objective.X)):
+            small = sample(self.objective, self.observed.log_likelihoods(self.schedule[0]), share, rng)
+            evidence = small.evidence(cluster_labels)
+            profile = partial(small.profile, q=small.first_posteriors(W, evidence), evidence=evidence)
+            W = climb(profile, W, _ROUGH_STEPS, max(self.tol, _ROUGH_TOL))[0]
+        return W
+
+    def _weights_after_move(self, solution: DCRCSolution, seed: int, cluster_labels: Array) -> Array:
+        """Return weights of a classifier for the solution's clusters after one split-and-merge move."""
+        objective, evidence = self.objective, self.evidence_at(solution, cluster_labels)
+        posterior = objective.posterior(solution.W, solution.q, evidence).T.astype(np.float64)
+        rows = some_items(len(posterior), seed)
+        X = objective.X[rows]
+        return fit_classifier(X, rearrange(X[:, :-1], posterior[rows], seed), self.n_clusters, objective.lam)
+
+    def evidence_at(self, solution: DCRCSolution, cluster_labels: Array) -> Evidence:
+        """Return the evidence under the solution's tables, or its stage's epsilon, and its witnesses."""
+        field, log_prior = self.objective.field, 0.0
+        if field is not None and self.learner is not None:
+            field, log_prior = self._with_tables(field, self.learner, solution.tables)
+        elif field is not None and len(self.schedule) > 1:
+            field = field.with_log_likelihoods(self.observed.log_likelihoods(self.schedule[solution.stage]))
+        return self.objective.evidence(cluster_labels, solution.witnesses, field, log_prior)
+
+    def is_hard(self, solution: DCRCSolution) -> bool:
+        """Return whether the solution's stage takes answers as hard (Eq 14)."""
+        return self.schedule[solution.stage] == 0
+
+    def iterate(self, solution: DCRCSolution, cluster_labels: Array) -> DCRCSolution:
+        """Return the solution after one outer iteration: 20 L-BFGS steps.
+
+        q is refreshed at every evaluation (profile) or once before (EM); tables and witnesses follow at the end.
+        """
+        objective, evidence, hard = self.objective, self.evidence_at(solution, cluster_labels), self.is_hard(solution)
+        q, tables, witnesses = solution.q.copy(), solution.tables, solution.witnesses
+        before = objective.at_fixed_q(solution.W, q, evidence)[0]
+        if self.solver == "profile" and not hard:
+            profile = partial(objective.profile, q=q, evidence=evidence)
+            W, bound, converged = climb(profile, solution.W, _STEPS, self.tol)
+        else:
+            objective.refresh(q, objective.softmax(solution.W), evidence, tol=1e-4, hard=hard)
+            W, bound, _ = climb(partial(objective.at_fixed_q, q=q, evidence=evidence), solution.W, _STEPS, self.tol)
+            converged = abs(bound - before) < self.tol * max(abs(bound), 1)
+        if bound < before and not hard:  # posteriors that a rejected step has moved may have cost more than was won
+            W, q, bound, converged = solution.W, solution.q, before, True
+        elif self.learner is not None or objective.bags is not None:
+            tables, witnesses, learned = self._learn(W, q, evidence, cluster_labels, solution)
+            converged = converged and learned - bound < self.tol * max(abs(learned), 1)
+            bound = learned
+        bounds = np.append(solution.bounds, bound)
+        last_stage = solution.stage + 1 >= len(self.schedule)
+        finished = len(bounds) >= self.max_iter or (converged and last_stage)
+        stage = solution.stage if finished or not converged else solution.stage + 1
+        return DCRCSolution(W, q, tables, witnesses, bounds, stage, converged and last_stage, finished)
+
+    def _learn(
+        self, W: Array, q: Array, evidence: Evidence, cluster_labels: Array, solution: DCRCSolution
+    ) -> tuple[Array, Array, float]:
+        """Return the best tables and witnesses for these posteriors, and the bound with them."""
+        tables, field, log_prior = solution.tables, evidence.field, evidence.log_prior
+        if self.learner is not None and field is not None:
+            tables = self.learner.update(self.answer_patterns(q))
+            field, log_prior = self._with_tables(field, self.learner, tables)
+        witnesses = self._choose_witnesses(W, q, evidence, cluster_labels)
+        learned = self.objective.evidence(cluster_labels, witnesses, field, log_prior)
+        return tables, witnesses, self.objective.at_fixed_q(W, q, learned)[0]
+
+    def _choose_witnesses(self, W: Array, q: Array, evidence: Evidence, cluster_labels: Array) -> Array:
+        """Return the best witnesses of bag labels for these posteriors; none without bags."""
+        if self.objective.bags is None:
+            return NO_WITNESSES
+        return self.objective.bags.witnesses(self.objective.posterior(W, q, evidence), cluster_labels)
+
+    def answer_patterns(self, q: Array) -> Array:
+        """Return the expected patterns (M, 5) of the answers."""
+        assert self.objective.field is not None, "tables are learned from answers"
+        return pattern_probabilities(q, self.objective.field.triplets[: len(self.observed.constraints)])
+
+    def _with_tables(self, field: MeanField, learner: TableLearner, tables: Array) -> tuple[MeanField, float]:
+        """Return the answers under these tables of the labelers, and the tables' log prior."""
+        logs = self.observed.with_answers(learner.log_likelihoods(tables), self.schedule[-1])
+        return field.with_log_likelihoods(logs), learner.log_prior(tables)
+
+
+def _kmeans(X: Array, n_clusters: int, seed: int, n_init: int) -> Array:
+    """Return labels (N,) of the best of some K-means clusterings, of which only the best is brought to its end."""
+    X = X.astype(np.float64)  # of which KMeans finds distances faster
+    rough = KMeans(n_clusters, n_init=n_init, tol=_ROUGH_KMEANS_TOL, random_state=seed).fit(X)
+    labels: Array = KMeans(n_clusters, init=rough.cluster_centers_, n_init=1).fit(X).labels_
+    return labels
+
+
+def plan_starts(
+    n_init: int, n_moves: int, warm: bool, n_clusters: int, rng: np.random.RandomState, further: Sequence[int] = ()
+) -> tuple[Array, Array]:
+    """Return kinds and seeds of starts: warm, `further` ones, a thorough K-means, quick and random ones, moves."""
+    first = [*([WARM] if warm else []), *further][:n_init]
+    others = max(n_init - len(first), 0)
+    n_random = others // 2 if n_clusters <= _FEW_CLUSTERS else 0
+    n_quick = max(others - n_random - 1, 0)
+    kinds = first + [BEST_KMEANS] * min(others, 1) + [KMEANS] * n_quick + [RANDOM] * n_random + [MOVE] * n_moves
+    return np.array(kinds), rng.randint(np.iinfo(np.int32).max, size=len(kinds))

@@ -1,0 +1,381 @@
+"""AnswerEmbedding: where items lie, learned from nothing but what people said about them.
+
+For items that are known by name alone, or for answers that were collected elsewhere: the points are features like any
+others, so that what clusters features clusters these items too. The model of people is that of the whole package: three
+items form one of five patterns, and a table says how likely each answer is for it, "don't know" included.
+"""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import orthogonal_procrustes
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tercet_algorithms.answers.patterns import KINDS, Array, Kind
+from tercet_algorithms.answers.reading import Constraints, read_constraints, read_kind, read_triplets
+from tercet_algorithms.common.model_selection import questions_of
+from tercet_algorithms.common.parameters import (
+    BOOLEAN,
+    NUMBER_FROM_0,
+    POSITIVE_INTEGER,
+    RANDOM_STATE,
+    VERBOSE,
+    Constraint,
+    check_parameters,
+)
+from tercet_algorithms.embedding.pattern_model import answer_table
+from tercet_algorithms.embedding.search import (
+    FEWEST_QUESTIONS,
+    Callback,
+    EmbeddingSearch,
+    EmbeddingState,
+    mean_log_probability,
+    predicted_answers,
+)
+
+# The dimensions that "auto" chooses among; where nothing can be held out it takes _USUAL. Not 1: on a line items cannot
+# pass one another, so that starts get stuck, and a line fits into a plane.
+_CANDIDATES = (2, 3, 5)
+_USUAL = 2
+_MOST_ITEMS = 1_000_000
+
+
+class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Points of items, learned from answers about triplets of them.
+
+    Samples are triplets and targets are answers, as for `TripletSplit`: `fit(triplets, answers)`.
+
+    Parameters
+    ----------
+    n_components : int or "auto"
+        Dimension of the points. "auto" chooses among 2, 3 and 5 the one whose fit to four fifths of the answers
+        predicts the others best; with fewer than 50 different questions it is 2.
+    penalty : float
+        Penalty of the squared points, one half of it times each. It holds items that were seldom asked about in the
+        middle.
+    use_dnk : bool
+        Whether "don't know" answers are learned from.
+    n_items : int or None
+        Number of items; None is one more than the largest position in `triplets`.
+    n_init : int
+        Number of starts; the one with the highest bound wins.
+    max_iter : int
+        Most L-BFGS steps of one start.
+    tol : float
+        A start ends when 50 steps gain less than `tol`, relative to the bound.
+    verbose : bool or int
+        Whether to print a line for every 50 steps.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    embedding_ : (N, d) points, turned so that their first axis has the largest variance, or onto `init`
+    n_components_ : int, d
+    offsets_ : dict, by how much the patterns "all alike", "all different" and, in relative questions, "anchor apart"
+        are likelier than distances say, as logarithms
+    held_out_scores_ : dict, dimension -> mean log probability of the answers held out; empty unless one was chosen
+    lower_bound_, lower_bounds_ : the penalised log likelihood, and its trace over the winning start
+    n_items_, n_iter_, converged_ : `n_iter_` counts rounds of 50 steps
+
+    Notes
+    -----
+    A pair of items is alike with odds 1 / (1 + squared distance), independently of the others, except that being alike
+    is transitive; this makes the probabilities of the five patterns. How often people slip and how readily they say
+    "don't know" is learned. Where nobody ever says it, the model tends to the crowd kernel of Tamuz et al., from which
+    the kernel is, and to the t-distributed embedding of van der Maaten and Weinberger with one degree of freedom.
+
+    References
+    ----------
+    O. Tamuz, C. Liu, S. Belongie, O. Shamir and A. T. Kalai, "Adaptively Learning the Crowd Kernel" (2011),
+    arXiv:1105.1033.
+
+    L. van der Maaten and K. Weinberger, "Stochastic Triplet Embedding" (2012), IEEE International Workshop on Machine
+    Learning for Signal Processing.
+
+    Y. Pei, X. Z. Fern, R. Rosales and T. V. Tjahja, "Discriminative Clustering with Relative Constraints" (2014),
+    arXiv:1501.00037: patterns and "don't know".
+
+    Examples
+    --------
+    People sort 30 items into three classes that no feature tells; their answers show where the items belong.
+
+    >>> import numpy as np
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.metrics import adjusted_rand_score
+    >>> from tercet_algorithms import AnswerEmbedding
+    >>> rng = np.random.default_rng(0)
+    >>> classes = np.arange(30) % 3
+    >>> triplets = np.array([rng.choice(30, 3, replace=False) for _ in range(400)])
+    >>> anchor, left, right = classes[triplets].T
+    >>> answers = np.where((anchor == left) == (anchor == right), "dnk", np.where(anchor == left, "yes", "no"))
+    >>> model = AnswerEmbedding(2, random_state=0).fit(triplets, answers)
+    >>> model.embedding_.shape
+    (30, 2)
+    >>> clusters = KMeans(3, n_init=10, random_state=0).fit_predict(model.embedding_)
+    >>> adjusted_rand_score(classes, clusters)
+    1.0
+    >>> model.predict_answers([[0, 3, 1]]).argmax(axis=1)  # 0 is like 3: yes
+    array([0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+        "n_components": [*POSITIVE_INTEGER, StrOptions({"auto"})],
+        "penalty": NUMBER_FROM_0,
+        "use_dnk": BOOLEAN,
+        "n_items": [None, *POSITIVE_INTEGER],
+        "n_init": POSITIVE_INTEGER,
+        "max_iter": POSITIVE_INTEGER,
+        "tol": NUMBER_FROM_0,
+        "verbose": VERBOSE,
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        penalty: float = 0.03,
+        use_dnk: bool = True,
+        n_items: int | None = None,
+        n_init: int = 3,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        verbose: int | bool = False,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.penalty = penalty
+        self.use_dnk = use_dnk
+        self.n_items = n_items
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        triplets: Any,
+        answers: Any,
+        *,
+        kinds: Any = None,
+        labelers: Iterable[object] | None = None,
+        weights: Any = None,
+        init: Any = None,
+        callback: Callback | None = None,
+        resume: EmbeddingState | None = None,
+    ) -> Self:
+        """Learn the points.
+
+        Parameters
+        ----------
+        triplets : array-like of int, shape (M, 3)
+            Positions of anchor, left and right of each question.
+        answers : array-like of shape (M,)
+            "yes", "no", "dnk", or 1, -1, 0, or True, False; to outlier questions 1, 2, 3 or "dnk".
+        kinds : str or array-like of str, shape (M,), optional
+            "relative" (all of them where None) or "outlier".
+        labelers : iterable of hashables, M of them, optional
+            Who answered; without, all answers are one labeler's. Identical rows of one labeler count once.
+        weights : array-like of shape (M,), optional
+            How many answers each counts as: finite and not negative; 0 leaves the answer out.
+        init : array-like of shape (n, c), optional
+            Points of an earlier fit, for the first start; the result is turned to match them. There may be fewer
+            items and another dimension.
+        callback : callable, optional
+            Called with an `EmbeddingState` after every 50 steps. When it raises `StopFit`, the fit ends with the best
+            so far.
+        resume : EmbeddingState, optional
+            Where to continue, given the same answers and parameters.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            With the row, value or parameter that is wrong.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Where `max_iter` ends the best start.
+        """
+        check_parameters(self)
+        n_items = _MOST_ITEMS if self.n_items is None else self.n_items
+        constraints = read_constraints(triplets, answers, kinds, labelers, weights, n_items=n_items)
+        if self.n_items is None:
+            n_items = int(constraints.triplets.max(initial=-1)) + 1
+        if not n_items:
+            raise ValueError("there are no answers to learn from, and n_items does not say how many items there are")
+        if not self.use_dnk:
+            constraints = constraints.select(~constraints.is_dnk())
+        rng = check_random_state(self.random_state)
+        search = EmbeddingSearch.of(
+            constraints,
+            n_items,
+            self.penalty,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+            init=_padded(init, n_items),
+        )
+        state = search.first_state(self._candidates(constraints, n_items), self.n_init, rng)
+        if resume is not None:
+            search.check_resumable(resume)
+            state = resume
+        state, stopped = search.run(state, callback, self.verbose)
+        self._store_results(search, state)
+        if not (self.converged_ or stopped):
+            message = f"AnswerEmbedding stopped after {self.max_iter} steps without converging; raise max_iter or tol"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def predict_answers(self, triplets: Any, kinds: Any = None) -> Array:
+        """Return the probabilities of the answers to questions.
+
+        Parameters
+        ----------
+        triplets : array-like of int, shape (M, 3)
+            Positions of anchor, left and right of each question.
+        kinds : str or array-like of str, shape (M,), optional
+            All "relative" (also where None) or all "outlier".
+
+        Returns
+        -------
+        array of shape (M, A)
+            Columns yes, no, dnk; or 1, 2, 3, dnk for outlier questions.
+
+        Raises
+        ------
+        ValueError
+            With the row and value that is wrong, or where the kinds differ.
+        """
+        check_is_fitted(self, "embedding_")
+        places = read_triplets(triplets, self.n_items_)
+        kind = read_kind(kinds, len(places))
+        return predicted_answers(self.embedding_, self._numbers, places, KINDS.index(kind))
+
+    def score_answers(self, triplets: Any, answers: Any, kinds: Any = None, weights: Any = None) -> float:
+        """Return the mean log probability of answers in nats; higher is better, 0 is perfect.
+
+        Parameters
+        ----------
+        triplets, answers, kinds, weights :
+            As in `fit`; repeated answers all count.
+
+        Returns
+        -------
+        float
+            Weighted by `weights`; 0 where nothing counts.
+
+        Raises
+        ------
+        ValueError
+            With the row and value that is wrong.
+        """
+        check_is_fitted(self, "embedding_")
+        constraints = read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
+        return mean_log_probability(self.embedding_, self._numbers, constraints)
+
+    def score(self, triplets: Any, answers: Any, kinds: Any = None, weights: Any = None) -> float:
+        """Return the share of answers that are the most probable ones.
+
+        Parameters
+        ----------
+        triplets, answers, kinds, weights :
+            As in `fit`; repeated answers all count.
+
+        Returns
+        -------
+        float in [0, 1]
+            Weighted by `weights`; 0 where nothing counts.
+
+        Raises
+        ------
+        ValueError
+            With the row and value that is wrong.
+        """
+        check_is_fitted(self, "embedding_")
+        constraints = read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
+        hits = np.zeros(len(constraints), dtype=bool)
+        for code in range(len(KINDS)):
+            rows = constraints.kinds == code
+            chances = predicted_answers(self.embedding_, self._numbers, constraints.triplets[rows], code)
+            hits[rows] = chances.argmax(axis=1) == constraints.answers[rows]
+        counts = constraints.counts()
+        return float(counts @ hits / counts.sum()) if counts.sum() else 0.0
+
+    def answer_table(self, kind: Kind = "relative") -> Array:
+        """Return the learned P(answer | pattern).
+
+        Parameters
+        ----------
+        kind : "relative" or "outlier"
+
+        Returns
+        -------
+        array of shape (5, A)
+            Rows as in `answers.patterns`.
+        """
+        check_is_fitted(self, "embedding_")
+        return answer_table(kind, self._numbers)
+
+    def _candidates(self, constraints: Constraints, n_items: int) -> tuple[int, ...]:
+        """Return the dimensions to choose among."""
+        if self.n_components != "auto":
+            return (self.n_components,)
+        possible = tuple(dimension for dimension in _CANDIDATES if dimension < n_items) or (1,)
+        enough = len(np.unique(questions_of(constraints))) >= FEWEST_QUESTIONS
+        return possible if enough else (min(_USUAL, possible[-1]),)
+
+    def _store_results(self, search: EmbeddingSearch, state: EmbeddingState) -> None:
+        """Set the fitted attributes; a fit that was stopped in its first start has no best one yet."""
+        ended = len(state.best_bounds) > 0
+        points, numbers = search.model.split(state.best_parameters if ended else state.parameters)
+        self.lower_bounds_ = state.best_bounds if ended else state.bounds
+        self.lower_bound_ = float(self.lower_bounds_[-1])
+        self.converged_ = bool(state.best_converged if ended else state.converged)
+        self.n_iter_ = len(self.lower_bounds_)
+        self.embedding_ = _oriented(points, search.init)
+        self.n_items_, self.n_components_ = self.embedding_.shape
+        self._numbers = numbers.copy()
+        self.offsets_ = dict(zip(("all alike", "all different", "anchor apart"), numbers[:3].tolist(), strict=True))
+        self.held_out_scores_ = dict(
+            zip(state.dimensions[: len(state.scores)].tolist(), state.scores.tolist(), strict=True)
+        )
+
+
+def _padded(init: Any, n_items: int) -> Array | None:
+    """Return earlier points with a row for every item, NaN for those that it does not know."""
+    if init is None:
+        return None
+    points = np.asarray(init, dtype=np.float64)
+    if points.ndim != 2 or len(points) > n_items or not points.shape[1]:
+        raise ValueError(f"init must have at most {n_items} rows, a point each, got shape {points.shape}")
+    padded = np.full((n_items, points.shape[1]), np.nan)
+    padded[: len(points)] = points
+    return padded
+
+
+def _oriented(points: Array, init: Array | None) -> Array:
+    """Return the points turned and reflected, which changes no distance: onto earlier ones, else to principal axes."""
+    known_items = np.zeros(len(points), dtype=bool) if init is None else np.isfinite(init).all(axis=1)
+    if init is not None and init.shape[1] == points.shape[1] and known_items.any():
+        here, there = points[known_items].mean(axis=0), init[known_items].mean(axis=0)
+        turn = orthogonal_procrustes(points[known_items] - here, init[known_items] - there)[0]
+        matched: Array = (points - here) @ turn + there
+        return matched
+    centred = points - points.mean(axis=0)
+    directions = np.linalg.svd(centred, full_matrices=False)[2]
+    signs = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
+    turned = np.zeros_like(points)
+    turned[:, : len(directions)] = centred @ (directions * signs[:, None]).T
+    return turned

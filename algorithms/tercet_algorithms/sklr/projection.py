@@ -1,0 +1,292 @@
+"""Bregman projections: SKLR's Algorithm 1 and the corrected form that finds the optimum.
+
+The projection on one constraint has a closed form in p = d(a, b), q = d(a, e) and the inner product of the two
+differences, so a sweep needs no eigenvalues. All constraints on the same three items i, j, k involve the same two
+differences u = i - j and v = i - k: they are projected on in turn by arithmetic on the three inner products of u and v.
+The kernel is updated once for a block of such triples; within the block only the small matrix of inner products
+between its differences is.
+"""
+
+import math
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg
+
+from tercet_algorithms.answers.patterns import Array
+from tercet_algorithms.common.compiled import compiled, part
+from tercet_algorithms.sklr.dual import DualPoint, DualProblem, FactoredKernel, GramMatrix
+
+# Triples of items that are projected on between two updates of the kernel.
+_BLOCK = 32
+# Rounds over the constraints on one triple.
+_ROUNDS = 2
+# The multiplier of a constraint that no kernel meets; learning then ends because the dual is unbounded.
+_UNBOUNDED_STEP = 1e12
+
+
+def sweeps(
+    problem: DualProblem,
+    point: DualPoint,
+    rng: np.random.RandomState,
+    *,
+    n_sweeps: int,
+    corrected: bool,
+    tol: float,
+    sufficient: float = 0.0,
+) -> DualPoint:
+    """Project on the violated constraints, in random order, in up to `n_sweeps` sweeps; return the point reached.
+
+    Corrected (Hildreth, Dykstra), a multiplier may move back as far as its bound, and satisfied constraints are
+    visited while their multiplier is not zero. Uncorrected (the paper's Algorithm 1), only violated constraints are
+    visited and multipliers never move back: the kernel is feasible, but neither the nearest one nor independent of the
+    order. Constraints violated by no more than `tol` are skipped; no further sweep begins once no constraint is
+    violated by more than `sufficient`.
+    """
+    triples = _Triples(problem, corrected)
+    kernel = point.kernel
+    products: _InnerProducts
+    products = _GramProducts(problem, kernel) if isinstance(kernel, GramMatrix) else _FactoredProducts(problem, kernel)
+    lam, value = point.lam.copy(), point.value
+    for sweep in range(n_sweeps):
+        p, q = products.distances() if sweep else (point.p, point.q)
+        relative = problem.relative(p, q)
+        if problem.largest_free_gradient(lam, relative) <= sufficient:
+            break
+        queue = rng.permutation(triples.to_visit(relative, lam, tol))
+        for start in range(0, len(queue), _BLOCK):
+            block = queue[start : start + _BLOCK]
+            rows, G = products.differences(triples.items[block])
+            mixing, signs, gain = _project_block(block, triples.terms, lam, G)
+            value += gain
+            products.update(mixing[signs > 0] @ rows, mixing[signs < 0] @ rows)
+        if not len(queue):
+            break
+    return products.point(lam, value) or point
+
+
+class Terms(NamedTuple):
+    """Constraints g d(a, b) - h d(a, e) <= t, grouped by the three items i, j, k that they involve."""
+
+    starts: Array  # (n + 1,) where the constraints of each triple begin
+    number: Array  # (m,) position of the constraint in the problem
+    g: Array  # (m,)
+    h: Array  # (m,)
+    t: Array  # (m,)
+    ab: Array  # (m,) which of d(i, j), d(i, k), d(j, k) is d(a, b)
+    ae: Array  # (m,) which of them is d(a, e)
+    low: Array  # (m,) lower bound of the multiplier
+    high: Array  # (m,) upper bound of the multiplier
+    only_violated: Array  # (m,) the multiplier moves only where the constraint is violated, as in Algorithm 1
+
+
+class _Triples:
+    """The triples of items that constraints involve."""
+
+    def __init__(self, problem: DualProblem, corrected: bool) -> None:
+        self.problem, self.corrected = problem, corrected
+        n, (i, j, k) = len(problem.items), np.sort(problem.places, axis=1).T
+        codes, self.triple_of = np.unique((i * n + j) * n + k, return_inverse=True)
+        self.items = np.column_stack([codes // (n * n), codes // n % n, codes % n])
+        rank = np.argsort(np.argsort(problem.places, axis=1, kind="stable"), axis=1)
+        ab, ae = (rank[:, 0] + rank[:, role] - 1 for role in (1, 2))
+        unbounded = np.where(problem.high > 0, np.inf, 0.0)  # multipliers that are held at 0 stay there
+        bounds = (problem.low, problem.high) if corrected else (-unbounded, unbounded)
+        only_violated = (problem.low >= 0) & (not corrected)
+        order = np.argsort(self.triple_of, kind="stable")
+        starts = np.searchsorted(self.triple_of[order], np.arange(len(codes) + 1))
+        columns = (problem.g, problem.h, problem.t, ab, ae, *bounds, only_violated)
+        self.terms = Terms(starts, order, *(column[order] for column in columns))
+
+    def to_visit(self, relative: Array, lam: Array, tol: float) -> Array:
+        """Return the triples with a constraint whose multiplier must move."""
+        can_fall = (lam > self.problem.low) if self.corrected else (self.problem.low < 0)
+        moves = ((lam < self.problem.high) & (relative > tol)) | (can_fall & (relative < -tol))
+        return np.unique(self.triple_of[moves])
+
+
+class _InnerProducts(Protocol):
+    """Inner products under the learned kernel, updated after every block."""
+
+    def distances(self) -> tuple[Array, Array]:
+        """Return d(a, b) and d(a, e) of every constraint."""
+        ...
+
+    def differences(self, triples: Array) -> tuple[Array, Array]:
+        """Return rows (2k, .) of the differences i - j and i - k of triples (k, 3), and their inner products."""
+        ...
+
+    def update(self, subtracted: Array, added: Array) -> None:
+        """Subtract the rows `subtracted`' `subtracted` from the matrix and add `added`' `added`."""
+        ...
+
+    def point(self, lam: Array, value: float) -> DualPoint | None:
+        """Return the point of lam with dual objective `value`, or None where rounding has left no kernel."""
+        ...
+
+
+class _GramProducts:
+    """Inner products between items: K (n, n)."""
+
+    def __init__(self, problem: DualProblem, kernel: GramMatrix) -> None:
+        self.problem, self.upper = problem, kernel.upper.copy()
+
+    def distances(self) -> tuple[Array, Array]:
+        return self.problem.distances(self.upper)
+
+    def differences(self, triples: Array) -> tuple[Array, Array]:
+        items = triples.ravel()
+        rows = self.upper[items]
+        rows += self.upper[:, items].T
+        rows[np.arange(len(items)), items] /= 2
+        differences = _subtract_within(rows.reshape(*triples.shape, -1))
+        return differences, _subtract_within(differences.T[triples])
+
+    def update(self, subtracted: Array, added: Array) -> None:
+        self.upper = _updated(self.upper, subtracted, added)
+
+    def point(self, lam: Array, value: float) -> DualPoint | None:
+        return self.problem.point_of_kernel(lam, value, self.upper)
+
+
+class _FactoredProducts:
+    """Inner products between coordinates: M (s, s)."""
+
+    def __init__(self, problem: DualProblem, kernel: FactoredKernel) -> None:
+        self.problem = problem
+        lower, _ = linalg.lapack.dpotri(kernel.root, lower=1)
+        self.upper = np.triu(lower.T)
+
+    def distances(self) -> tuple[Array, Array]:
+        root, _ = linalg.lapack.dpotrf(self.upper.T, lower=1)
+        return self.problem.distances_between(self.problem.coordinates @ root)
+
+    def differences(self, triples: Array) -> tuple[Array, Array]:
+        differences = _subtract_within(self.problem.coordinates[triples])
+        rows = linalg.blas.dsymm(1.0, self.upper.T, differences.T, lower=1).T
+        return rows, rows @ differences.T
+
+    def update(self, subtracted: Array, added: Array) -> None:
+        self.upper = _updated(self.upper, subtracted, added)
+
+    def point(self, lam: Array, value: float) -> DualPoint | None:
+        return self.problem.point(lam)
+
+
+def _subtract_within(values: Array) -> Array:
+    """Return the differences i - j and i - k of values (k, 3, .) of triples in turn, shape (2k, .)."""
+    differences: Array = values[:, :1] - values[:, 1:]
+    return differences.reshape(-1, values.shape[-1])
+
+
+def _updated(upper: Array, subtracted: Array, added: Array) -> Array:
+    """Return the upper triangle of a symmetric matrix - `subtracted`' `subtracted` + `added`' `added`, in place."""
+    lower = upper.T
+    for sign, rows in ((-1.0, subtracted), (1.0, added)):
+        if len(rows):
+            lower = linalg.blas.dsyrk(sign, rows.T, 1.0, lower, lower=1, overwrite_c=1)
+    return lower.T
+
+
+def _project_block(triples: Array, terms: Terms, lam: Array, G: Array) -> tuple[Array, Array, float]:
+    """Project on the constraints of k triples; G (2k, 2k) holds the inner products of their differences.
+
+    Return the coefficients (j, 2k) of the differences in the rank-one terms by which the kernel changes, the sign of
+    each term (1 where it is subtracted, -1 where it is added), and the gain of f. `lam` is changed in place.
+    """
+    products = np.hstack([G, np.eye(len(G))])
+    squares, signs = np.zeros_like(products), np.zeros(len(G))
+    n_squares, gain = project_block(triples, terms, lam, products, squares, signs)
+    return squares[:n_squares, len(G) :], signs[:n_squares], gain
+
+
+@part
+def best_step(near: float, excess: float, t: float, area: float) -> float:
+    """Return by how much a multiplier must move for its constraint to hold with equality."""
+    if t != 0:  # a link, which has no second distance: near / (1 + alpha near) = t
+        return 1 / t - 1 / near if near != 0 else 0.0
+    if 2 * area <= abs(excess) / _UNBOUNDED_STEP:
+        return math.copysign(_UNBOUNDED_STEP, excess)
+    return excess / (2 * area)
+
+
+@part
+def project(triple: int, terms: Terms, lam: Array, p: float, s: float, q: float) -> tuple[float, float, float, float]:
+    """Project in turn on the constraints of a triple with p = u'u, s = u'v and q = v'v under the learned kernel.
+
+    Return the change of Z'AZ in the plane of u and v as the entries (uu, uv, vv) of a symmetric matrix, and the gain
+    of f. `lam` is changed in place.
+    """
+    uu = uv = vv = gain = 0.0
+    for _ in range(_ROUNDS):
+        n_moved = 0
+        for term in range(terms.starts[triple], terms.starts[triple + 1]):
+            g, h, t, ab, ae = terms.g[term], terms.h[term], terms.t[term], terms.ab[term], terms.ae[term]
+            distances = p, q, p + q - 2 * s
+            excess = g * distances[ab] - h * distances[ae]
+            if terms.only_violated[term] and excess <= t:
+                continue  # an earlier projection has satisfied it
+            before, area = lam[terms.number[term]], p * q - s * s
+            optimum = before + best_step(g * distances[ab], excess, t, g * h * area)
+            alpha = min(max(optimum, terms.low[term]), terms.high[term]) - before
+            if alpha == 0:
+                continue
+            n_moved += 1
+            lam[terms.number[term]] = before + alpha
+            determinant = 1 + alpha * excess - alpha * alpha * g * h * area
+            gain += math.log(determinant) - alpha * t
+            of_u = alpha * (g * (ab == 0) - h * (ae == 0))
+            of_v = alpha * (g * (ab == 1) - h * (ae == 1))
+            of_both = alpha * (g * (ab == 2) - h * (ae == 2))
+            a, b, d = of_u + of_both, -of_both, of_v + of_both
+            uu, uv, vv = uu + a, uv + b, vv + d
+            p, s, q = (p + area * d) / determinant, (s - area * b) / determinant, (q + area * a) / determinant
+        if n_moved < 2:
+            break
+    return uu, uv, vv, gain
+
+
+@part
+def kernel_change(uu: float, uv: float, vv: float, p: float, s: float, q: float) -> tuple[float, float, float]:
+    """Return T with K - [u v] T [u v]' the new kernel where its inverse changes by (uu, uv, vv) between u and v."""
+    area = uu * vv - uv * uv
+    determinant = 1 + p * uu + 2 * s * uv + q * vv + area * (p * q - s * s)
+    return (uu + area * q) / determinant, (uv - area * s) / determinant, (vv + area * p) / determinant
+
+
+@compiled
+def project_block(
+    triples: Array, terms: Terms, lam: Array, products: Array, squares: Array, signs: Array
+) -> tuple[int, float]:
+    """Project on the constraints of k triples; the left half of `products` (2k, 4k) is G, the right half the identity.
+
+    `squares` receives the rank-one terms by which the kernel changes and `signs` their signs, 1 where a term is
+    subtracted and -1 where it is added. In both arrays (2k, 4k) the left half is inner products with the present and
+    later differences, the right half the coefficients of the present and earlier differences. Return the number of
+    terms and the gain of f; `lam` is changed in place.
+    """
+    size, n_squares, gain = len(products), 0, 0.0
+    for place in range(len(triples)):
+        u, v, end = 2 * place, 2 * place + 1, size + 2 * place + 2
+        for earlier in range(n_squares):
+            of_u, of_v = signs[earlier] * squares[earlier, u], signs[earlier] * squares[earlier, v]
+            for column in range(u, end):
+                products[u, column] -= of_u * squares[earlier, column]
+                products[v, column] -= of_v * squares[earlier, column]
+        p, s, q = products[u, u], products[u, v], products[v, v]
+        uu, uv, vv, gained = project(triples[place], terms, lam, p, s, q)
+        if uu == 0 and uv == 0 and vv == 0:
+            continue
+        # T is the sum of two rank-one terms, its eigenvectors, each with the sign of its eigenvalue.
+        uu, uv, vv = kernel_change(uu, uv, vv, p, s, q)
+        middle, radius = (uu + vv) / 2, math.hypot((uu - vv) / 2, uv)
+        angle = math.atan2(2 * uv, uu - vv) / 2
+        for turn, value in ((0.0, middle + radius), (math.pi / 2, middle - radius)):
+            length = math.sqrt(abs(value))
+            of_u, of_v = length * math.cos(angle + turn), length * math.sin(angle + turn)
+            for column in range(u, end):
+                squares[n_squares, column] = of_u * products[u, column] + of_v * products[v, column]
+            signs[n_squares] = math.copysign(1.0, value)
+            n_squares += 1
+        gain += gained
+    return n_squares, gain
