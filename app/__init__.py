@@ -1,1 +1,0 @@
-"""The Tercet service: it asks, stores answers, refits clusters and shows them."""

@@ -1,1 +1,0 @@
-"""The answers themselves, before an analyst's eyes: who gave which, which the last run doubts, what to set aside."""

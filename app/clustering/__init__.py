@@ -1,1 +1,0 @@
-"""Runs: when they start, where they run, what they leave behind."""

@@ -1,1 +1,0 @@
-"""Comparing the systems on one project: asked for here, computed by workers, shown with a recommendation."""

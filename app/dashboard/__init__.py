@@ -1,1 +1,0 @@
-"""The analyst's pages."""

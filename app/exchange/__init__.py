@@ -1,1 +1,0 @@
-"""Constraints in bulk, in and out, streamed."""

@@ -1,1 +1,0 @@
-"""What to ask next, leases, answers, undo, skips, progress."""

@@ -1,1 +1,0 @@
-"""Projects: their question, rules, members and share links."""

@@ -1,0 +1,48 @@
+"""Tercet turns comparisons that people make into clusters.
+
+The service asks, stores answers, refits clusters and shows them; the estimators behind it can be imported from
+here, too: `from tercet import DCRC`. They are loaded on first use, so that `import tercet` alone loads nothing else.
+
+- item: one thing to be clustered
+- bag: a group that items come from
+- triplet: anchor, left and right; the question is whether the anchor is more like left than like right
+- answer: yes, no or don't know, by one labeler
+- constraint: a triplet with its answer, whoever gave it
+- skip: "do not show me this one again"
+- lease: a triplet held for one labeler for a while
+- run: one fit of one algorithm on one project's features and answers
+- cluster: a group in a run's result
+- confidence: the largest posterior probability of an item
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tercet.prediction.model import load_model as load_model
+    from tercet_algorithms import CMBC as CMBC
+    from tercet_algorithms import DCRC as DCRC
+    from tercet_algorithms import DCRCCV as DCRCCV
+    from tercet_algorithms import SKLR as SKLR
+    from tercet_algorithms import AnswerEmbedding as AnswerEmbedding
+    from tercet_algorithms import BagSpectralClustering as BagSpectralClustering
+
+ESTIMATORS = ("CMBC", "DCRC", "DCRCCV", "SKLR", "AnswerEmbedding", "BagSpectralClustering")
+# Where each name is loaded from.
+_PLACES = {**dict.fromkeys(ESTIMATORS, "tercet_algorithms"), "load_model": "tercet.prediction.model"}
+__all__ = ["CMBC", "DCRC", "DCRCCV", "SKLR", "AnswerEmbedding", "BagSpectralClustering", "load_model"]
+__version__ = version("tercet")
+
+
+def __getattr__(name: str) -> object:
+    """Import an estimator, or the loader of models, when it is first asked for."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

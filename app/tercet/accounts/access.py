@@ -1,0 +1,277 @@
+"""Who calls, and the one function that says what they may do: `authorize`.
+
+A caller is known by a session cookie or a bearer token. A stranger to a project hears that it does not
+exist; a member whose role is too small hears that they may not.
+"""
+
+import enum
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+from fastapi import BackgroundTasks, Depends, Request
+from sqlalchemy import ColumnElement, Select, bindparam, select, true
+from sqlalchemy.orm import Session
+
+from tercet.accounts.usage import TokenUses
+from tercet.models import ApiToken, Membership, Project, ProjectView, Role, Scope, User, now
+from tercet.web.errors import Forbidden, NotFound, NotSignedIn
+
+
+class Action(enum.StrEnum):
+    """What can be done in a project: see its question and media, label, read what came of it, change it, own it."""
+
+    LOOK = "look"
+    LABEL = "label"
+    READ = "read"
+    WRITE = "write"
+    OWN = "own"
+
+
+ROLE_MAY = {
+    Role.LABELER: {Action.LOOK, Action.LABEL},
+    Role.ANALYST: {Action.LOOK, Action.LABEL, Action.READ, Action.WRITE},
+    Role.OWNER: set(Action),
+}
+SCOPE_MAY = {
+    Scope.LABEL: {Action.LOOK, Action.LABEL},
+    Scope.READ: {Action.LOOK, Action.READ},
+    Scope.WRITE: {Action.LOOK, Action.LABEL, Action.READ, Action.WRITE},
+    Scope.OWN: set(Action),
+}
+
+
+SIGN_IN_FIRST = "Sign in first: open your sign-in link, or send an API token as 'Authorization: Bearer'."
+VIEW_COLUMNS = [getattr(Project, field.name) for field in fields(ProjectView)]
+
+
+def _in_project(*columns: Any, even_deleted: bool = False) -> Select[*tuple[Any, ...]]:
+    """Build the statement that reads users, the project with a key if there is one, and their roles in it."""
+    there = true() if even_deleted else Project.deleted_at.is_(None)
+    return (
+        select(*columns)
+        .select_from(User)
+        .outerjoin(Project, (Project.key == bindparam("key")) & there)
+        .outerjoin(Membership, (Membership.project_id == Project.id) & (Membership.user_id == User.id))
+    )
+
+
+def caller_rows(of_those: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Build the statement whose rows `CallerRow.of` takes, of the users that a condition names."""
+    return _in_project(User.id, User.is_admin, Membership.role, *VIEW_COLUMNS).where(of_those)
+
+
+# Every request runs one of these; built once, it costs half of what it does built anew.
+_USER_IN_PROJECT = _in_project(User, Project, Membership.role).where(User.id == bindparam("user"))
+_USER_IN_ANY_PROJECT = _in_project(User, Project, Membership.role, even_deleted=True).where(
+    User.id == bindparam("user")
+)
+_CALLER_ROW = caller_rows(User.id == bindparam("user"))
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The credentials of one request, not yet looked up."""
+
+    user_id: int | None = None
+    token: str | None = None
+
+    @property
+    def in_browser(self) -> int | None:
+        """The user whom a session names; a token goes before it."""
+        return self.user_id if self.token is None else None
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A user who was looked up, and the scope that limits them (None: a session, no limit)."""
+
+    user: User
+    scope: Scope | None
+
+
+@dataclass(frozen=True)
+class CallerRow:
+    """A user, the role stored for them in the project asked for, and that project if there is one."""
+
+    user_id: int
+    is_admin: bool
+    role: str | None
+    project: ProjectView | None
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> "CallerRow":
+        """Return what a row of `caller_rows` says."""
+        user_id, is_admin, role, *project = row
+        return cls(user_id, is_admin, role, None if project[0] is None else ProjectView(*project))
+
+
+@dataclass(frozen=True)
+class LabelerAccess:
+    """A user who may label in a project: all that leasing questions and storing answers need, without the ORM."""
+
+    project: ProjectView
+    user_id: int
+
+
+@dataclass(frozen=True)
+class Access:
+    """A user in a project, allowed to do what was asked."""
+
+    project: Project
+    user: User
+    role: Role
+
+    @property
+    def labeler(self) -> LabelerAccess:
+        """The same access for what labeling does without the ORM."""
+        return LabelerAccess(ProjectView.of(self.project), self.user.id)
+
+
+def caller_of(request: Request) -> Caller:
+    """Read the credentials: a bearer token if there is one, else the session cookie."""
+    header = request.headers.get("authorization", "")
+    if not header:
+        return Caller(user_id=request.session.get("user"))
+    kind, _, token = header.partition(" ")
+    return Caller(token=token.strip() if kind.lower() == "bearer" else "")
+
+
+async def get_caller(request: Request, background: BackgroundTasks) -> Caller:
+    """Read the credentials, and note the use of a token once the answer is sent."""
+    caller = caller_of(request)
+    if caller.token is not None:
+        uses: TokenUses = request.app.state.token_uses
+        token_hash = hash_token(caller.token)
+        if uses.is_due(token_hash):
+            background.add_task(uses.note, token_hash)
+    return caller
+
+
+Me = Annotated[Caller, Depends(get_caller)]
+
+
+def hash_token(token: str) -> str:
+    """Hash a random token of 256 bits for look-up; its entropy makes a slow hash needless."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def identify(session: Session, caller: Caller) -> Identity:
+    """Look the caller up, or say that nobody is signed in."""
+    if caller.token is not None:
+        return _identify_token(session, caller.token)
+    user = session.get(User, caller.user_id) if caller.user_id is not None else None
+    if user is None:
+        raise NotSignedIn(SIGN_IN_FIRST)
+    return Identity(user, None)
+
+
+def _identify_token(session: Session, token: str) -> Identity:
+    row = session.execute(
+        select(ApiToken, User).join(User, User.id == ApiToken.user_id).where(ApiToken.token_hash == hash_token(token))
+    ).first()
+    if row is None:
+        raise NotSignedIn("This API token is not known here.")
+    api_token, user = row
+    if api_token.revoked_at is not None or (api_token.expires_at is not None and api_token.expires_at <= now()):
+        raise NotSignedIn("This API token was revoked or has expired: make a new one on your account page.")
+    if not user.has_account:
+        raise NotSignedIn("This API token belongs to a labeler who came by a link, where none is accepted.")
+    return Identity(user, Scope(api_token.scope))
+
+
+def identify_person(session: Session, me: Caller) -> Identity:
+    """Look up who is signed in here in a browser; an API token may not make others like it."""
+    identity = identify(session, me)
+    if identity.scope is not None:
+        raise Forbidden("API tokens are made and revoked in the browser, not with an API token.")
+    return identity
+
+
+def identify_holder(session: Session, me: Caller) -> Identity:
+    """Look up who is signed in here in a browser with an account of their own, which may have API tokens."""
+    identity = identify_person(session, me)
+    if not identity.user.has_account:
+        raise Forbidden("Labelers who came by a link have no API tokens. Ask for an account with your address.")
+    return identity
+
+
+def authorize(
+    session: Session, caller: Caller, project_key: str, action: Action, *, even_deleted: bool = False
+) -> Access:
+    """Look up the caller, the project and the caller's role in it; return them if the action is allowed, or raise.
+
+    A deleted project is not there, unless it is asked for to be had back.
+    """
+    user_id, scope = _credentials(session, caller)
+    statement = _USER_IN_ANY_PROJECT if even_deleted else _USER_IN_PROJECT
+    row = session.execute(statement, {"key": project_key, "user": user_id}).first()
+    if row is None:
+        raise NotSignedIn(SIGN_IN_FIRST)
+    user, project, stored_role = row
+    role = _role(project_key, stored_role, is_admin=user.is_admin, exists=project is not None)
+    _allow(role, scope, action)
+    return Access(project, user, role)
+
+
+def authorize_labeler(
+    session: Session, caller: Caller, project_key: str, rows: Mapping[int, CallerRow]
+) -> LabelerAccess:
+    """Do what `authorize` does for labeling, without the ORM.
+
+    Callers who are known by their session are looked for in `rows`, which are read for many requests at once.
+    """
+    user_id, scope = _credentials(session, caller)
+    row = rows.get(user_id) or _caller_row(session, user_id, project_key)
+    role = _role(project_key, row.role, is_admin=row.is_admin, exists=row.project is not None)
+    _allow(role, scope, Action.LABEL)
+    assert row.project is not None, "a role is one in a project"
+    return LabelerAccess(row.project, user_id)
+
+
+def in_browsers(callers: Iterable[Caller]) -> set[int]:
+    """Return the users who are known by their session."""
+    return {caller.in_browser for caller in callers if caller.in_browser is not None}
+
+
+def _credentials(session: Session, caller: Caller) -> tuple[int, Scope | None]:
+    """Return the number of the user that the credentials name, not looked up yet for a session, and their scope."""
+    if caller.in_browser is not None:
+        return caller.in_browser, None
+    identity = identify(session, caller)
+    return identity.user.id, identity.scope
+
+
+def _caller_row(session: Session, user_id: int, project_key: str) -> CallerRow:
+    row = session.execute(_CALLER_ROW, {"key": project_key, "user": user_id}).first()
+    if row is None:
+        raise NotSignedIn(SIGN_IN_FIRST)
+    return CallerRow.of(row)
+
+
+def _role(project_key: str, stored_role: str | None, *, is_admin: bool, exists: bool) -> Role:
+    """Return the caller's role in the project; an administrator owns every one."""
+    role = Role.OWNER if is_admin else Role(stored_role) if stored_role else None
+    if not exists or role is None:
+        raise NotFound(f"There is no project '{project_key}' that you belong to.")
+    return role
+
+
+def _allow(role: Role, scope: Scope | None, action: Action) -> None:
+    if action not in ROLE_MAY[role]:
+        raise Forbidden(f"Your role here is {role}: it does not allow this. Ask the project's owner for more.")
+    _allow_scope(scope, action)
+
+
+def allow_new_project(identity: Identity) -> None:
+    """Refuse new projects of labelers who came by a share link: nobody knows who they are."""
+    _allow_scope(identity.scope, Action.WRITE)
+    if not identity.user.has_account:
+        raise Forbidden("Labelers who came by a link cannot make projects. Ask for an account with your address.")
+
+
+def _allow_scope(scope: Scope | None, action: Action) -> None:
+    """Refuse what the API token's scope does not include."""
+    if scope is not None and action not in SCOPE_MAY[scope]:
+        raise Forbidden(f"This API token has the scope '{scope}', which does not allow this.")

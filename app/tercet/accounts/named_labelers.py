@@ -1,0 +1,26 @@
+"""Labelers with the name by which their project and its exports know them, to join to any statement."""
+
+from typing import TypeVar
+
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, func
+from sqlalchemy.orm import aliased
+
+from tercet.models import Membership, User
+
+Statement = TypeVar("Statement", bound=Select[*tuple[object, ...]])
+
+
+class NamedLabeler:
+    """A labeler to join to a statement, with the name by which the project and its exports know them."""
+
+    def __init__(self) -> None:
+        """Name tables of the labeler's own, so that a statement may join other people too."""
+        self.user, self.member = aliased(User), aliased(Membership)
+        self.name: ColumnElement[str] = func.coalesce(self.member.participant, self.user.name)
+
+    def join(
+        self, statement: Statement, labeler_id: SQLColumnExpression[int], project_id: SQLColumnExpression[int]
+    ) -> Statement:
+        """Join the labeler whose id this column holds."""
+        is_member = (self.member.user_id == labeler_id) & (self.member.project_id == project_id)
+        return statement.join(self.user, self.user.id == labeler_id).outerjoin(self.member, is_member)

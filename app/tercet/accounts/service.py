@@ -1,0 +1,204 @@
+"""What happens to accounts: users, one-time sign-in links, share links, joining by one, API tokens.
+
+Every secret is 256 random bits, returned to the caller once and stored only as its hash.
+"""
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from tercet.accounts import queries
+from tercet.accounts.access import hash_token
+from tercet.models import ApiToken, Membership, Project, Role, Scope, ShareLink, SignInLink, User, now
+from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
+
+SECRET_BYTES = 32
+NAME_LENGTH = 200
+TOKEN_DAYS = 3650
+LINK_OVER = "This sign-in link was used already or has expired: each works once."
+SHARE_OVER = "This labeling link is not known here, or its owner has revoked it. Ask for the new one."
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who opens a share link: the user signed in in the browser, if there is one, and the secret in its cookie."""
+
+    user: User | None
+    browser: str
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Who came by a share link, and to which project."""
+
+    project: Project
+    user: User
+
+
+def make_secret() -> str:
+    """Return 256 random bits as text."""
+    return secrets.token_urlsafe(SECRET_BYTES)
+
+
+def make_user(session: Session, name: str, *, email: str | None = None, is_admin: bool = False) -> User:
+    """Add a user; an address belongs to one user only."""
+    if email is not None and queries.user_by_email(session, email) is not None:
+        raise Conflict(f"There is a user with the address {email} already.")
+    user = User(name=checked_name(name, "name"), email=email and checked_email(email), is_admin=is_admin)
+    session.add(user)
+    session.flush()
+    return user
+
+
+def checked_name(name: str, field: str) -> str:
+    """Return a name without surrounding space; raise Invalid if it cannot be one."""
+    name = name.strip()
+    if not name or len(name) > NAME_LENGTH or not name.isprintable():
+        detail = f"expected 1 to {NAME_LENGTH} printable characters"
+        raise Invalid(f"The {field} is not usable: {detail}.", [FieldError(field, detail)])
+    return name
+
+
+def checked_email(email: str) -> str:
+    """Return the address in lower case; raise Invalid if it is none."""
+    email = email.strip().lower()
+    local, _, domain = email.partition("@")
+    if not local or not domain or len(email) > 254 or not email.isprintable() or " " in email:
+        raise Invalid(f"'{email}' is no address.", [FieldError("email", "expected something like ada@example.org")])
+    return email
+
+
+def make_sign_in_link(session: Session, user: User, hours: float = 24.0) -> str:
+    """Make a link that signs the user in once; return its token."""
+    token = make_secret()
+    expires_at = now() + timedelta(hours=hours)
+    session.add(SignInLink(user_id=user.id, token_hash=hash_token(token), expires_at=expires_at))
+    session.flush()
+    return token
+
+
+def use_sign_in_link(session: Session, token: str) -> User:
+    """Mark a link as used and return its user; one statement decides, so of two requests at once one succeeds."""
+    moment = now()
+    unused = (
+        SignInLink.token_hash == hash_token(token),
+        SignInLink.used_at.is_(None),
+        SignInLink.expires_at > moment,
+    )
+    user_id = session.scalar(update(SignInLink).where(*unused).values(used_at=moment).returning(SignInLink.user_id))
+    if user_id is None:
+        raise NotFound(LINK_OVER)
+    return session.get_one(User, user_id)
+
+
+def make_share_link(session: Session, project: Project) -> str:
+    """Make a link by which anyone who has it may label the project; return its token."""
+    token = make_secret()
+    session.add(ShareLink(project_id=project.id, token_hash=hash_token(token)))
+    session.flush()
+    return token
+
+
+def revoke_share_link(session: Session, project: Project, link_id: int) -> ShareLink:
+    """End a share link; people who joined by it before stay members."""
+    query = select(ShareLink).where(ShareLink.id == link_id, ShareLink.project_id == project.id)
+    link = session.scalar(query)
+    if link is None:
+        raise NotFound(f"The project '{project.key}' has no share link {link_id}.")
+    link.revoked_at = link.revoked_at or now()
+    return link
+
+
+def join(session: Session, token: str, visitor: Visitor, *, participant: str = "", name: str = "") -> Joined:
+    """Come in by a share link: as who is signed in, as who came by this browser before, or as somebody new.
+
+    Somebody new is a user of this project alone, shown under the participant name; without one, under the name they
+    typed or as "Labeler N".
+    """
+    project = queries.shared_project(session, token)
+    if project is None:
+        raise NotFound(SHARE_OVER)
+    # People who join at the same moment take turns here, so that nobody is made twice and numbers differ.
+    session.scalars(select(Project.id).where(Project.id == project.id).with_for_update()).one()
+    user = find_returning(session, project, visitor, participant)
+    if user is None:
+        return Joined(project, _make_link_labeler(session, project, visitor, participant, name))
+    if queries.membership(session, project.id, user.id) is None:
+        _add_labeler(session, project, user)
+    return Joined(project, user)
+
+
+def find_returning(session: Session, project: Project, visitor: Visitor, participant: str) -> User | None:
+    """Return whom a visitor of a share link goes on as, or None for somebody new.
+
+    A name in an address proves nothing, so a participant is looked for only among those who came by this browser
+    before. Without a participant name, people who are signed in with an account come as themselves.
+    """
+    participant, user = participant.strip(), visitor.user
+    if user is not None:
+        is_member = queries.membership(session, project.id, user.id) is not None
+        if (is_member and participant in ("", user.name)) or (user.has_account and not participant):
+            return user
+    return queries.labeler_of_browser(session, project.id, visitor.browser, participant)
+
+
+def _make_link_labeler(session: Session, project: Project, visitor: Visitor, participant: str, typed_name: str) -> User:
+    if participant:
+        user = make_user(session, checked_name(participant, "participant"))
+        participant = _free_name(session, project, user.name)
+    else:
+        number = queries.member_count(session, project.id, Role.LABELER) + 1
+        user = make_user(session, typed_name.strip() or f"Labeler {number}")
+    _add_labeler(session, project, user, participant or None, hash_token(visitor.browser))
+    return user
+
+
+def imported_labeler(session: Session, project: Project, name: str) -> User:
+    """Add a labeler whom an import names, and as whom nobody can sign in; return them."""
+    user = make_user(session, name)
+    _add_labeler(session, project, user, _free_name(session, project, name))
+    return user
+
+
+def _free_name(session: Session, project: Project, name: str) -> str:
+    """Return the name, numbered if a member of the project is shown under it already."""
+    if not queries.is_name_taken(session, project.id, name):
+        return name
+    start = name[: NAME_LENGTH - len(" (1000000)")]
+    taken = queries.names_like(session, project.id, start)
+    return next(free for n in range(2, len(taken) + 3) if (free := f"{start} ({n})") not in taken)
+
+
+def _add_labeler(
+    session: Session, project: Project, user: User, participant: str | None = None, browser_hash: str | None = None
+) -> None:
+    row = Membership(project_id=project.id, user_id=user.id, role=Role.LABELER)
+    row.participant, row.browser_hash = participant, browser_hash
+    session.add(row)
+    session.flush()
+
+
+def make_api_token(session: Session, user: User, name: str, scope: Scope, days: int | None = None) -> str:
+    """Make an API token of the user, for so many days or until it is revoked; return it, the only time."""
+    if days is not None and not 1 <= days <= TOKEN_DAYS:
+        detail = f"expected 1 to {TOKEN_DAYS} days, or nothing for a token without an end"
+        raise Invalid(f"The number of days is not usable: {detail}.", [FieldError("days", detail)])
+    token = f"tercet_{make_secret()}"
+    expires_at = None if days is None else now() + timedelta(days=days)
+    name = checked_name(name, "name")
+    row = ApiToken(user_id=user.id, name=name, token_hash=hash_token(token), scope=scope, expires_at=expires_at)
+    session.add(row)
+    session.flush()
+    return token
+
+
+def revoke_api_token(session: Session, user: User, token_id: int) -> ApiToken:
+    """End one of the user's API tokens."""
+    row = session.scalar(select(ApiToken).where(ApiToken.id == token_id, ApiToken.user_id == user.id))
+    if row is None:
+        raise NotFound(f"You have no API token {token_id}.")
+    row.revoked_at = row.revoked_at or now()
+    return row

@@ -1,0 +1,39 @@
+"""When API tokens were last used, written at most every five minutes a token and never before the answer."""
+
+import time
+from datetime import timedelta
+
+from sqlalchemy import or_, select, update
+
+from tercet.database import Database
+from tercet.models import ApiToken, now
+
+EVERY_SECONDS = 300.0
+
+
+class TokenUses:
+    """Remembers which tokens this process noted lately, so that most requests cost one look-up in a dictionary."""
+
+    def __init__(self, database: Database) -> None:
+        """Start with nothing noted."""
+        self.database = database
+        self._noted: dict[str, float] = {}
+
+    def is_due(self, token_hash: str) -> bool:
+        """Return whether the token was not noted by this process within the last five minutes."""
+        return time.monotonic() - self._noted.get(token_hash, -EVERY_SECONDS) >= EVERY_SECONDS
+
+    def note(self, token_hash: str) -> None:
+        """Store that the token is used now, unless another process just did; ignore unknown tokens."""
+        moment = now()
+        stale = or_(ApiToken.last_used_at.is_(None), ApiToken.last_used_at < moment - timedelta(seconds=EVERY_SECONDS))
+        this = ApiToken.token_hash == token_hash
+        # Look first: a wrong token, sent again and again, must not take the writer's turn.
+        with self.database.reading() as session:
+            row = session.execute(select(ApiToken.id, stale).where(this, ApiToken.revoked_at.is_(None))).first()
+        if row is None:
+            return
+        self._noted[token_hash] = time.monotonic()
+        if row[1]:
+            with self.database.transaction() as session:
+                session.execute(update(ApiToken).where(this, stale).values(last_used_at=moment))

@@ -1,0 +1,95 @@
+"""Answers and the people who gave them, over REST: listed, set aside, put back."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from tercet.accounts.access import Action, Me, authorize
+from tercet.answers import listing, quality, service
+from tercet.answers.schemas import AnswerList, DecidedOut, Filters, LabelerList, SetAsideIn
+from tercet.web.dependencies import Blobs, Db
+from tercet.web.numbers import Count, Id
+from tercet.web.problems import problems
+
+router = APIRouter(prefix="/api/v1/projects", tags=["answers"], responses=problems(401, 403, 404))
+
+
+class Asked(Filters):
+    """Filters, and how many answers to give at once."""
+
+    limit: Annotated[Count, Query(ge=1, le=1_000)] = 50
+
+
+@router.get("/{project}/answers", responses=problems(422))
+def get_answers(project: str, asked: Annotated[Asked, Query()], me: Me, db: Db, blobs: Blobs) -> AnswerList:
+    """List answers, newest first or what the last run doubts most first.
+
+    Each with the probability that the last run gives it, and with how many others answered the same question and
+    agree. Give `next` of one page as `after` of the next. Exports of all answers are under constraints.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return listing.as_json(listing.page(session, blobs, access.project, asked, asked.limit))
+
+
+@router.post("/{project}/answers/{answer}/set-aside", status_code=201, responses=problems(409, 422))
+def set_aside(project: str, answer: UUID, body: SetAsideIn, me: Me, db: Db) -> DecidedOut:
+    """Set an answer aside.
+
+    It stays its labeler's, but runs no longer use it and its question may be asked of others again; a run that
+    leaves it out is queued by the project's rule. 409: it is set aside already, or its labeler withdrew it.
+    """
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        return DecidedOut.model_validate(service.set_aside(session, access, answer, body.reason))
+
+
+@router.delete("/{project}/answers/{answer}/set-aside", responses=problems(409))
+def put_back(project: str, answer: UUID, me: Me, db: Db) -> DecidedOut:
+    """Put an answer back that was set aside: runs use it again. 409: it is not set aside."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        return DecidedOut.model_validate(service.put_back(session, access, answer))
+
+
+@router.get("/{project}/labelers", responses=problems(422))
+def get_labelers(
+    project: str,
+    me: Me,
+    db: Db,
+    blobs: Blobs,
+    after: Count = 0,
+    limit: Annotated[Count, Query(ge=1, le=100)] = 50,
+) -> LabelerList:
+    """List who answered, how much and how well, the busiest first.
+
+    Speed, shares and agreement are of each person's 200 newest answers, the rest of all. Give `next` of one page as
+    `after` of the next.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return quality.page(session, blobs, access.project, after, limit)
+
+
+@router.post("/{project}/labelers/{labeler}/set-aside", status_code=201, responses=problems(409, 422))
+def set_labeler_aside(project: str, labeler: Id, body: SetAsideIn, me: Me, db: Db) -> DecidedOut:
+    """Set all answers of a labeler aside at once.
+
+    Those that they give from now on count; take them out of the project to end that. 409: none of their answers is
+    used.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    return DecidedOut.model_validate(service.set_labeler_aside(db, access, labeler, body.reason))
+
+
+@router.delete("/{project}/labelers/{labeler}/set-aside", responses=problems(409))
+def put_labeler_back(project: str, labeler: Id, me: Me, db: Db) -> DecidedOut:
+    """Put a labeler's answers back that were set aside all at once.
+
+    Those that were set aside one by one stay so. 409: there are none.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    return DecidedOut.model_validate(service.put_labeler_back(db, access, labeler))

@@ -1,0 +1,178 @@
+"""Pages of answers, each with its question, the probability that the last run gives it, and the answers of others."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from tercet.answers import queries
+from tercet.answers.queries import ListedAnswer
+from tercet.answers.schemas import AnswerList, AnswerOut, Filters, Order, SetAside
+from tercet.labeling.canonical import VALUES
+from tercet.labeling.queries import Look, looks
+from tercet.models import Project, QuestionKind, Run
+from tercet.runs import results
+from tercet.runs.queries import find_run, last_done
+from tercet.runs.results import AnswerReport, Array
+from tercet.storage import Storage
+from tercet.web.errors import FieldError, Invalid
+
+ENOUGH = 500  # numbers looked up at once
+
+
+class Doubt(NamedTuple):
+    """What a run says of one answer: its probability, and its rank among the suspect ones (0: none)."""
+
+    probability: float
+    suspect: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A page of answers, with what the run says of them, all answers that count to their questions, and their items."""
+
+    run: Run | None
+    answers: list[ListedAnswer]
+    doubts: dict[int, Doubt]
+    votes: dict[int, list[tuple[int, str]]]
+    items: dict[int, Look]
+    next: str | None
+
+    def others(self, answer: ListedAnswer) -> tuple[int, int]:
+        """Return how many others answered the same question, and how many of them said the same."""
+        others = [value for labeler, value in self.votes.get(answer.triplet_id, []) if labeler != answer.labeler_id]
+        return len(others), others.count(answer.value)
+
+
+class AnswerPage(NamedTuple):
+    """The answers of one page and where the next one begins."""
+
+    answers: list[ListedAnswer]
+    next: str | None
+
+
+def page(session: Session, storage: Storage, project: Project, filters: Filters, limit: int) -> Listing:
+    """Return a page of answers that pass the filters."""
+    _check(project, filters)
+    run, place = _place(session, project, filters)
+    report = results.answer_report(storage, run) if run else None
+    if filters.order == Order.SUSPECT and report:
+        assert run is not None, "a report is a run's"
+        answers, following = _most_suspect(session, project, filters, run, report, place, limit)
+    else:
+        answers, following = _newest(session, project, filters, place, limit)
+    return Listing(
+        run,
+        answers,
+        _doubts(report, answers),
+        queries.votes(session, [answer.triplet_id for answer in answers]),
+        looks(session, {item_id for answer in answers for item_id in answer.triplet}),
+        following,
+    )
+
+
+def as_json(listing: Listing) -> AnswerList:
+    """Return the page as REST gives it."""
+    answers = [_answer_out(listing, answer) for answer in listing.answers]
+    return AnswerList(run=listing.run.number if listing.run else None, answers=answers, next=listing.next)
+
+
+def _answer_out(listing: Listing, answer: ListedAnswer) -> AnswerOut:
+    doubt = listing.doubts.get(answer.number)
+    others, agree = listing.others(answer)
+    aside = None
+    if answer.set_aside_at is not None:
+        aside = SetAside(at=answer.set_aside_at, by=answer.set_aside_by or "", reason=answer.reason or "")
+    return AnswerOut(
+        id=answer.id,
+        number=answer.number,
+        triplet=[listing.items[item_id].key for item_id in answer.triplet],
+        answer=answer.value,
+        labeler=answer.labeler_id,
+        labeler_name=answer.labeler,
+        response_ms=answer.response_ms,
+        created_at=answer.created_at,
+        withdrawn_at=answer.withdrawn_at,
+        set_aside=aside,
+        probability=round(doubt.probability, 4) if doubt else None,
+        suspect=doubt.suspect or None if doubt else None,
+        others=others,
+        others_agree=agree,
+    )
+
+
+def _check(project: Project, filters: Filters) -> None:
+    allowed = VALUES[QuestionKind(project.question_kind)]
+    if filters.answer is not None and filters.answer not in allowed:
+        detail = f"'{filters.answer}' is no answer to this project's question: expected one of {', '.join(allowed)}"
+        raise Invalid("There can be no such answers.", [FieldError("answer", detail)])
+
+
+def _place(session: Session, project: Project, filters: Filters) -> tuple[Run | None, int | None]:
+    """Read the place in the list: a number, in the order of suspicion behind the number of the run that it is of.
+
+    The pages of one list are all of one run: the next run orders the answers anew.
+    """
+    if filters.after is None:
+        return last_done(session, project.id), None
+    parts = filters.after.split(".")
+    n_parts = 2 if filters.order == Order.SUSPECT else 1
+    plain = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
+    run = find_run(session, project.id, parts[0] if n_parts == 2 else "latest")
+    if len(parts) != n_parts or not plain or (n_parts == 2 and run is None):
+        detail = f"'{filters.after}' is not the `next` of a page in this order"
+        raise Invalid("There is no such place in the list.", [FieldError("after", detail)])
+    return run, int(parts[-1])
+
+
+def _newest(session: Session, project: Project, filters: Filters, before: int | None, limit: int) -> AnswerPage:
+    rows = queries.newest(session, project.id, filters, before, limit + 1)
+    return AnswerPage(rows[:limit], str(rows[limit - 1].number) if len(rows) > limit else None)
+
+
+def _most_suspect(
+    session: Session,
+    project: Project,
+    filters: Filters,
+    run: Run,
+    report: AnswerReport,
+    start: int | None,
+    limit: int,
+) -> AnswerPage:
+    """Walk down the run's order of suspicion until a page is full; only numbers are read of what is passed over."""
+    order = by_suspicion(report)
+    open_places = np.arange(start or 0, len(order))
+    if filters.labeler is not None or filters.answer is not None or filters.state is not None:
+        passing = queries.numbers(session, project.id, filters)
+        open_places = open_places[np.isin(order[open_places], passing)]
+    page: list[tuple[int, ListedAnswer]] = []
+    for first in range(0, len(open_places), ENOUGH):
+        places = open_places[first : first + ENOUGH]
+        numbers = order[places].tolist()
+        rows = queries.by_number(session, project.id, filters, numbers)
+        page += [(place, rows[number]) for place, number in zip(places, numbers, strict=True) if number in rows]
+        if len(page) > limit:
+            break
+    following = f"{run.number}.{page[limit][0]}" if len(page) > limit else None
+    return AnswerPage([answer for _, answer in page[:limit]], following)
+
+
+def by_suspicion(report: AnswerReport) -> Array:
+    """Order the numbers: suspect answers by rank, then the others, the least probable first."""
+    rank = np.where(report.suspicion > 0, report.suspicion, len(report.suspicion) + 1)
+    ordered: Array = report.numbers[np.lexsort((report.numbers, report.probabilities, rank))]
+    return ordered
+
+
+def _doubts(report: AnswerReport | None, answers: list[ListedAnswer]) -> dict[int, Doubt]:
+    if report is None or not len(report.numbers):
+        return {}
+    listed = np.array([answer.number for answer in answers], dtype=np.int64)
+    # Numbers are in order, so each is found by bisection.
+    places = np.minimum(np.searchsorted(report.numbers, listed), len(report.numbers) - 1)
+    return {
+        int(number): Doubt(float(report.probabilities[place]), int(report.suspicion[place]))
+        for number, place in zip(listed, places, strict=True)
+        if report.numbers[place] == number
+    }

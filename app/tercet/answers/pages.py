@@ -1,0 +1,77 @@
+"""The answers page: every answer with what the last run thinks of it, the people, and what was set aside by whom."""
+
+from typing import Annotated
+from urllib.parse import parse_qsl, urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tercet.accounts.access import Action, Me, authorize
+from tercet.answers import overview, service
+from tercet.answers.schemas import LONGEST_REASON, Filters
+from tercet.web.dependencies import Blobs, Db
+from tercet.web.numbers import Id
+from tercet.web.rendering import render
+from tercet.web.texts import Text
+
+router = APIRouter(include_in_schema=False)
+
+Reason = Annotated[Text, Form(max_length=LONGEST_REASON)]
+Back = Annotated[Text, Form(max_length=1_000)]
+
+
+@router.get("/projects/{project}/answers")
+def answers_page(
+    request: Request, project: str, filters: Annotated[Filters, Query()], me: Me, db: Db, blobs: Blobs
+) -> HTMLResponse:
+    """Show a page of answers."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        page = overview.gather(session, blobs, access, filters)
+    return render(request, "answers/answers.html", **vars(page))
+
+
+@router.post("/projects/{project}/answers/{answer}/set-aside")
+def set_aside(project: str, answer: UUID, me: Me, db: Db, reason: Reason = "", back: Back = "") -> RedirectResponse:
+    """Set one answer aside."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        decision = service.set_aside(session, access, answer, reason)
+    return _back(project, back, f"answer-{decision.answer_number}")
+
+
+@router.post("/projects/{project}/answers/{answer}/put-back")
+def put_back(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Put one answer back."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        decision = service.put_back(session, access, answer)
+    return _back(project, back, f"answer-{decision.answer_number}")
+
+
+@router.post("/projects/{project}/labelers/{labeler}/set-aside")
+def set_labeler_aside(
+    project: str, labeler: Id, me: Me, db: Db, reason: Reason = "", back: Back = ""
+) -> RedirectResponse:
+    """Set all answers of a labeler aside."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    service.set_labeler_aside(db, access, labeler, reason)
+    return _back(project, back, "labelers")
+
+
+@router.post("/projects/{project}/labelers/{labeler}/put-back")
+def put_labeler_back(project: str, labeler: Id, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Put back those that were set aside all at once."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    service.put_labeler_back(db, access, labeler)
+    return _back(project, back, "labelers")
+
+
+def _back(project: str, query: str, part: str) -> RedirectResponse:
+    """Go back to the list as it was; what the form names is written anew, so that it stays a query of this page."""
+    place = f"/projects/{project}/answers"
+    filters = [(name, value) for name, value in parse_qsl(query) if name in Filters.model_fields]
+    return RedirectResponse(f"{place}?{urlencode(filters)}#{part}" if filters else f"{place}#{part}", 303)

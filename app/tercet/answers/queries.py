@@ -1,0 +1,240 @@
+"""What is read about answers and the people who gave them: pages of answers, what others said, decisions."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import Select, SQLColumnExpression, case, func, select, union_all
+from sqlalchemy.orm import Session, aliased
+
+from tercet.accounts.named_labelers import NamedLabeler
+from tercet.answers.schemas import AnswerState, Filters
+from tercet.labeling.canonical import Ids
+from tercet.models import Answer, Decision, Membership, Triplet, User, Verdict
+
+# So many of a person's newest answers are what their habits are measured by.
+HABITS = 200
+CHUNK = 500
+
+
+class ListedAnswer(NamedTuple):
+    """One answer with its question, its labeler, and the decision by which it is set aside."""
+
+    id: UUID
+    number: int
+    value: str
+    triplet_id: int
+    anchor_id: int
+    left_id: int
+    right_id: int
+    labeler_id: int
+    labeler: str
+    response_ms: int | None
+    created_at: datetime
+    withdrawn_at: datetime | None
+    set_aside_at: datetime | None
+    set_aside_by: str | None
+    reason: str | None
+
+    @property
+    def triplet(self) -> Ids:
+        """The items of the question, as stored."""
+        return self.anchor_id, self.left_id, self.right_id
+
+
+class Habit(NamedTuple):
+    """One of a person's newest answers."""
+
+    labeler_id: int
+    value: str
+    triplet_id: int
+    anchor_id: int
+    left_id: int
+    right_id: int
+    response_ms: int | None
+    created_at: datetime
+
+
+class LoggedDecision(NamedTuple):
+    """A decision with the names of whom it is about and of who made it."""
+
+    verdict: str
+    labeler_id: int
+    labeler: str
+    answer_number: int | None
+    answers: int
+    by: str
+    reason: str
+    created_at: datetime
+
+
+def of_state(state: AnswerState | None) -> list[SQLColumnExpression[bool]]:
+    """Say which answers are in a state; without one, all that their labelers did not withdraw."""
+    match state:
+        case AnswerState.USED:
+            return [Answer.counts]
+        case AnswerState.WITHDRAWN:
+            return [Answer.withdrawn_at.is_not(None)]
+        case AnswerState.SET_ASIDE:
+            return [Answer.withdrawn_at.is_(None), Answer.set_aside_id.is_not(None)]
+        case None:
+            return [Answer.withdrawn_at.is_(None)]
+
+
+def _passing(project_id: int, filters: Filters) -> list[SQLColumnExpression[bool]]:
+    conditions = [Answer.project_id == project_id, *of_state(filters.state)]
+    if filters.labeler is not None:
+        conditions.append(Answer.labeler_id == filters.labeler)
+    if filters.answer is not None:
+        conditions.append(Answer.value == filters.answer)
+    return conditions
+
+
+def _select_answers() -> Select[*tuple[object, ...]]:
+    by, labeler = aliased(User), NamedLabeler()
+    return labeler.join(
+        select(
+            Answer.id,
+            Answer.number,
+            Answer.value,
+            Answer.triplet_id,
+            Triplet.anchor_id,
+            Triplet.left_id,
+            Triplet.right_id,
+            Answer.labeler_id,
+            labeler.name,
+            Answer.response_ms,
+            Answer.created_at,
+            Answer.withdrawn_at,
+            Decision.created_at,
+            by.name,
+            Decision.reason,
+        )
+        .join(Triplet, Triplet.id == Answer.triplet_id)
+        .outerjoin(Decision, Decision.id == Answer.set_aside_id)
+        .outerjoin(by, by.id == Decision.by_id),
+        Answer.labeler_id,
+        Answer.project_id,
+    )
+
+
+def newest(session: Session, project_id: int, filters: Filters, before: int | None, limit: int) -> list[ListedAnswer]:
+    """Return up to `limit` answers, newest first, those before a number."""
+    statement = _select_answers().where(*_passing(project_id, filters))
+    if before is not None:
+        statement = statement.where(Answer.number < before)
+    rows = session.execute(statement.order_by(Answer.number.desc()).limit(limit))
+    return [ListedAnswer._make(row) for row in rows]
+
+
+def numbers(session: Session, project_id: int, filters: Filters) -> list[int]:
+    """Return the numbers of all answers that pass."""
+    return list(session.scalars(select(Answer.number).where(*_passing(project_id, filters))))
+
+
+def by_number(session: Session, project_id: int, filters: Filters, some: Sequence[int]) -> dict[int, ListedAnswer]:
+    """Return those of a few hundred answers that pass, by number."""
+    statement = _select_answers().where(*_passing(project_id, filters), Answer.number.in_(some))
+    answers = (ListedAnswer._make(row) for row in session.execute(statement))
+    return {answer.number: answer for answer in answers}
+
+
+def votes(session: Session, triplet_ids: Collection[int]) -> dict[int, list[tuple[int, str]]]:
+    """Return the labeler and the value of each answer that counts, by question."""
+    by_triplet: dict[int, list[tuple[int, str]]] = {}
+    ids = sorted(set(triplet_ids))
+    for start in range(0, len(ids), CHUNK):
+        statement = select(Answer.triplet_id, Answer.labeler_id, Answer.value).where(
+            Answer.triplet_id.in_(ids[start : start + CHUNK]), *of_state(AnswerState.USED)
+        )
+        for triplet_id, labeler_id, value in session.execute(statement):
+            by_triplet.setdefault(triplet_id, []).append((labeler_id, value))
+    return by_triplet
+
+
+def habits(session: Session, project_id: int, people: Sequence[int]) -> list[Habit]:
+    """Return each person's newest answers that they did not withdraw, oldest first; those set aside are among them."""
+    newest_of = [
+        select(Answer.id)
+        .where(Answer.project_id == project_id, Answer.labeler_id == person, *of_state(None))
+        .order_by(Answer.number.desc())
+        .limit(HABITS)
+        .subquery()
+        for person in people
+    ]
+    if not newest_of:
+        return []
+    chosen = union_all(*(select(newest.c.id) for newest in newest_of)).subquery()
+    statement = (
+        select(
+            Answer.labeler_id,
+            Answer.value,
+            Answer.triplet_id,
+            Triplet.anchor_id,
+            Triplet.left_id,
+            Triplet.right_id,
+            Answer.response_ms,
+            Answer.created_at,
+        )
+        .join(chosen, chosen.c.id == Answer.id)
+        .join(Triplet, Triplet.id == Answer.triplet_id)
+        .order_by(Answer.number)
+    )
+    return [Habit._make(row) for row in session.execute(statement)]
+
+
+def set_aside_counts(session: Session, project_id: int) -> dict[int, tuple[int, int]]:
+    """Count the answers set aside per labeler: all of them, and those of them set aside all at once."""
+    at_once = func.count(case((Decision.answer_number.is_(None), 1)))
+    statement = (
+        select(Answer.labeler_id, func.count(), at_once)
+        .join(Answer, Answer.set_aside_id == Decision.id)
+        .where(Decision.project_id == project_id, *of_state(AnswerState.SET_ASIDE))
+        .group_by(Answer.labeler_id)
+    )
+    return {person: (every, by_labeler) for person, every, by_labeler in session.execute(statement)}
+
+
+def names(session: Session, project_id: int, people: Collection[int]) -> dict[int, str]:
+    """Return the names by which the project knows people."""
+    statement = (
+        select(User.id, func.coalesce(Membership.participant, User.name))
+        .outerjoin(Membership, (Membership.user_id == User.id) & (Membership.project_id == project_id))
+        .where(User.id.in_(people))
+    )
+    return dict(session.execute(statement).all())
+
+
+def decisions(session: Session, project_id: int, limit: int) -> list[LoggedDecision]:
+    """Return the newest decisions, newest first."""
+    by, labeler = aliased(User), NamedLabeler()
+    statement = (
+        select(
+            Decision.verdict,
+            Decision.labeler_id,
+            labeler.name,
+            Decision.answer_number,
+            Decision.answers,
+            by.name,
+            Decision.reason,
+            Decision.created_at,
+        )
+        .join(by, by.id == Decision.by_id)
+        .where(Decision.project_id == project_id)
+        .order_by(Decision.id.desc())
+        .limit(limit)
+    )
+    statement = labeler.join(statement, Decision.labeler_id, Decision.project_id)
+    return [LoggedDecision._make(row) for row in session.execute(statement)]
+
+
+def changed_since(session: Session, project_id: int, moment: datetime) -> tuple[int, int]:
+    """Count the answers set aside since then that still are, and those put back that had been aside before."""
+    decided = (Decision.project_id == project_id) & (Decision.created_at >= moment)
+    sums = select(Decision.verdict, func.sum(Decision.answers)).where(decided).group_by(Decision.verdict)
+    decided_on = {verdict: int(answers) for verdict, answers in session.execute(sums)}
+    still = select(func.count()).join_from(Decision, Answer, Answer.set_aside_id == Decision.id)
+    aside = session.scalar(still.where(decided, *of_state(AnswerState.SET_ASIDE))) or 0
+    undone = decided_on.get(Verdict.SET_ASIDE, 0) - aside
+    return aside, max(0, decided_on.get(Verdict.PUT_BACK, 0) - undone)

@@ -1,0 +1,78 @@
+"""Project archives over REST: down from one server, up to another."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from tercet.accounts.access import Action, Caller, Me, allow_new_project, authorize, identify
+from tercet.archives import service
+from tercet.database import Database
+from tercet.intake.uploads import spooled
+from tercet.projects.queries import project_by_key
+from tercet.projects.schemas import Key, ProjectOut
+from tercet.web.dependencies import Blobs, Db
+from tercet.web.problems import problems
+
+router = APIRouter(prefix="/api/v1/projects", tags=["archives"])
+ZIP = "application/zip"
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            ZIP: {"schema": {"type": "string", "format": "binary"}, "example": "the bytes of forest-songs.zip"}
+        },
+    }
+}
+
+
+@router.get(
+    "/{project}/archive",
+    response_class=StreamingResponse,
+    responses={
+        **problems(401, 403, 404, 409),
+        200: {"description": "The archive, streamed.", "content": {ZIP: {"example": "bytes"}}},
+    },
+)
+def get_archive(project: str, me: Me, db: Db, blobs: Blobs) -> StreamingResponse:
+    """Take the whole project away as one ZIP.
+
+    Items, media, all versions of the features, all answers with the names of their labelers, runs with their results,
+    names of clusters, settings and bags. Addresses, rights, tokens and links stay here. Another server makes a project
+    of it: see restore below. 409: a file is missing in the storage.
+    """
+    with db.reading() as session:
+        row = authorize(session, me, project, Action.READ).project
+    headers = {"Content-Disposition": f'attachment; filename="{row.key}.zip"'}
+    return StreamingResponse(service.pieces_of(db, blobs, row.id), media_type=ZIP, headers=headers)
+
+
+@router.post("/restore", status_code=201, openapi_extra=BODY, responses=problems(401, 403, 409, 413, 422))
+async def restore_archive(
+    request: Request, me: Me, db: Db, blobs: Blobs, key: Annotated[Key, Query(description="of the new project")]
+) -> ProjectOut:
+    """Make a new project of an archive, which you then own.
+
+    All of it is checked first, and the project appears when everything is stored; otherwise nothing is. 409: the key
+    is taken. 422: errors[] name the file of the archive, and the row, that is missing, changed or not as expected.
+    """
+    owner_id = await run_in_threadpool(_allow, db, me)
+    async with spooled(request) as path:
+        await run_in_threadpool(service.restore_file, db, blobs, path, key, owner_id)
+    return await run_in_threadpool(_read, db, key)
+
+
+def _allow(db: Database, me: Caller) -> int:
+    """Return the id of who will own the project, or refuse before the body is read."""
+    with db.reading() as session:
+        identity = identify(session, me)
+        allow_new_project(identity)
+        return identity.user.id
+
+
+def _read(db: Database, key: str) -> ProjectOut:
+    with db.reading() as session:
+        project = project_by_key(session, key)
+        assert project is not None, "it has just been stored"
+        return ProjectOut.of(project)

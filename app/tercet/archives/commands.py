@@ -1,0 +1,57 @@
+"""`tercet archive` and `tercet restore`: a project as one file, without a server."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tercet.command_setup import DataOption, make_settings, opened_database
+
+
+def archive(
+    project: Annotated[str, typer.Argument(help="Key of the project.")],
+    file: Annotated[Path, typer.Argument(help="ZIP file to write.", dir_okay=False)],
+    data: DataOption = None,
+) -> None:
+    """Write a project with everything in it to one file, for a backup or another server."""
+    from tercet.archives.service import pieces_of
+    from tercet.projects.queries import project_by_key
+    from tercet.storage import Storage
+    from tercet.web.errors import NotFound
+
+    settings = make_settings(data)
+    with opened_database(settings) as database, ExitStack() as undo:
+        with database.reading() as session:
+            row = project_by_key(session, project)
+        if row is None:
+            raise NotFound(f"There is no project '{project}'.")
+        pieces = pieces_of(database, Storage(settings.resolved_storage_url()), row.id)
+        # Under another name until it is whole: what is named as was asked can be relied on.
+        partial = file.with_name(f"{file.name}.partial")
+        undo.callback(partial.unlink, missing_ok=True)
+        with partial.open("wb") as target:
+            target.writelines(pieces)
+        partial.replace(file)
+    typer.echo(f"Project '{project}' was written to {file}: {file.stat().st_size:,} bytes.")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="Archive of a project.", exists=True, dir_okay=False)],
+    key: Annotated[str, typer.Option(help="Key of the new project.")],
+    owner: Annotated[str, typer.Option(help="Address of the new project's owner.")],
+    data: DataOption = None,
+) -> None:
+    """Make a new project of an archive."""
+    from tercet.accounts.queries import user_with_address
+    from tercet.archives.service import restore_file
+    from tercet.projects.schemas import ProjectIn
+    from tercet.storage import Storage
+
+    ProjectIn(key=key, name=key)  # says what is wrong with the key
+    settings = make_settings(data)
+    with opened_database(settings) as database:
+        with database.transaction() as session:
+            owner_id = user_with_address(session, owner).id
+        restore_file(database, Storage(settings.resolved_storage_url()), file, key, owner_id)
+    typer.echo(f"Project '{key}' was made from {file}; {owner} owns it.")

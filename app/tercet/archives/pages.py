@@ -1,0 +1,37 @@
+"""The page on which a person makes a project of an archive."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tercet.accounts.access import Me, allow_new_project, identify
+from tercet.archives import service
+from tercet.intake.uploads import on_disk
+from tercet.projects.schemas import Key
+from tercet.web.dependencies import Blobs, Db
+from tercet.web.rendering import render
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/restore")
+def restore_page(request: Request, me: Me, db: Db) -> HTMLResponse:
+    """Show the form."""
+    with db.reading() as session:
+        allow_new_project(identify(session, me))
+    return render(request, "archives/restore.html")
+
+
+@router.post("/restore")
+def restore_upload(
+    me: Me, db: Db, blobs: Blobs, archive: Annotated[UploadFile, File()], key: Annotated[Key, Form()]
+) -> RedirectResponse:
+    """Make a project of the archive, and go to it."""
+    with db.reading() as session:
+        identity = identify(session, me)
+        allow_new_project(identity)
+    with on_disk(archive) as path:
+        assert path is not None, "the form was checked"
+        service.restore_file(db, blobs, path, key, identity.user.id)
+    return RedirectResponse(f"/projects/{key}", 303)

@@ -1,0 +1,46 @@
+"""What the parameters of several algorithms share: the base class, types, and the reading of lists from forms."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+ADVANCED: dict[str, Any] = {"advanced": True}
+
+
+def advanced(title: str, **bounds: Any) -> Any:
+    """Return the field of a parameter that forms show among the advanced ones."""
+    return Field(title=title, json_schema_extra=ADVANCED, **bounds)
+
+
+def split(value: Any) -> Any:
+    """Return the values of a text separated by commas, as forms send lists, and an empty list for None."""
+    if value is None:
+        return []
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+CommaSeparated = BeforeValidator(split)
+Starts = Annotated[int, advanced("Starts", ge=1, le=1000)]
+Iterations = Annotated[int, advanced("Most iterations", ge=1, le=100_000)]
+Tolerance = Annotated[float, advanced("Tolerance", ge=0)]
+
+
+def _join_lines(schema: dict[str, Any]) -> None:
+    """Make one line of each description, which source code breaks."""
+    for field in schema["properties"].values():
+        field["description"] = " ".join(field["description"].split())
+
+
+class Parameters(BaseModel):
+    """The parameters that every algorithm has."""
+
+    # What stands below a field is its description.
+    model_config = ConfigDict(
+        extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True, json_schema_extra=_join_lines
+    )
+    left_out: ClassVar[dict[str, str]] = {}
+
+    n_clusters: Annotated[int, Field(title="Clusters", ge=1, le=1000)]
+    """Number of clusters."""
+    random_state: Annotated[int, advanced("Seed", ge=0, lt=2**32)] = 0
+    """Seed of everything random; another one makes other starts."""

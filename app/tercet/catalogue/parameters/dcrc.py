@@ -1,0 +1,132 @@
+"""The parameters of DCRC, alone and with cross-validation."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tercet.catalogue.parameters.common import (
+    ADVANCED,
+    CommaSeparated,
+    Iterations,
+    Parameters,
+    Starts,
+    Tolerance,
+    advanced,
+)
+
+# Most numbers of clusters to choose from in one run.
+WIDEST = 40
+Several = Annotated[list[Annotated[float, Field(ge=0)]], CommaSeparated, Field(min_length=1, max_length=10)]
+Shares = Annotated[list[Annotated[float, Field(ge=0, lt=2 / 3)]], CommaSeparated, Field(min_length=1, max_length=10)]
+
+
+class _Dcrc(Parameters):
+    """The parameters that DCRC has with and without cross-validation."""
+
+    use_dnk: Annotated[bool, Field(title="Learn from “don’t know”")] = True
+    """Whether “don’t know” answers count, or are left out."""
+    kernel: Annotated[Literal["rbf", "nystroem", "rff"] | None, Field(title="Kernel")] = None
+    """None draws straight borders between clusters, rbf curved ones, for up to 10,000 items; nystroem and rff (random
+    Fourier features) come near rbf for any number of items."""
+    labeler_tables: Annotated[Literal["fixed", "learn"], Field(title="How people answer")] = "fixed"
+    """Fixed: everybody errs as expected. Learn: how each labeler answers is learned with the clusters, so that those
+    who guess count less; worth it with several labelers."""
+    n_init: Starts = 10
+    """Number of starts of a fit from nothing; the best one wins."""
+    n_moves: Annotated[int, advanced("Moves", ge=0, le=1000)] = 20
+    """Split-and-merge moves tried after the starts; they repair clusters that share a class."""
+    solver: Annotated[Literal["profile", "em"], advanced("Solver")] = "profile"
+    """How the bound is climbed; em is the paper's, slower and usually ending lower."""
+    weight: Annotated[Literal["balanced", "paper"], advanced("Weight of answers")] = "balanced"
+    """Weight of the answers' likelihood; the paper's fades out as answers become dense."""
+    max_iter: Iterations = 100
+    """Most outer iterations of one start."""
+    tol: Tolerance = 1e-5
+    """A start ends when the bound gains relatively less than this."""
+    gamma: Annotated[float | None, advanced("Width of the kernel", gt=0)] = None
+    """Gamma of the kernel, larger is narrower; none is one over the number of features."""
+    n_components: Annotated[int, advanced("Components", ge=1, le=5000)] = 200
+    """Landmarks of nystroem, waves of rff: more is nearer to rbf and slower."""
+    table_prior: Annotated[float, advanced("Trust at first", gt=0)] = 3.0
+    """Imagined answers by which every labeler is at first believed to err as expected, where how they answer is
+    learned."""
+    bag_epsilon: Annotated[float, advanced("Missing bag labels", gt=0, lt=0.5)] = 0.005
+    """Probability that a bag lacks the label of an item in it; the smaller, the more bag labels say."""
+    transductive: Annotated[bool, advanced("Answers decide about their items")] = True
+    """Whether an item in answers goes where its answers say, or where the model alone does."""
+
+
+class DcrcParameters(_Dcrc):
+    """Parameters of DCRC; the defaults are right for most projects."""
+
+    left_out: ClassVar[dict[str, str]] = {
+        "standardize": "features come in any unit, and lam means little unless they are brought to one scale",
+        "kernel_params": "no kernel that is offered has further ones",
+        "n_jobs": "every worker has work of its own",
+        "verbose": "a run shows its progress on its page",
+        "warm_start": "a run decides it by what the run before left",
+    }
+
+    epsilon: Annotated[float, Field(title="Wrong answers expected", ge=0, lt=2 / 3)] = 0.05
+    """Probability that an answer is wrong; also how strongly one answer counts. People err more often than they think:
+    0.2 suits hard questions, 0 takes every answer as certain."""
+    balance: Annotated[bool, Field(title="Draw clusters towards equal sizes")] = True
+    """Better off where sizes are known to differ widely."""
+    tau: Annotated[float, advanced("Separation", ge=0)] = 1.0
+    """Weight of cluster separation and balance among items that nobody was asked about."""
+    lam: Annotated[float, advanced("Penalty of weights", ge=0)] = 2**-8
+    """Penalty of the squared weights; larger makes the borders between clusters softer."""
+
+    @model_validator(mode="after")
+    def _check_tables(self) -> Self:
+        if self.labeler_tables == "learn" and self.epsilon == 0:
+            raise ValueError("labeler_tables 'learn' needs an epsilon above 0: hard answers leave nothing to learn")
+        return self
+
+
+class DcrcCvParameters(_Dcrc):
+    """Parameters of DCRCCV; several values are values to choose from, and the rest is its estimator's."""
+
+    left_out: ClassVar[dict[str, str]] = {
+        "estimator": "its parameters are offered by their own names",
+        "refit": "a run without clusters would show nothing",
+        "n_jobs": "every worker has work of its own",
+        "verbose": "a run shows its progress on its page",
+    }
+
+    fewest_clusters: Annotated[int | None, Field(title="Fewest clusters", ge=1, le=1000)] = None
+    """With the most clusters below, the number of clusters is chosen too; none keeps it as it is set."""
+    most_clusters: Annotated[int | None, Field(title="Most clusters", ge=1, le=1000)] = None
+    """Up to 40 more than the fewest; every number costs as much time as several runs."""
+    epsilon: Shares = Field([0.05, 0.15], title="Wrong answers expected")
+    """Probabilities that an answer is wrong, to choose from, separated by commas."""
+    balance: Annotated[Literal["yes", "no", "choose"], Field(title="Draw clusters towards equal sizes")] = "yes"
+    """Answers say little about it where clusters are many, so it is not chosen unless asked."""
+    tau: Several = Field([0.25, 0.5, 1.0, 2.0], title="Separation", json_schema_extra=ADVANCED)
+    """Weights of cluster separation and balance, to choose from."""
+    lam: Several = Field(
+        [
+            2**-10,
+            2**-8,
+            2**-6,
+            2**-4,
+        ],
+        title="Penalty of weights",
+        json_schema_extra=ADVANCED,
+    )
+    """Penalties of the squared weights, to choose from."""
+    cv: Annotated[int, advanced("Folds", ge=2, le=20)] = 5
+    """Parts into which the answers are divided; each is held back once and predicted by the others."""
+    scoring: Annotated[Literal["log_score", "accuracy"], advanced("Score")] = "log_score"
+    """Log score is the mean log probability of the answers held back, accuracy the share foretold."""
+
+    @model_validator(mode="after")
+    def _check_ranges(self) -> Self:
+        fewest, most = self.fewest_clusters, self.most_clusters
+        if (fewest is None) != (most is None):
+            raise ValueError("fewest_clusters and most_clusters are given together, or neither")
+        if fewest is not None and most is not None and not fewest <= most <= fewest + WIDEST:
+            raise ValueError(f"most_clusters must be from fewest_clusters to {WIDEST} more, got {fewest} and {most}")
+        if self.labeler_tables == "learn" and 0 in self.epsilon:
+            raise ValueError("labeler_tables 'learn' needs every epsilon above 0: hard answers leave nothing to learn")
+        return self

@@ -1,0 +1,47 @@
+"""The dashboard's figures for programs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from tercet.accounts.access import Action, Me, authorize
+from tercet.dashboard import service
+from tercet.dashboard.schemas import MapItems, Summary
+from tercet.web.dependencies import Db
+from tercet.web.errors import FieldError, Invalid
+from tercet.web.problems import problems
+
+MOST_ITEMS = 500
+
+router = APIRouter(prefix="/api/v1/projects", tags=["dashboard"], responses=problems(401, 403, 404))
+
+
+@router.get("/{project}/summary")
+def get_summary(project: str, me: Me, db: Db) -> Summary:
+    """Return what the dashboard says in numbers.
+
+    Answers in total and per labeler, what happens next, the newest finished run and the last fifty of any status.
+    Needs an analyst; a stranger hears that there is no such project.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return service.summarize(session, access.project)
+
+
+@router.get("/{project}/positions", responses=problems(422))
+def get_positions(project: str, at: Annotated[str, Query(examples=["16,3"])], me: Me, db: Db) -> MapItems:
+    """Describe the items at up to 500 rows of the map.
+
+    `at` lists the rows, from 0, separated by commas. 422: a row that is no number or has no item.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return service.map_items(session, access.project, _read_numbers(at))
+
+
+def _read_numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if len(parts) > MOST_ITEMS or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        detail = f"up to {MOST_ITEMS} numbers separated by commas are expected"
+        raise Invalid("The rows cannot be read.", [FieldError("at", detail)])
+    return [int(part) for part in parts]

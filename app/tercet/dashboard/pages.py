@@ -1,0 +1,112 @@
+"""The analyst's pages: the list of projects, and the dashboard with its forms, which work without JavaScript."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tercet.accounts.access import Action, Me, authorize, identify
+from tercet.catalogue import forms
+from tercet.catalogue.algorithms import ALGORITHMS
+from tercet.dashboard import queries, service
+from tercet.dashboard.schemas import ClusterCount
+from tercet.projects.deleting import DELETED_FOR
+from tercet.projects.service import change_project
+from tercet.runs import sentences
+from tercet.runs import service as runs
+from tercet.runs.schedule import request_run
+from tercet.runs.schemas import ClusterName
+from tercet.web.dependencies import Blobs, Db
+from tercet.web.forms import Fields
+from tercet.web.numbers import Id
+from tercet.web.rendering import render, site_address
+from tercet.web.texts import Text
+
+router = APIRouter(include_in_schema=False)
+REASONS = {"answers": "new answers", "features": "new features", "request": "asked for", "adopted": "adopted"}
+# For a run that leaves the current clustering alone, its purpose says more than its reason.
+PURPOSES = {"alternative": "another clustering", "comparison": "comparison"}
+
+
+@router.get("/")
+def home_page(request: Request, me: Me, db: Db) -> HTMLResponse:
+    """List the projects of the user."""
+    with db.reading() as session:
+        user = identify(session, me).user
+        drafts = queries.drafts(session)
+        of_others = {key for key, draft in drafts.items() if draft.user_id != user.id}
+        projects = [row for row in queries.my_projects(session, user) if row.key not in of_others]
+        deleted = queries.deleted_projects(session, user)
+    context: dict[str, Any] = {"user": user, "projects": projects, "drafts": drafts, "address": site_address(request)}
+    context |= {"deleted": deleted, "deleted_for": DELETED_FOR}
+    return render(request, "dashboard/home.html", **context)
+
+
+@router.get("/projects/{project}")
+def dashboard_page(request: Request, project: str, me: Me, db: Db, blobs: Blobs) -> HTMLResponse:
+    """Show a project's figures and clusters; the page updates itself from then on."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        board = service.dashboard(session, blobs, access.project)
+    context: dict[str, Any] = {
+        "address": site_address(request),
+        "reasons": REASONS,
+        "purposes": PURPOSES,
+        "choices": forms.CHOICES,
+        "describe": sentences.describe,
+        "titles": {name: algorithm.short for name, algorithm in ALGORITHMS.items()},
+    }
+    return render(request, "dashboard/dashboard.html", **context, **vars(board))
+
+
+@router.post("/projects/{project}/runs")
+def start_run(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
+    """Queue a run; a field left empty takes the project's setting."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        choice = forms.read_run_choice(access.project.algorithm, fields)
+        request_run(session, access.project, reason="request", **choice)
+    return _back(project, "runs")
+
+
+@router.post("/projects/{project}/runs/{run}/cancel")
+def cancel_run(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
+    """Cancel a run that waits or is computed."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        runs.cancel_run(session, blobs, access.project, run)
+    return _back(project, "runs")
+
+
+@router.post("/projects/{project}/clusters/{cluster}/name")
+def name_cluster(
+    project: str,
+    cluster: Id,
+    me: Me,
+    db: Db,
+    blobs: Blobs,
+    run: Annotated[str, Form()],
+    name: Annotated[Text, Form(max_length=200)] = "",
+    note: Annotated[Text, Form(max_length=20_000)] = "",
+    page: Annotated[Literal["", "run"], Form()] = "",
+) -> RedirectResponse:
+    """Store a cluster's name and note, and go back to the page of the form."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        body = ClusterName(name=name.strip(), note=note)
+        runs.name_cluster(session, blobs, access.project, run, cluster, body)
+    return _back(f"{project}/runs/{run}" if page else project, f"cluster-{cluster}")
+
+
+@router.post("/projects/{project}/resolution")
+def use_resolution(project: str, body: Annotated[ClusterCount, Form()], me: Me, db: Db) -> RedirectResponse:
+    """Set the project's number of clusters, and start a run with it."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        change_project(session, access.project, {"n_clusters": body.n_clusters})
+        request_run(session, access.project, reason="request")
+    return _back(project, "resolution")
+
+
+def _back(project: str, part: str) -> RedirectResponse:
+    return RedirectResponse(f"/projects/{project}#{part}", 303)

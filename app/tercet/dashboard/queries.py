@@ -1,0 +1,184 @@
+"""What the analyst's pages read: projects, counts of answers, and figures about labelers."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Row, Select, func, select
+from sqlalchemy.orm import Session
+
+from tercet.models import (
+    Answer,
+    Import,
+    ImportSource,
+    ImportStatus,
+    Item,
+    Membership,
+    Project,
+    Purpose,
+    Role,
+    Run,
+    RunStatus,
+    User,
+    now,
+)
+
+DRAFT = (
+    ImportStatus.UPLOADING,
+    ImportStatus.CHECKING,
+    ImportStatus.READY,
+    ImportStatus.IMPORTING,
+    ImportStatus.FAILED,
+)
+# Findings about the numbers of items and clusters, which change after an import: they are looked at anew.
+OF_NUMBERS = ("few_items", "clusters")
+CHUNK = 5_000  # values that one statement may carry, on both databases
+RECENT = 5_000  # newest answers over which labelers' habits are measured: older ones say little and cost reading
+
+
+@dataclass(frozen=True)
+class Labeler:
+    """How much one person has answered, and how they have answered lately."""
+
+    name: str
+    answers: int
+    withdrawn: int
+    last_hour: int
+    dnk_share: float | None
+    median_ms: int | None
+
+
+@dataclass(frozen=True)
+class DraftProject:
+    """A project that so far exists only for its first import: the import's number, and who makes it."""
+
+    number: int
+    user_id: int | None
+
+
+def my_projects(session: Session, user: User) -> list[Row[Any]]:
+    """Return the user's projects with what the list shows, in one statement, live ones first."""
+    latest = _latest_run().scalar_subquery()
+    items = select(func.count()).where(Item.project_id == Project.id, Item.set_aside_at.is_(None)).scalar_subquery()
+    statement = select(
+        Project.key,
+        Project.name,
+        Project.answer_number.label("answers"),
+        Project.archived_at,
+        func.coalesce(items, 0).label("items"),
+        Run.number.label("run"),
+        Run.finished_at,
+        Membership.role,
+    )
+    of_user = (Membership.project_id == Project.id) & (Membership.user_id == user.id)
+    statement = statement.where(Project.deleted_at.is_(None))
+    joined = statement.outerjoin(Membership, of_user).outerjoin(Run, Run.id == latest)
+    if not user.is_admin:
+        joined = joined.where(Membership.id.is_not(None))
+    return list(session.execute(joined.order_by(Project.archived_at.is_not(None), Project.name, Project.id)))
+
+
+def drafts(session: Session) -> dict[str, DraftProject]:
+    """Return all projects that so far exist only for their first import, by key."""
+    no_items = ~select(Item.id).where(Item.project_id == Project.id).exists()
+    statement = select(Project.key, Import.number, Import.user_id).join(Import, Import.project_id == Project.id)
+    first = (Import.number == 1) & (Import.source == ImportSource.PAGE)
+    rows = session.execute(statement.where(first, Import.status.in_(DRAFT), no_items))
+    return {key: DraftProject(number, user_id) for key, number, user_id in rows}
+
+
+def findings(session: Session, project_id: int) -> list[dict[str, Any]]:
+    """Return what the checks of the newest finished import found: a sentence, what to do, and the keys of items."""
+    done = (Import.project_id == project_id) & (Import.status == ImportStatus.DONE)
+    report = session.scalar(select(Import.report).where(done).order_by(Import.number.desc()).limit(1)) or {}
+    names = ("sentence", "what_to_do", "keys")
+    findings = [finding for finding in report.get("findings", []) if finding["kind"] not in OF_NUMBERS]
+    return [{name: finding[name] for name in names} for finding in findings]
+
+
+def deleted_projects(session: Session, user: User) -> list[Row[Any]]:
+    """Return the projects that the user owned and that can still be had back, the last deleted first."""
+    owned = (Membership.project_id == Project.id) & (Membership.user_id == user.id) & (Membership.role == Role.OWNER)
+    statement = select(Project.key, Project.name, Project.deleted_at).join(Membership, owned)
+    return list(session.execute(statement.where(Project.deleted_at.is_not(None)).order_by(Project.deleted_at.desc())))
+
+
+def _latest_run() -> Select[int]:
+    current = (Run.project_id == Project.id) & (Run.purpose == Purpose.CURRENT)
+    done = select(Run.id).where(current, Run.status == RunStatus.DONE)
+    return done.order_by(Run.number.desc()).limit(1).correlate(Project)
+
+
+def answers_by_labeler(session: Session, project_id: int, after: int, until: int) -> dict[int, int]:
+    """Count the answers with numbers above `after` up to `until`, withdrawn or not, per labeler."""
+    statement = select(Answer.labeler_id, func.count()).where(Answer.project_id == project_id)
+    if after:
+        statement = statement.where(Answer.number > after, Answer.number <= until)
+    else:
+        # Counting them all reads the index by labeler alone. "+ 0" keeps the planner from the index by number,
+        # which would have it look up every row.
+        statement = statement.where(Answer.number + 0 <= until)
+    return dict(session.execute(statement.group_by(Answer.labeler_id)).all())
+
+
+def labelers(session: Session, project: Project, answers: dict[int, int]) -> list[Labeler]:
+    """Return the figures of everyone who answered, the busiest first; `answers` are the counts per labeler."""
+    withdrawn_of = withdrawn(session, project.id)
+    last_hour_of = _since(session, project.id, now() - timedelta(hours=1))
+    habits = _habits(session, project)
+    labelers = [
+        Labeler(
+            name,
+            answers[person] - withdrawn_of.get(person, 0),
+            withdrawn_of.get(person, 0),
+            last_hour_of.get(person, 0),
+            *habits.get(person, (None, None)),
+        )
+        for person, name in _names(session, list(answers))
+    ]
+    return sorted(labelers, key=lambda labeler: (-labeler.answers, labeler.name))
+
+
+def _names(session: Session, people: list[int]) -> list[tuple[int, str]]:
+    chunks = (people[start : start + CHUNK] for start in range(0, len(people), CHUNK))
+    return [
+        (person, name)
+        for chunk in chunks
+        for person, name in session.execute(select(User.id, User.name).where(User.id.in_(chunk)))
+    ]
+
+
+def withdrawn(session: Session, project_id: int) -> dict[int, int]:
+    """Count the answers that were withdrawn, per labeler."""
+    statement = select(Answer.labeler_id, func.count()).where(
+        Answer.project_id == project_id, Answer.withdrawn_at.is_not(None)
+    )
+    return dict(session.execute(statement.group_by(Answer.labeler_id)).all())
+
+
+def _since(session: Session, project_id: int, moment: datetime) -> dict[int, int]:
+    statement = (
+        select(Answer.labeler_id, func.count())
+        .where(Answer.project_id == project_id, Answer.created_at >= moment, Answer.withdrawn_at.is_(None))
+        .group_by(Answer.labeler_id)
+    )
+    return dict(session.execute(statement).all())
+
+
+def _habits(session: Session, project: Project) -> dict[int, tuple[float, int | None]]:
+    statement = select(Answer.labeler_id, Answer.value, Answer.response_ms).where(
+        Answer.project_id == project.id,
+        Answer.number > project.answer_number - RECENT,
+        Answer.withdrawn_at.is_(None),
+    )
+    answers_of: dict[int, list[tuple[str, int | None]]] = {}
+    for person, value, response_ms in session.execute(statement):
+        answers_of.setdefault(person, []).append((value, response_ms))
+    return {person: _habit(answers) for person, answers in answers_of.items()}
+
+
+def _habit(answers: list[tuple[str, int | None]]) -> tuple[float, int | None]:
+    times = [response_ms for _, response_ms in answers if response_ms is not None]
+    share = sum(value == "dnk" for value, _ in answers) / len(answers)
+    return share, round(median(times)) if times else None

@@ -1,0 +1,105 @@
+"""The dashboard's figures as JSON, for programs that watch a project and for the page's own updates."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tercet.runs.schemas import ITEM_EXAMPLE, RUN_EXAMPLE, MapItem, RunOut
+from tercet.web.numbers import Count
+
+
+class ProjectFigures(BaseModel):
+    """The project, and how many items and which features it has."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    key: str
+    name: str
+    question_kind: str
+    n_clusters: int
+    items: int
+    features: int | None
+
+
+class LabelerFigures(BaseModel):
+    """One person's answers; the last two figures are of the project's 5,000 newest answers."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    answers: int
+    last_hour: int
+    dnk_share: float | None
+    median_ms: int | None
+
+
+class AnswerFigures(BaseModel):
+    """The project's answers; `total` leaves the withdrawn ones out."""
+
+    total: int
+    last_hour: int
+    withdrawn: int
+    labelers: list[LabelerFigures]
+
+
+class NextRun(BaseModel):
+    """What happens next: `waiting` for answers, `queued` until `due_at` or enough answers, or `running`."""
+
+    state: Literal["waiting", "queued", "running"]
+    number: int | None = None
+    after_answers: int
+    due_at: datetime | None = None
+    progress: float | None = None
+
+
+EXAMPLE: dict[str, Any] = {
+    "project": {
+        "key": "songs",
+        "name": "Songs of the forest",
+        "question_kind": "relative",
+        "n_clusters": 13,
+        "items": 4998,
+        "features": 1,
+    },
+    "answers": {
+        "total": 1204,
+        "last_hour": 38,
+        "withdrawn": 3,
+        "labelers": [
+            {"name": "Ada", "answers": 1204, "last_hour": 38, "dnk_share": 0.12, "median_ms": 2140},
+        ],
+    },
+    "next_run": {"state": "queued", "number": 42, "after_answers": 6, "due_at": "2026-11-21T10:00:20Z"},
+    "latest": RUN_EXAMPLE,
+    "runs": [RUN_EXAMPLE],
+}
+
+
+MAP_ITEM_EXAMPLE = {name: value for name, value in ITEM_EXAMPLE.items() if name != "confidence"}
+
+
+class ClusterCount(BaseModel):
+    """The number of clusters that a person chose on the slider."""
+
+    n_clusters: Annotated[Count, Field(ge=2, le=1000)]
+
+
+class MapItems(BaseModel):
+    """The items at the rows of the map that were asked for, in the same order."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [MAP_ITEM_EXAMPLE]}]})
+
+    items: list[MapItem]
+
+
+class Summary(BaseModel):
+    """Everything the dashboard says in numbers."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    project: ProjectFigures
+    answers: AnswerFigures
+    next_run: NextRun
+    latest: RunOut | None
+    runs: list[RunOut]

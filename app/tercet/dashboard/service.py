@@ -1,0 +1,163 @@
+"""Gathers the figures of a project, for the dashboard page and for its JSON."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.orm import Session
+
+from tercet.catalogue import forms
+from tercet.dashboard import queries
+from tercet.dashboard.preparation import Preparation, preparation
+from tercet.dashboard.queries import Labeler
+from tercet.dashboard.schemas import AnswerFigures, LabelerFigures, MapItems, NextRun, ProjectFigures, Summary
+from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features
+from tercet.models import Project, Purpose, Run, RunStatus
+from tercet.runs import service as runs
+from tercet.runs.queries import last_done, page_of_runs
+from tercet.runs.schemas import ClusterOut, MapItem, RunOut
+from tercet.storage import Storage
+from tercet.web.errors import FieldError, Invalid
+
+PREDICTED_RUNS = 5
+MOST_RUNS = 50
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The share of the newest answers that earlier runs predicted, and the share after each run, oldest first."""
+
+    share: float
+    answers: int
+    history: list[float]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Answers per labeler among the answer numbers up to `until`."""
+
+    until: int
+    answers: Counter[int]
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """What the dashboard page shows."""
+
+    project: Project
+    summary: Summary
+    prediction: Prediction | None
+    clusters: list[ClusterOut]
+    parameters: dict[str, str]
+    resolutions: list[runs.Resolution]
+    preparation: Preparation
+
+
+# Per database and project, which is named by its id and the time of its creation, as SQLite reuses ids.
+_tallies: WeakKeyDictionary[Engine | Connection, dict[tuple[int, datetime], Tally]] = WeakKeyDictionary()
+
+
+def dashboard(session: Session, storage: Storage, project: Project) -> Dashboard:
+    """Gather what the dashboard page shows."""
+    summary = summarize(session, project)
+    clusters: list[ClusterOut] = []
+    resolutions: list[runs.Resolution] = []
+    if summary.latest:
+        run, key = runs.find_result(session, project, str(summary.latest.number))
+        clusters = runs.clusters(session, storage, project, run, key)
+        resolutions = runs.resolutions(storage, summary.latest, key)
+    parameters = forms.texts(project.algorithm, project.parameters)
+    ready = preparation(session, project)
+    return Dashboard(project, summary, prediction(summary.runs), clusters, parameters, resolutions, ready)
+
+
+def map_items(session: Session, project: Project, positions: list[int]) -> MapItems:
+    """Return the items at these rows of the map; raise Invalid if there is no such row."""
+    beyond = [position for position in positions if not 0 <= position < item_count(session, project.id)]
+    if beyond:
+        raise Invalid("There is no such row in the map.", [FieldError("at", f"no item has the position {beyond[0]}")])
+    items = items_by_position(session, project.id, positions)
+    return MapItems(items=[MapItem.of(project.key, item) for item in items])
+
+
+def summarize(session: Session, project: Project) -> Summary:
+    """Return the project's figures, from a handful of small statements whatever its size."""
+    newest = page_of_runs(session, project.id, None, MOST_RUNS)
+    latest = last_done(session, project.id)
+    people = labelers(session, project)
+    features = latest_features(session, project.id)
+    withdrawn = sum(person.withdrawn for person in people)
+    return Summary(
+        project=ProjectFigures(
+            key=project.key,
+            name=project.name,
+            question_kind=project.question_kind,
+            n_clusters=project.n_clusters,
+            items=count_in_use(session, project.id),
+            features=features.version if features else None,
+        ),
+        answers=AnswerFigures(
+            total=project.answer_number - withdrawn,
+            last_hour=sum(person.last_hour for person in people),
+            withdrawn=withdrawn,
+            labelers=[LabelerFigures.model_validate(person) for person in people if person.answers],
+        ),
+        next_run=next_run(project, newest),
+        latest=RunOut.of(latest) if latest else None,
+        runs=[RunOut.of(run) for run in newest],
+    )
+
+
+def labelers(session: Session, project: Project) -> list[Labeler]:
+    """Return the figures of every labeler, the busiest first."""
+    return queries.labelers(session, project, count_answers(session, project))
+
+
+def count_answers(session: Session, project: Project) -> Counter[int]:
+    """Count the answers of every labeler, withdrawn or not; only those since the last call are read.
+
+    The counts are exact: answers are never removed, only marked, and their numbers are in the order of commits.
+    """
+    tallies = _tallies.setdefault(session.get_bind(), {})
+    before = tallies.get((project.id, project.created_at), Tally(0, Counter()))
+    answers = before.answers
+    if project.answer_number > before.until:
+        new = queries.answers_by_labeler(session, project.id, before.until, project.answer_number)
+        answers = before.answers + Counter(new)
+        tallies[project.id, project.created_at] = Tally(project.answer_number, answers)
+    return answers
+
+
+def next_run(project: Project, newest: list[Run]) -> NextRun:
+    """Return what happens next: the running run, else the queued one, else how many answers start one.
+
+    Alternatives and comparisons use no new answers, so they are not what people wait for.
+    """
+    current = [run for run in newest if run.purpose == Purpose.CURRENT]
+    served = next((run.answers_to for run in current if run.answers_to is not None), 0)
+    after = max(0, project.rerun_answers - (project.answer_number - served))
+    active = {run.status: run for run in current if run.status in (RunStatus.RUNNING, RunStatus.QUEUED)}
+    if running := active.get(RunStatus.RUNNING):
+        return NextRun(state="running", number=running.number, after_answers=after, progress=running.progress)
+    if queued := active.get(RunStatus.QUEUED):
+        return NextRun(state="queued", number=queued.number, after_answers=after, due_at=queued.due_at)
+    return NextRun(state="waiting", after_answers=after)
+
+
+def prediction(newest: list[RunOut]) -> Prediction | None:
+    """Return the share of new answers that the run before them predicted, averaged over the newest runs.
+
+    The history has the same average as of each earlier run: the few answers of a single run say little.
+    """
+    tested = [
+        (run.metrics["prequential_accuracy"], run.metrics["prequential_answers"])
+        for run in reversed(newest)
+        if run.status == RunStatus.DONE and run.metrics.get("prequential_answers")
+    ]
+    if not tested:
+        return None
+    windows = [tested[max(0, end - PREDICTED_RUNS) : end] for end in range(1, len(tested) + 1)]
+    shares = [sum(share * count for share, count in w) / sum(count for _, count in w) for w in windows]
+    return Prediction(shares[-1], sum(count for _, count in windows[-1]), shares)

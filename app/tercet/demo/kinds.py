@@ -1,0 +1,11 @@
+"""The names of the demonstrations; apart from what makes them, so that the command line starts at once."""
+
+from enum import StrEnum
+
+
+class DemoKind(StrEnum):
+    """What a demonstration is about."""
+
+    SONGS = "songs"
+    PICTURES = "pictures"
+    TEXTS = "texts"

@@ -1,0 +1,188 @@
+"""Everything that can be taken away of a project: for the REST interface, the page and the command line alike."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from tercet.database import Database
+from tercet.exchange import exporting, predicting, report
+from tercet.exchange.clips import clips_by_cluster
+from tercet.exchange.contents import ExportContent, MatrixFormat
+from tercet.exchange.foreign import ForeignFormat
+from tercet.exchange.queries import features_of_version
+from tercet.exchange.selections import SelectionFormat, tables
+from tercet.items.queries import keys_in_order, latest_features
+from tercet.models import FeatureSet, Project, Run
+from tercet.projects.queries import project_by_key
+from tercet.runs import export, queries, results
+from tercet.runs.results import Array
+from tercet.runs.service import find_result
+from tercet.storage import MEGABYTE, Storage
+from tercet.web.csv_cells import guard
+from tercet.web.errors import Invalid, NotFound
+from tercet.web.row_formats import RowFormat
+from tercet.web.zip_stream import npz_pieces
+
+ROWS_AT_ONCE = 1_000
+LONGEST_NUMBER = 10
+BYTES = "application/octet-stream"
+ZIP = "application/zip"
+
+
+class Download(NamedTuple):
+    """A file on its way out."""
+
+    pieces: Iterator[str] | Iterator[bytes]
+    media_type: str
+    name: str
+
+
+def make_download(
+    database: Database, storage: Storage, project: Project, what: ExportContent, form: RowFormat, run_name: str
+) -> Download:
+    """Return an export by its name, of a form if it has several; raise NotFound or Conflict where there is nothing."""
+    match what:
+        case ExportContent.ANSWERS:
+            pieces = exporting.export(database, project.id, form)
+            return Download(pieces, form.content_type, f"{project.key}-answers.{form}")
+        case ExportContent.SALMON | ExportContent.CBLEARN:
+            return foreign_answers(database, project, ForeignFormat(what))
+        case ExportContent.CLUSTERS:
+            return clusters(database, storage, project, run_name, form)
+        case ExportContent.RAVEN | ExportContent.AUDACITY:
+            return selections(database, storage, project, run_name, SelectionFormat(what))
+        case ExportContent.CLIPS:
+            return clips(database, storage, project, run_name)
+        case ExportContent.POSTERIOR:
+            return posterior(database, storage, project, run_name, _matrix_format(form))
+        case ExportContent.FEATURES:
+            return features(database, storage, project, "latest")
+        case ExportContent.MODEL:
+            return model(database, storage, project, run_name)
+        case ExportContent.REPORT:
+            return html_report(database, storage, project, run_name)
+
+
+def foreign_answers(database: Database, project: Project, form: ForeignFormat) -> Download:
+    """Return the yes and no answers as another program has them."""
+    pieces = exporting.export_foreign(database, project, form)
+    return Download(pieces, form.content_type, f"{project.key}-answers-{form}.{form.suffix}")
+
+
+def _matrix_format(form: RowFormat) -> MatrixFormat:
+    if form.value not in {choice.value for choice in MatrixFormat}:
+        raise Invalid(f"A posterior is written as {' or '.join(MatrixFormat)}, not as {form}.")
+    return MatrixFormat(form)
+
+
+def clusters(database: Database, storage: Storage, project: Project, run_name: str, form: RowFormat) -> Download:
+    """Return the cluster of every item."""
+    run, key, _ = _result(database, project, run_name)
+    pieces = export.lines(database, storage, run, key, None, export.Sort.POSITION, form)
+    return Download(pieces, form.content_type, f"{_stem(project, run)}.{form}")
+
+
+def selections(
+    database: Database, storage: Storage, project: Project, run_name: str, form: SelectionFormat
+) -> Download:
+    """Return selection tables or label tracks, one for each recording."""
+    run, key, names = _result(database, project, run_name)
+    pieces = tables(database, storage, run, results.load_cached(storage, key), names, form)
+    return Download(pieces, ZIP, f"{_stem(project, run)}-{form}.zip")
+
+
+def clips(database: Database, storage: Storage, project: Project, run_name: str) -> Download:
+    """Return the media by cluster."""
+    run, key, names = _result(database, project, run_name)
+    pieces = clips_by_cluster(database, storage, run, results.load_cached(storage, key), names)
+    return Download(pieces, ZIP, f"{_stem(project, run)}-clips.zip")
+
+
+def posterior(database: Database, storage: Storage, project: Project, run_name: str, form: MatrixFormat) -> Download:
+    """Return the probability of every item and cluster, (N, K), with the items' keys."""
+    run, key, names = _result(database, project, run_name)
+    values = results.load_cached(storage, key).posterior
+    with database.reading() as session:
+        keys = keys_in_order(session, project.id)[: len(values)]
+    name = f"{_stem(project, run)}-posterior.{form}"
+    if form == MatrixFormat.CSV:
+        return Download(_posterior_csv(keys, values), "text/csv; charset=utf-8", name)
+    titles = np.array([names.get(cluster, "") for cluster in range(1, values.shape[1] + 1)], dtype=str)
+    arrays = {"keys": np.array(keys, dtype=str), "posterior": values, "cluster_names": titles}
+    return Download(npz_pieces(arrays), BYTES, name)
+
+
+def _posterior_csv(keys: list[str], values: Array) -> Iterator[str]:
+    yield ",".join(["item", *(f"cluster_{number}" for number in range(1, values.shape[1] + 1))]) + "\r\n"
+    for start in range(0, len(keys), ROWS_AT_ONCE):
+        written = io.StringIO()
+        rows = zip(keys[start : start + ROWS_AT_ONCE], values[start : start + ROWS_AT_ONCE].tolist(), strict=True)
+        csv.writer(written).writerows([guard(key), *(f"{p:.6g}" for p in row)] for key, row in rows)
+        yield written.getvalue()
+
+
+def features(database: Database, storage: Storage, project: Project, version: str) -> Download:
+    """Return a version of the features with keys and names: an .npz that can be uploaded again."""
+    with database.reading() as session:
+        row = _find_features(session, project, version)
+        keys = keys_in_order(session, project.id)[: row.n]
+    names = {"feature_names": np.array(row.feature_names, dtype=str)} if row.feature_names else {}
+    arrays: dict[str, Array | Iterable[bytes]]
+    arrays = {"X": _chunks(storage, row.blob), "keys": np.array(keys, dtype=str), **names}
+    return Download(npz_pieces(arrays), BYTES, f"{project.key}-features-{row.version}.npz")
+
+
+def _find_features(session: Session, project: Project, version: str) -> FeatureSet:
+    row = latest_features(session, project.id) if version == "latest" else None
+    if version.isascii() and version.isdigit() and len(version) < LONGEST_NUMBER:
+        row = features_of_version(session, project.id, int(version))
+    if row is None:
+        raise NotFound(f"Project '{project.key}' has no features of version '{version}'.")
+    return row
+
+
+def _chunks(storage: Storage, key: str) -> Iterator[bytes]:
+    with closing(storage.open(key)) as stream:
+        while chunk := stream.read(MEGABYTE):
+            yield chunk
+
+
+def model(database: Database, storage: Storage, project: Project, run_name: str) -> Download:
+    """Return the fitted model."""
+    with database.reading() as session:
+        fitted = predicting.find_model(session, storage, project, run_name)
+    name = f"{project.key}-run-{fitted.about_['run']}-model.npz"
+    return Download(iter([predicting.file_of(fitted)]), BYTES, name)
+
+
+def html_report(database: Database, storage: Storage, project: Project, run_name: str) -> Download:
+    """Return a page that needs nothing but itself."""
+    with database.reading() as session:
+        run, key = find_result(session, project, run_name)
+        page = report.render_report(session, storage, project, run, key)
+    return Download(iter([page]), "text/html; charset=utf-8", f"{_stem(project, run)}.html")
+
+
+def _result(database: Database, project: Project, run_name: str) -> tuple[Run, str, dict[int, str]]:
+    """Return a run with the key of its result and the names of its clusters."""
+    with database.reading() as session:
+        run, key = find_result(session, project, run_name)
+        notes = queries.cluster_notes(session, run)
+    return run, key, {cluster: note.name for cluster, note in notes.items() if note.name}
+
+
+def _stem(project: Project, run: Run) -> str:
+    return f"{project.key}-run-{run.number}"
+
+
+def find_project(session: Session, key: str) -> Project:
+    """Return a project without asking for rights: for the command line."""
+    project = project_by_key(session, key)
+    if project is None:
+        raise NotFound(f"There is no project '{key}'.")
+    return project

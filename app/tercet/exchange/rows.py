@@ -1,0 +1,14 @@
+"""A row of an upload before it is checked, whatever file it came in."""
+
+from typing import Any, NamedTuple
+
+
+class Fault(NamedTuple):
+    """What is wrong with one row."""
+
+    field: str
+    detail: str
+
+
+Raw = dict[str, Any] | Fault
+Numbered = tuple[int, Raw]

@@ -1,0 +1,81 @@
+"""Patterns learned from patches without labels: spherical k-means of whitened patches.
+
+Coates and Ng, "Learning feature representations with k-means" (2012), and Stowell and Plumbley, "Automatic
+large-scale classification of bird sounds is strongly improved by unsupervised feature learning" (2014), showed that
+so simple a method learns features that are worth as much as those of far larger models.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.float32]
+
+ITERATIONS = 12
+VARIANCE = 0.99  # share of the patches' variance that is looked at
+DAMPING = 0.05  # of the mean variance; keeps directions that hardly vary, mostly noise, from being blown up
+MOST_DIRECTIONS = 64
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """Patterns (K, R) of unit length in the space of whitened patches, and the way there: (patch - mean) @ whiten."""
+
+    mean: Rows  # (D,)
+    whiten: Rows  # (D, R)
+    patterns: Rows  # (K, R)
+
+    def activations(self, patches: Rows, *, signed: bool = True) -> Rows:
+        """Return how much each patch is like each pattern, (P, K): what exceeds the mean over all patterns.
+
+        Unsigned, a pattern's negative is as good as the pattern.
+        """
+        likeness = ((patches - self.mean) @ self.whiten) @ self.patterns.T
+        if not signed:
+            np.abs(likeness, out=likeness)
+        likeness -= likeness.mean(axis=1, keepdims=True)
+        return np.maximum(likeness, 0.0, out=likeness)
+
+
+def learn_codebook(patches: Rows, n_patterns: int, seed: int) -> Codebook | None:
+    """Learn patterns from patches (P, D); None where the patches are all alike, or too few."""
+    mean = patches.mean(axis=0)
+    whiten = _whitening(patches - mean)
+    if len(patches) < 2 or whiten.shape[1] == 0:
+        return None
+    white = (patches - mean) @ whiten
+    rng = np.random.default_rng(seed)
+    return Codebook(mean, whiten, _spherical_k_means(white, min(n_patterns, len(white)), rng))
+
+
+def _whitening(centred: Rows) -> Rows:
+    """Return the matrix (D, R) that brings the main directions of variance to about the same variance."""
+    covariance = (centred.T @ centred).astype(np.float64) / max(1, len(centred))
+    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    if values[0] < 1e-12:
+        return np.zeros((len(values), 0), dtype=np.float32)
+    enough = int(np.searchsorted(np.cumsum(values), VARIANCE * values.sum())) + 1
+    rank = min(enough, MOST_DIRECTIONS)
+    scaled = vectors[:, :rank] / np.sqrt(values[:rank] + DAMPING * values[:rank].mean())
+    return np.asarray(scaled, dtype=np.float32)
+
+
+def _spherical_k_means(white: Rows, n_patterns: int, rng: np.random.Generator) -> Rows:
+    """Return unit vectors such that each row is close to a multiple of one of them."""
+    patterns = _unit(white[rng.choice(len(white), n_patterns, replace=False)])
+    for _ in range(ITERATIONS):
+        likeness = white @ patterns.T
+        nearest = np.abs(likeness).argmax(axis=1)
+        strength = np.take_along_axis(likeness, nearest[:, None], axis=1)
+        sums = np.zeros_like(patterns)
+        np.add.at(sums, nearest, strength * white)
+        unused = np.flatnonzero(~sums.any(axis=1))
+        sums[unused] = white[rng.choice(len(white), len(unused))]
+        patterns = _unit(sums + patterns)
+    return patterns
+
+
+def _unit(rows: Rows) -> Rows:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-8), dtype=np.float32)

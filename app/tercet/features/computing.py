@@ -1,0 +1,143 @@
+"""How a recipe becomes numbers: the rows of each group, brought to few numbers, side by side on one scale."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.features.inputs import FeatureInput
+from tercet.features.media import FileRows, rows_of_pictures, rows_of_sounds, typical_range
+from tercet.features.plugins import plugin_rows
+from tercet.features.recipes import PLUGIN, FeatureTable, GroupSettings, Recipe, Report, SoundRange, describe
+from tercet.features.scaling import principal_components, side_by_side, standardised
+from tercet.features.sounds import SoundMeasures
+from tercet.features.tables import table_columns
+from tercet.features.texts import text_rows
+
+Rows = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What the groups of one source are made from."""
+
+    groups: list[GroupSettings]
+    inputs: Sequence[FeatureInput]
+    sound_range: SoundRange
+    seed: int
+    report: Report
+
+    def with_share(self, number: int, of: int) -> "_Task":
+        """Return the task with a report that fills its share of the progress."""
+        return replace(self, report=lambda share, words: self.report((number + share) / of, words))
+
+
+@dataclass
+class _Made:
+    """Columns by kind of group, and what was wrong with which item."""
+
+    rows: dict[str, Rows] = field(default_factory=dict)
+    names: dict[str, list[str]] = field(default_factory=dict)
+    faults: list[tuple[str, str]] = field(default_factory=list)
+
+
+def features_of(
+    recipe: Recipe, inputs: Sequence[FeatureInput], sound_range: SoundRange | None, report: Report
+) -> FeatureTable:
+    """Return the features of all items as `tercet.features.recipes.compute` promises."""
+    if not inputs:
+        raise ValueError("there are no items to make features of")
+    by_source: dict[str, list[GroupSettings]] = {}
+    for group in recipe.groups:
+        by_source.setdefault(group.source, []).append(group)
+    if "audio" in by_source and sound_range is None:
+        sound_range = typical_range(inputs, recipe.seed)
+    made = _Made()
+    for number, (source, groups) in enumerate(by_source.items()):
+        task = _Task(groups, inputs, sound_range or (0.0, 0.0), recipe.seed, report)
+        MAKERS[source](task.with_share(number, len(by_source)), made)
+    report(1.0, "The features are made")
+    return _joined(recipe, made, sound_range)
+
+
+def _make_sounds(task: _Task, made: _Made) -> None:
+    kinds = [group.kind for group in task.groups]
+    _add_files(task, rows_of_sounds(kinds, task.inputs, task.sound_range, task.seed, task.report), made)
+
+
+def _make_pictures(task: _Task, made: _Made) -> None:
+    kinds = [group.kind for group in task.groups]
+    _add_files(task, rows_of_pictures(kinds, task.inputs, task.seed, task.report), made)
+
+
+def _add_files(task: _Task, files: FileRows, made: _Made) -> None:
+    for group in task.groups:
+        raw = files.rows.pop(group.kind)  # let go as soon as it is reduced
+        if group.numbers:
+            made.rows[group.kind] = principal_components(raw, files.readable, group.numbers)
+        else:
+            made.rows[group.kind] = standardised(raw, files.readable)
+        measured = group.kind == "sound_measures" and not group.numbers
+        made.names[group.kind] = list(SoundMeasures.names) if measured else _numbered(group.kind, made.rows[group.kind])
+    made.faults += files.faults
+
+
+def _make_texts(task: _Task, made: _Made) -> None:
+    task.report(0.0, "Reading the texts")
+    for group in task.groups:
+        rows, readable = text_rows([item.text for item in task.inputs], group.numbers or MOST_TEXT_NUMBERS, task.seed)
+        made.rows[group.kind], made.names[group.kind] = rows, _numbered(group.kind, rows)
+        for position in np.flatnonzero(~readable):
+            made.faults.append(
+                (task.inputs[int(position)].key, "its text has no word in common with others; it counts as average")
+            )
+
+
+def _make_table(task: _Task, made: _Made) -> None:
+    task.report(0.0, "Reading the table")
+    for group in task.groups:
+        columns = table_columns([item.details for item in task.inputs])
+        every = np.ones(len(task.inputs), dtype=np.bool_)
+        rows = principal_components(columns.rows, every, group.numbers) if group.numbers else columns.rows
+        made.rows[group.kind] = rows
+        made.names[group.kind] = _numbered(group.kind, rows) if group.numbers else columns.names
+
+
+def _make_plugins(task: _Task, made: _Made) -> None:
+    for number, group in enumerate(task.groups):
+        raw = plugin_rows(
+            group.kind.removeprefix(PLUGIN), task.inputs, task.with_share(number, len(task.groups)).report
+        )
+        every = np.ones(len(raw), dtype=np.bool_)
+        rows = principal_components(raw, every, group.numbers or raw.shape[1])
+        made.rows[group.kind], made.names[group.kind] = rows, _numbered(group.kind.removeprefix(PLUGIN), rows)
+
+
+MAKERS = {
+    "audio": _make_sounds,
+    "image": _make_pictures,
+    "text": _make_texts,
+    "table": _make_table,
+    "plugin": _make_plugins,
+}
+MOST_TEXT_NUMBERS = 100
+
+
+def _numbered(kind: str, rows: Rows) -> list[str]:
+    return [f"{kind}_{number}" for number in range(1, rows.shape[1] + 1)]
+
+
+def _joined(recipe: Recipe, made: _Made, sound_range: SoundRange | None) -> FeatureTable:
+    """Put the groups side by side, in the order of the recipe."""
+    kinds = [group.kind for group in recipe.groups]
+    values = side_by_side([made.rows[kind] for kind in kinds], [group.weight for group in recipe.groups])
+    if not values.any():
+        raise ValueError("the items do not differ in anything that these features measure: there is nothing to cluster")
+    return FeatureTable(
+        values,
+        names=[name for kind in kinds for name in made.names[kind]],
+        groups=[kind for kind in kinds for _ in made.names[kind]],
+        words=describe(recipe, sound_range, {kind: len(made.names[kind]) for kind in kinds}),
+        faults=made.faults,
+    )

@@ -1,0 +1,163 @@
+"""Recipes: which groups of features the items of a project get, in plain data and in words, and how they are made.
+
+Web pages import this module for names and words alone; what computes is imported where it is called.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tercet.features.inputs import FeatureInput
+
+Rows = NDArray[np.float32]
+Report = Callable[[float, str], None]
+SoundRange = tuple[float, float]  # Hz
+
+VERSION = 1
+PLUGIN = "plugin:"
+RAREST_MEDIUM = 0.05  # a kind of item that fewer have gets no groups of its own
+MOST_NUMBERS, MOST_WEIGHT = 1_000, 1_000.0
+
+
+@dataclass(frozen=True)
+class GroupKind:
+    """One kind of group: what it is made from, how many numbers it is brought to by default (0: as many as it has)."""
+
+    source: str
+    numbers: int
+    words: str  # with {n} for how many numbers, such as "32 numbers"
+
+
+KINDS: Mapping[str, GroupKind] = {
+    "sound_measures": GroupKind("audio", 0, "33 measurements of each sound"),
+    "sound_codes": GroupKind("audio", 32, "{n} learned from these recordings"),
+    "sound_outline": GroupKind("audio", 32, "{n} for the outline of each sound in time and pitch"),
+    "picture_shapes": GroupKind("image", 32, "{n} for the shapes in each picture"),
+    "picture_colours": GroupKind("image", 16, "{n} for the colours of each picture"),
+    "picture_codes": GroupKind("image", 32, "{n} learned from these pictures"),
+    "text_words": GroupKind("text", 50, "{n} for the words of each text"),
+    "table_columns": GroupKind("table", 0, "{n} from the columns of the table: measurements, dates and categories"),
+}
+DEFAULTS: Mapping[str, tuple[str, ...]] = {
+    "audio": ("sound_measures", "sound_codes", "sound_outline"),
+    "image": ("picture_shapes", "picture_colours", "picture_codes"),
+    "text": ("text_words",),
+    "table": ("table_columns",),
+}
+
+
+@dataclass(frozen=True)
+class GroupSettings:
+    """One group of a recipe. `kind` is a name of KINDS, or "plugin:" and the name of a plug-in.
+
+    `numbers` is how many numbers the group is brought to, 0 for as many as it has; `weight` its share of the total
+    variance in proportion to the other groups.
+    """
+
+    kind: str
+    numbers: int = 0
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS and not (self.kind.startswith(PLUGIN) and self.kind != PLUGIN):
+            raise ValueError(f"'{self.kind}' is no kind of features; there are {', '.join(KINDS)} and plug-ins")
+        if not 0 <= self.numbers <= MOST_NUMBERS:
+            raise ValueError(f"a group has 0 to {MOST_NUMBERS} numbers, not {self.numbers}")
+        if not 0.0 < self.weight <= MOST_WEIGHT:
+            raise ValueError(f"a group's weight is above 0 and at most {MOST_WEIGHT:g}, not {self.weight:g}")
+
+    @property
+    def source(self) -> str:
+        """Return what the group is made from: "audio", "image", "text", "table" or "plugin"."""
+        return KINDS[self.kind].source if self.kind in KINDS else "plugin"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Groups of features in the order of their columns; the same recipe and items always give the same numbers."""
+
+    groups: tuple[GroupSettings, ...]
+    seed: int = 0
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        if not self.groups:
+            raise ValueError("a recipe needs at least one group of features")
+        twice = [kind for kind, count in Counter(group.kind for group in self.groups).items() if count > 1]
+        if twice:
+            raise ValueError(f"'{twice[0]}' stands twice in the recipe")
+        if self.version != VERSION:
+            raise ValueError(f"recipes of version {self.version} cannot be read here; this is version {VERSION}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the recipe as plain data for JSON."""
+        return {"version": self.version, "seed": self.seed, "groups": [asdict(group) for group in self.groups]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Recipe":
+        """Read what `as_dict` returned; raise ValueError with a sentence if it is no recipe."""
+        try:
+            groups = tuple(
+                GroupSettings(str(group["kind"]), int(group.get("numbers", 0)), float(group.get("weight", 1.0)))
+                for group in data["groups"]
+            )
+            return cls(groups, int(data.get("seed", 0)), int(data.get("version", VERSION)))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("a recipe is an object with 'groups', each with 'kind', 'numbers' and 'weight'") from error
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """Features (N, D) of items in their order: finite, each group's total variance in proportion to its weight."""
+
+    values: Rows
+    names: list[str]
+    groups: list[str]  # the kind of each column
+    words: str
+    faults: list[tuple[str, str]] = field(default_factory=list)  # (key of an item, what is wrong with it)
+
+
+def default_recipe(inputs: Sequence[FeatureInput]) -> Recipe:
+    """Return the recipe for what the items are: recordings, pictures, both, else texts, else rows of a table."""
+    media = Counter(item.medium for item in inputs)
+    common = [medium for medium in ("audio", "image") if media[medium] > RAREST_MEDIUM * len(inputs)]
+    sources = common or (["text"] if any(item.text.strip() for item in inputs) else ["table"])
+    kinds = [kind for source in sources for kind in DEFAULTS[source]]
+    return Recipe(tuple(GroupSettings(kind, KINDS[kind].numbers) for kind in kinds))
+
+
+def describe(recipe: Recipe, sound_range: SoundRange | None = None, columns: Mapping[str, int] | None = None) -> str:
+    """Return the recipe in words, such as "33 measurements of each sound between 0.3 and 11 kHz".
+
+    `columns` says how many numbers each kind of group came to, where that is settled.
+    """
+    parts = [_words_of(group, sound_range, (columns or {}).get(group.kind)) for group in recipe.groups]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _words_of(group: GroupSettings, sound_range: SoundRange | None, columns: int | None) -> str:
+    n = f"up to {group.numbers} numbers" if group.numbers else "the numbers"
+    if columns is not None:
+        n = f"{columns} number{'' if columns == 1 else 's'}"
+    template = KINDS[group.kind].words if group.kind in KINDS else "{n} from the plug-in '{plugin}'"
+    words = template.format(n=n, plugin=group.kind.removeprefix(PLUGIN))
+    if group.kind == "sound_measures" and sound_range:
+        words += f" between {sound_range[0] / 1000:.2g} and {sound_range[1] / 1000:.3g} kHz"
+    return words if group.weight == 1.0 else f"{words} (weight {group.weight:g})"
+
+
+def compute(
+    recipe: Recipe, inputs: Sequence[FeatureInput], sound_range: SoundRange | None, report: Report
+) -> FeatureTable:
+    """Make the features of all items; `report` hears the share that is done, and may raise to stop.
+
+    Items that cannot be measured get the features of the average item, and a fault that says why. Raises ValueError
+    with a sentence where nothing at all can be made.
+    """
+    from tercet.features.computing import features_of
+
+    return features_of(recipe, inputs, sound_range, report)

@@ -1,0 +1,37 @@
+"""Pages to learn from: which system when, the estimators' reference and how the code is built."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from tercet import ESTIMATORS
+from tercet.help.source import read_class, read_packages
+from tercet.web.errors import NotFound
+from tercet.web.rendering import render
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/help/systems")
+def systems_page(request: Request) -> HTMLResponse:
+    """Say which system to take when."""
+    return render(request, "help/systems.html")
+
+
+@router.get("/help/estimators")
+def estimators_page(request: Request) -> HTMLResponse:
+    """List the estimators that Python programs import."""
+    return render(request, "help/estimators.html", estimators=[read_class(name) for name in ESTIMATORS])
+
+
+@router.get("/help/estimators/{name}")
+def estimator_page(request: Request, name: str) -> HTMLResponse:
+    """Show the reference of one estimator."""
+    if name not in ESTIMATORS:
+        raise NotFound("There is no estimator of this name.")
+    return render(request, "help/estimator.html", estimator=read_class(name))
+
+
+@router.get("/help/architecture")
+def architecture_page(request: Request) -> HTMLResponse:
+    """Show the packages, what each calls its things and who imports whom."""
+    return render(request, "help/architecture.html", packages=read_packages())

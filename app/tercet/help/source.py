@@ -1,0 +1,131 @@
+"""Finds packages, classes and their docstrings in the source of our packages, without importing them.
+
+The web process never loads what fits: numba and scikit-learn take seconds and a hundred megabytes.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from tercet.help.docstrings import Docstring, parse_docstring
+
+ESTIMATORS = "tercet_algorithms"
+
+
+@dataclass(frozen=True)
+class DocMethod:
+    """A public method or property, how it is called and its docstring."""
+
+    name: str
+    signature: str
+    doc: Docstring
+
+
+@dataclass(frozen=True)
+class DocClass:
+    """A class with what it has of its own and from the classes of ours that it is made of."""
+
+    name: str
+    module: str
+    signature: str
+    doc: Docstring
+    methods: list[DocMethod]
+    foreign_bases: list[str]
+
+
+def package_folder(package: str) -> Path:
+    """Return the folder of a package that lies at the top level; finding it imports nothing."""
+    spec = find_spec(package)
+    assert spec is not None, f"{package} is installed with tercet"
+    assert spec.submodule_search_locations is not None, f"{package} is a package"
+    return Path(spec.submodule_search_locations[0])
+
+
+@cache
+def read_class(name: str) -> DocClass:
+    """Read an estimator that the package of estimators offers under this name."""
+    module, node = _find(ESTIMATORS, name)
+    lineage = list(_lineage(module, node))
+    methods = _methods_of(lineage)
+    bases = {base.id for ancestor in lineage for base in ancestor.bases if isinstance(base, ast.Name)}
+    return DocClass(
+        name,
+        module,
+        _signature(name, methods["__init__"]),
+        _doc(node),
+        [DocMethod(key, _signature(key, method), _doc(method)) for key, method in methods.items() if key[0] != "_"],
+        sorted(bases - {ancestor.name for ancestor in lineage}),
+    )
+
+
+@cache
+def read_packages() -> dict[str, Docstring]:
+    """Read the docstring of each package that has one, by its dotted name."""
+    docstrings = {}
+    for root in ("tercet", ESTIMATORS):
+        folder = package_folder(root)
+        for path in sorted(folder.glob("**/__init__.py")):
+            module = ".".join((root, *path.parent.relative_to(folder).parts))
+            docstrings[module] = _doc(_tree(module))
+    return {module: doc for module, doc in docstrings.items() if doc.blocks}
+
+
+def _doc(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> Docstring:
+    return parse_docstring(ast.get_docstring(node) or "")
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    package, *parts = module.split(".")
+    path = package_folder(package).joinpath(*parts)
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def _find(module: str, name: str) -> tuple[str, ast.ClassDef]:
+    """Find a class in a module, or in the module that this one imports it from."""
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return module, node
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(ESTIMATORS):
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _find(node.module, alias.name)
+    raise LookupError(f"{module} has no class {name}")
+
+
+def _lineage(module: str, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+    """Yield a class and those of ours that it inherits from, nearest first."""
+    yield node
+    for base in node.bases:
+        if isinstance(base, ast.Name):
+            try:
+                parent = _find(module, base.id)
+            except LookupError:  # a class of scikit-learn
+                continue
+            yield from _lineage(*parent)
+
+
+def _methods_of(lineage: list[ast.ClassDef]) -> dict[str, ast.FunctionDef]:
+    methods: dict[str, ast.FunctionDef] = {}
+    for node in lineage:
+        for statement in node.body:
+            if isinstance(statement, ast.FunctionDef):
+                methods.setdefault(statement.name, statement)
+    return methods
+
+
+def _signature(name: str, function: ast.FunctionDef) -> str:
+    """Write the call without types, which the docstring has; a property is its name."""
+    if any(isinstance(mark, ast.Name) and mark.id == "property" for mark in function.decorator_list):
+        return name
+    arguments = ast.parse(f"def call({ast.unparse(function.args)}): ...").body[0]
+    assert isinstance(arguments, ast.FunctionDef)
+    for argument in ast.walk(arguments.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    arguments.args.args = [argument for argument in arguments.args.args if argument.arg not in ("self", "cls")]
+    return f"{name}({ast.unparse(arguments.args)})"

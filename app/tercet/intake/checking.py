@@ -1,0 +1,121 @@
+"""The check of an import: reads its files, keeps the plan, and draws the first items for the preview."""
+
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path, PurePosixPath
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tercet.intake import cutting, plans, queries
+from tercet.intake.picture_scale import settings_for, stored_settings
+from tercet.intake.reading.checks import look_for_trouble
+from tercet.intake.reading.facts import facts_of
+from tercet.intake.reading.plan import ImportPlan, ReadOptions
+from tercet.intake.reading.reader import read_files
+from tercet.intake.received import folder_of, on_this_machine
+from tercet.intake.work import Work, part
+from tercet.items import queries as items
+from tercet.models import Import, ImportStatus, Project
+from tercet.sounds.picture_settings import PictureSettings
+from tercet.sounds.segments import SegmentSettings
+from tercet.storage import Storage
+from tercet.web.errors import FieldError
+
+# So many items of a preview are shown with their pictures.
+PREVIEW_PICTURES = 24
+UNFEATURED = (
+    "this project uses features that were uploaded: bring those of the new items along as .npy, .npz or .csv, "
+    "or let Tercet make the features of all items first"
+)
+
+
+def check_import(work: Work) -> None:
+    """Read the files of an import, and store what they would become."""
+    with work.database.reading() as session:
+        row = queries.import_by_number(session, work.job.project_id, work.subject)
+        files = queries.files_of(session, row)
+        known = items.every_id_by_key(session, row.project_id)
+        features = items.latest_features(session, row.project_id)
+        project = session.get_one(Project, row.project_id)
+        project_settings, n_clusters = stored_settings(project), project.n_clusters
+    options = replace(read_options(row), items_before=len(known))
+    with on_this_machine(work.storage, files) as sources, TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
+        plan = read_files(sources, options, part(work, 0.0, 0.5), Path(scratch))
+        new = sum(item.key not in known for item in plan.rows)
+        if features is not None and features.recipe is None and plan.features is None and new:
+            plan = replace(plan, faults=(*plan.faults, FieldError("features", UNFEATURED)))
+        plans.save(work.storage, row, plan)
+        trouble = _trouble(work, plan, n_clusters)
+        pictures = _draw(work, row, plan, project_settings)
+    report = describe(plan, new) | trouble | {"pictures": pictures}
+    with work.database.transaction() as session:
+        work.finish(session, f"{len(plan.rows)} items in {len(plan.files)} files")
+        stored = session.get_one(Import, row.id)
+        stored.status, stored.report = ImportStatus.READY, report
+
+
+def read_options(row: Import) -> ReadOptions:
+    """Return the options of an import as what reads files takes them."""
+    segments = SegmentSettings(**row.options.get("segments", {}))
+    return ReadOptions(**{**row.options, "segments": segments})
+
+
+def to_store(options: ReadOptions) -> dict[str, Any]:
+    """Return options as an import keeps them."""
+    return {name: value for name, value in asdict(options).items() if name != "items_before"}
+
+
+def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
+    """Return what was understood, as an import's report keeps it."""
+    return {
+        "content": plan.content,
+        "items": len(plan.rows),
+        "new": new,
+        "updates": len(plan.rows) - new,
+        "features": None if plan.features is None else plan.features.values.shape[1],
+        "files": [asdict(file) for file in plan.files],
+        "columns": [asdict(column) for column in plan.columns],
+        "faults": [asdict(fault) for fault in plan.faults],
+    }
+
+
+def _trouble(work: Work, plan: ImportPlan, n_clusters: int) -> dict[str, Any]:
+    """Return what would spoil the labeling of these items, and how long the typical sound is.
+
+    Files in which something is wrong are mended or left out first: then the check is made again.
+    """
+    if plan.faults:
+        return {"findings": []}
+    facts = facts_of({row.key: row for row in plan.rows}, plan.media, part(work, 0.5, 0.7))
+    lengths = [fact.seconds for fact in facts if fact.seconds is not None]
+    findings = [asdict(finding) for finding in look_for_trouble(facts, n_clusters)]
+    return {"findings": findings, "median_seconds": median(lengths) if lengths else None}
+
+
+def _draw(work: Work, row: Import, plan: ImportPlan, settings: PictureSettings | None) -> dict[str, str]:
+    """Draw the first items that have media; return the storage keys of their pictures by position."""
+    pieces = {}
+    for position, item in enumerate(plan.rows[:PREVIEW_PICTURES]):
+        if source := plan.media.get(item.key):
+            with suppress(ValueError):  # reported, with its name, where it would be stored
+                pieces[position] = cutting.cut(source)
+    if settings is None:
+        fitted = settings_for(list(plan.media.values()))
+        settings = fitted[0] if fitted else PictureSettings()
+    pictures: dict[str, str] = {}
+    for position, piece in pieces.items():
+        work.report(0.7 + 0.3 * len(pictures) / len(pieces), "Drawing the first items")
+        with suppress(ValueError):
+            picture = cutting.prepare(piece, settings).picture
+            key = f"{folder_of(row)}/preview/{position}{picture.suffix}"
+            pictures[str(position)] = work.storage.put(key, picture.content)
+    return pictures
+
+
+def picture_of(storage: Storage, row: Import, position: int) -> tuple[bytes, str] | None:
+    """Return a picture of the preview and its suffix."""
+    key = row.report.get("pictures", {}).get(str(position))
+    if key is None or not storage.exists(key):
+        return None
+    return storage.get(key), PurePosixPath(key).suffix

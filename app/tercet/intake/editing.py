@@ -1,0 +1,123 @@
+"""Single items changed, set aside and taken back, or deleted.
+
+An item that is set aside stays where it is, with its answers, and nothing counts it: it stands in no question, no fit
+and no list. One that is deleted is set aside for good: its row stays as well, because stored features and results are
+by position, but it loses its key, which is free for another item, and its media.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.orm import Session
+
+from tercet.intake import queries, service
+from tercet.intake.faults import Faults
+from tercet.intake.tables import ItemRow, check_rows
+from tercet.items import queries as items
+from tercet.jobs import lifecycle
+from tercet.jobs import queries as jobs
+from tercet.live import events
+from tercet.models import Bag, Item, JobKind, JobStatus, Project, Triplet, now
+from tercet.runs import schedule
+from tercet.runs.queries import lock_project
+from tercet.web.errors import NotFound
+
+# A key that nobody can give: names must not hold control characters.
+RELEASED = "\x7f"
+CHUNK = 5_000
+
+
+def find(session: Session, project: Project, key: str) -> Item:
+    """Return an item; raise NotFound if there is none of that key."""
+    item = items.item_by_key(session, project.id, key)
+    if item is None:
+        raise NotFound(f"There is no item '{key}' in project '{project.key}'.")
+    return item
+
+
+def bag_key(session: Session, item: Item) -> str | None:
+    """Return the key of the bag of an item."""
+    return None if item.bag_id is None else session.get_one(Bag, item.bag_id).key
+
+
+def change(session: Session, project: Project, key: str, changes: dict[str, Any], user_id: int) -> Item:
+    """Change an item by the fields that were sent."""
+    lock_project(session, project.id)
+    item = find(session, project, key)
+    _change_content(session, project, item, changes)
+    if "set_aside" in changes and changes["set_aside"] != (item.set_aside_at is not None):
+        item.set_aside_at = now() if changes["set_aside"] else None
+        session.flush()
+        _after_setting_aside(session, project, [item.id])
+    if changes.keys() & {"text", "metadata"}:
+        _remake_features(session, project, user_id)
+    events.record(session, project.id, ("project", {"changed": "items", "added": 0}))
+    return item
+
+
+def _change_content(session: Session, project: Project, item: Item, changes: dict[str, Any]) -> None:
+    merged = {**item.details, **changes.get("metadata", {})}
+    details = {name: value for name, value in merged.items() if value is not None}
+    row = ItemRow(item.key, changes.get("text", item.text), changes.get("bag"), details=details)
+    faults = Faults()
+    check_rows([row], faults, None)
+    faults.raise_any()
+    item.text, item.details = row.text, details
+    if "bag" in changes:
+        item.bag_id = None if row.bag is None else service.bags_of(session, project.id, [row])[row.bag].id
+    session.flush()
+
+
+def remove(session: Session, project: Project, key: str) -> list[str] | None:
+    """Delete an item and return its blobs; one that answers are about is set aside, and None returned."""
+    lock_project(session, project.id)
+    item = find(session, project, key)
+    if queries.answers_about(session, [item.id]):
+        change(session, project, key, {"set_aside": True}, 0)
+        return None
+    return delete_items(session, project, [item])
+
+
+def delete_items(session: Session, project: Project, doomed: Sequence[Item]) -> list[str]:
+    """Delete items that no answer is about; return their blobs, which other items may have as well."""
+    blobs = [blob for item in doomed for blob in (item.media, item.picture, item.thumbnail) if blob]
+    ids = [item.id for item in doomed]
+    for start in range(0, len(ids), CHUNK):
+        session.execute(delete(Triplet).where(_about(ids[start : start + CHUNK])))
+    for item in doomed:
+        item.key, item.text, item.details, item.bag_id = f"{RELEASED}{item.id}", "", {}, None
+        item.media = item.picture = item.thumbnail = item.media_type = None
+        item.content_hash = item.media_seconds = None
+        item.deleted_at = now()
+        item.set_aside_at = item.set_aside_at or item.deleted_at
+    session.flush()
+    _after_setting_aside(session, project, ids)
+    events.record(session, project.id, ("project", {"changed": "items", "added": -len(ids)}))
+    return blobs
+
+
+def _about(ids: Sequence[int]) -> Any:
+    return or_(Triplet.anchor_id.in_(ids), Triplet.left_id.in_(ids), Triplet.right_id.in_(ids))
+
+
+def _after_setting_aside(session: Session, project: Project, ids: Sequence[int]) -> None:
+    """Take questions about items that are set aside out of the queue, and have a run on the items that are left."""
+    aside = select(Item.id).where(Item.project_id == project.id, Item.set_aside_at.is_not(None))
+    for start in range(0, len(ids), CHUNK):
+        chunk = list(session.scalars(aside.where(Item.id.in_(ids[start : start + CHUNK]))))
+        queued = update(Triplet).where(_about(chunk), Triplet.priority.is_not(None))
+        session.execute(queued.values(priority=None).execution_options(synchronize_session=False))
+    n_clusters = project.parameters.get("n_clusters", project.n_clusters)
+    if items.latest_features(session, project.id) and n_clusters <= items.count_in_use(session, project.id):
+        schedule.request_run(session, project, reason="items")
+
+
+def _remake_features(session: Session, project: Project, user_id: int) -> None:
+    """Have features made anew where Tercet made them, unless that waits already."""
+    latest = items.latest_features(session, project.id)
+    waiting = [
+        job for job in jobs.unfinished(session, project.id, JobKind.MAKE_FEATURES) if job.status == JobStatus.QUEUED
+    ]
+    if latest is not None and latest.recipe is not None and not waiting:
+        lifecycle.queue(session, project.id, JobKind.MAKE_FEATURES, user_id=user_id)

@@ -1,0 +1,107 @@
+"""Features that come by themselves: made of all items by the project's recipe, then a run on them is requested."""
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tercet.database import Database
+from tercet.features import recipes
+from tercet.features.inputs import FeatureInput
+from tercet.features.recipes import FeatureTable, Recipe
+from tercet.intake import service
+from tercet.intake.service import StoredFeatures
+from tercet.intake.work import Progress, Work, part
+from tercet.items import queries
+from tercet.models import FeatureSet, Item, Project
+from tercet.projects.service import blob_folder
+from tercet.runs.queries import lock_project
+from tercet.storage import Storage
+from tercet.web.errors import Conflict
+from tercet.web.zip_stream import npy_bytes
+
+# Items may come while features are made; after so many attempts somebody is told.
+ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class ItemsToMeasure:
+    """The items of a project by position; those that are deleted have no row in what a recipe gets."""
+
+    project: Project
+    count: int
+    items: list[Item] = field(default_factory=list)
+
+
+def make_features(work: Work) -> None:
+    """Make the features of all items of the job's project."""
+    make(work.database, work.storage, work.job.project_id, work)
+
+
+def make(database: Database, storage: Storage, project_id: int, progress: Progress) -> FeatureSet | None:
+    """Make the features of all items by the project's recipe, store them as a version, and request a run on them."""
+    for _ in range(ATTEMPTS):
+        with database.reading() as session:
+            batch = _items(session, project_id)
+        stored = _compute(storage, batch, part(progress, 0.0, 0.95)) if batch.items else None
+        with database.transaction() as session:
+            project = lock_project(session, project_id)
+            if queries.item_count(session, project_id) != batch.count:
+                continue  # more came in the meantime
+            if stored is None:
+                progress.finish(session, "There are no items to make features of")
+                return None
+            added = service.add_features(session, project, stored)
+            progress.finish(session, stored.words)
+            return added
+    raise Conflict("Items came all the while that features were made: make them again when all are there.")
+
+
+def _items(session: Session, project_id: int) -> ItemsToMeasure:
+    of_project = select(Item).where(Item.project_id == project_id, Item.deleted_at.is_(None))
+    items = list(session.scalars(of_project.order_by(Item.position)))
+    return ItemsToMeasure(session.get_one(Project, project_id), queries.item_count(session, project_id), items)
+
+
+def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeatures:
+    with tempfile.TemporaryDirectory(prefix="tercet-features-") as folder:
+        inputs = [_input(storage, item, Path(folder)) for item in batch.items]
+        recipe = _recipe(batch.project) or recipes.default_recipe(inputs)
+        table = recipes.compute(recipe, inputs, _sound_range(batch.project), report)
+    values = _by_position(table, batch)
+    blob = storage.put_content(f"{blob_folder(batch.project.id)}/features", npy_bytes(values), ".npy")
+    n, d = values.shape
+    return StoredFeatures("features", n, d, blob, table.names, recipe.as_dict(), table.words)
+
+
+def _by_position(table: FeatureTable, batch: ItemsToMeasure) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return a row for every position; those of deleted items, which no run uses, are zeros."""
+    values = np.zeros((batch.count, table.values.shape[1]), dtype=np.float32)
+    values[[item.position for item in batch.items]] = table.values
+    return values
+
+
+def _input(storage: Storage, item: Item, folder: Path) -> FeatureInput:
+    """Return an item as a recipe takes it; what lies in a bucket is fetched first."""
+    path = None
+    if item.media:
+        path = storage.local_path(item.media)
+        if path is None:
+            path = folder / f"{item.position}{Path(item.media).suffix}"
+            path.write_bytes(storage.get(item.media))
+    return FeatureInput(item.key, item.text, item.details, item.media_type, path)
+
+
+def _recipe(project: Project) -> Recipe | None:
+    return None if project.feature_recipe is None else Recipe.from_dict(project.feature_recipe)
+
+
+def _sound_range(project: Project) -> tuple[float, float] | None:
+    """Return the lowest and highest frequency that the project's pictures show, if somebody chose them."""
+    settings = project.picture_settings or {}
+    low, high = settings.get("low_hz"), settings.get("high_hz")
+    return None if low is None or high is None else (float(low), float(high))

@@ -1,0 +1,204 @@
+"""What happens to imports: begun, filled with files, checked, started, cancelled, undone.
+
+Every function runs in the caller's transaction and locks the project first, as every writer does.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from tercet.accounts.access import Access, Action, Caller, authorize
+from tercet.intake import editing, queries, service
+from tercet.intake.faults import Faults
+from tercet.intake.received import folder_of, normal_path
+from tercet.intake.schemas import ImportOut
+from tercet.jobs import lifecycle
+from tercet.jobs import queries as jobs
+from tercet.models import (
+    BackgroundJob,
+    Import,
+    ImportFile,
+    ImportSource,
+    ImportStatus,
+    Item,
+    JobKind,
+    JobStatus,
+    Project,
+    User,
+    now,
+)
+from tercet.runs.queries import lock_project
+from tercet.storage import Storage
+from tercet.web.errors import Conflict, FieldError, Invalid, TooLarge
+
+MOST_FILES = 100_000
+# Files of an import that nobody went on with are removed after so long.
+ABANDONED = timedelta(days=1)
+OPEN = (ImportStatus.UPLOADING, ImportStatus.READY, ImportStatus.FAILED)
+UNDER_WAY = (ImportStatus.CHECKING, ImportStatus.IMPORTING)
+JOB_OF = {ImportStatus.CHECKING: JobKind.CHECK_IMPORT, ImportStatus.IMPORTING: JobKind.STORE_IMPORT}
+
+
+def find(session: Session, me: Caller, project: str, number: int, action: Action) -> tuple[Access, Import]:
+    """Return an import, and the access of who asks for it; raise a problem if they may not."""
+    access = authorize(session, me, project, action)
+    return access, queries.import_by_number(session, access.project.id, number)
+
+
+def show(session: Session, row: Import, name: str | None = None) -> ImportOut:
+    """Return an import as it goes out; `name` is of who made it, if it is at hand."""
+    job = jobs.newest(session, row.project_id, *JOB_OF.values(), subject=row.number)
+    return ImportOut.of(row, queries.totals_of(session, row), job, name or queries.name_of_user(session, row))
+
+
+def make(session: Session, project: Project, user: User, options: dict[str, Any], source: ImportSource) -> Import:
+    """Make an import, to which files can be sent."""
+    lock_project(session, project.id)
+    number = queries.next_number(session, project.id)
+    row = Import(project_id=project.id, number=number, user_id=user.id, source=source, options=options)
+    session.add(row)
+    session.flush()
+    return row
+
+
+def expect_file(session: Session, row: Import, path: str, size: int, limits: tuple[int, int]) -> ImportFile:
+    """Return a file of an import, of which nothing may have come yet; `limits` are bytes a file, and of all files."""
+    _demand(row, OPEN, "takes no more files")
+    path = normal_path(path)
+    file = queries.file_of(session, row, path)
+    if file is not None and file.size == size:
+        return file
+    if file is not None:
+        detail = f"this file was begun with {file.size} bytes, not {size}: begin another import, or send the same file"
+        raise Conflict(f"'{path}' has another size than before.", [FieldError("size", detail, file=path)])
+    count, total, _ = queries.totals_of(session, row)
+    if size > limits[0]:
+        raise TooLarge(f"'{path}' has {size:,} bytes; a file may have {limits[0]:,}.")
+    if total + size > limits[1]:
+        raise TooLarge(f"The files of one import may have {limits[1]:,} bytes together: import them in several goes.")
+    if count >= MOST_FILES:
+        raise TooLarge(f"One import may have {MOST_FILES:,} files: import them in several goes, or as a ZIP file.")
+    file = ImportFile(import_id=row.id, path=path, size=size, received=0, blob="")
+    session.add(file)
+    session.flush()
+    file.blob = f"{folder_of(row)}/files/{file.id}"
+    row.status = ImportStatus.UPLOADING
+    session.flush()
+    return file
+
+
+def note_received(session: Session, file: ImportFile, offset: int, length: int) -> int:
+    """Note that bytes have come; return how many there are now, which somebody else may have raised before."""
+    raised = update(ImportFile).where(ImportFile.id == file.id, ImportFile.received == offset)
+    session.execute(raised.values(received=offset + length).execution_options(synchronize_session=False))
+    session.refresh(file)
+    return file.received
+
+
+def check(session: Session, project: Project, row: Import, user: User, options: dict[str, Any] | None) -> BackgroundJob:
+    """Have the files read; options that are sent take the place of those before."""
+    lock_project(session, project.id)
+    session.refresh(row)
+    _demand(row, OPEN, "cannot be checked now")
+    missing = [file.path for file in queries.files_of(session, row) if file.received < file.size]
+    if missing:
+        faults = Faults.of([FieldError("file", "has not come whole: send the rest", file=path) for path in missing])
+        faults.raise_any(Conflict)
+    if queries.totals_of(session, row)[0] == 0:
+        raise Invalid("There is nothing to check: send files first.")
+    row.options = row.options if options is None else options
+    row.status = ImportStatus.CHECKING
+    return lifecycle.queue(session, project.id, JobKind.CHECK_IMPORT, subject=row.number, user_id=user.id)
+
+
+def start(session: Session, project: Project, row: Import, user: User) -> BackgroundJob:
+    """Have a checked import stored; raise Invalid if something is wrong with it that was not to be skipped."""
+    lock_project(session, project.id)
+    session.refresh(row)
+    _demand(row, (ImportStatus.READY,), "has to be checked first")
+    faults = [FieldError(**fault) for fault in row.report["faults"]]
+    if faults and not row.options.get("skip_bad"):
+        Faults.of(faults).raise_any()
+    if not row.report["items"] and row.report["features"] is None:
+        raise Invalid("There is nothing in these files that could be imported.")
+    row.status = ImportStatus.IMPORTING
+    return lifecycle.queue(session, project.id, JobKind.STORE_IMPORT, subject=row.number, user_id=user.id)
+
+
+def cancel(session: Session, project: Project, row: Import) -> None:
+    """End an import that is not done: nothing of it stays."""
+    lock_project(session, project.id)
+    session.refresh(row)
+    _demand(row, (*OPEN, *UNDER_WAY), "cannot be cancelled any more")
+    for job in jobs.unfinished(session, project.id, *JOB_OF.values()):
+        if job.subject == row.number:
+            lifecycle.cancel(session, job)
+    row.status, row.finished_at = ImportStatus.CANCELLED, now()
+    _forget_files(session, row)
+
+
+def undo(session: Session, storage: Storage, project: Project, row: Import) -> list[str]:
+    """Take back what an import did, while nobody has answered questions about its items; return blobs to remove."""
+    lock_project(session, project.id)
+    session.refresh(row)
+    _demand(row, (ImportStatus.DONE,), "cannot be undone")
+    added = queries.items_at(session, project.id, row.report["first_position"], row.report["added"])
+    if count := queries.answers_about(session, [item.id for item in added]):
+        raise Conflict(
+            f"{count} answers have been given about the items of this import, so it cannot be undone. Single items "
+            "can be set aside."
+        )
+    before = storage.get_json(f"{folder_of(row)}/before.json")
+    for values in before:
+        item = session.get(Item, values.pop("id"))
+        if item is not None:
+            service.change_item(item, values)
+    blobs = editing.delete_items(session, project, added)
+    row.status = ImportStatus.UNDONE
+    session.flush()
+    return blobs
+
+
+def _demand(row: Import, statuses: tuple[ImportStatus, ...], otherwise: str) -> None:
+    if row.status not in statuses:
+        raise Conflict(f"Import {row.number} {otherwise}: it is {row.status}.")
+
+
+def _forget_files(session: Session, row: Import) -> None:
+    session.execute(delete(ImportFile).where(ImportFile.import_id == row.id))
+
+
+def any_to_settle(session: Session) -> bool:
+    """Return whether `settle` or `abandoned` has something to look at, which costs no lock."""
+    stale = Import.status.in_(OPEN) & (Import.created_at < now() - ABANDONED)
+    return session.scalar(select(Import.id).where(Import.status.in_(UNDER_WAY) | stale).limit(1)) is not None
+
+
+def settle(session: Session) -> list[int]:
+    """End the imports whose job failed or was cancelled, each with the job's sentence; return their ids."""
+    ended = []
+    for row in session.scalars(select(Import).where(Import.status.in_(UNDER_WAY))):
+        job = jobs.newest(session, row.project_id, JOB_OF[ImportStatus(row.status)], subject=row.number)
+        if job is None or job.status in (JobStatus.FAILED, JobStatus.CANCELLED):
+            lock_project(session, row.project_id)
+            row.status, row.finished_at = ImportStatus.FAILED, now()
+            row.report = row.report | {"error": job.error if job else "The work on it was lost: check it again."}
+            row.report = row.report | (job.result if job else {})
+            ended.append(row.id)
+    return ended
+
+
+def abandoned(session: Session) -> list[str]:
+    """Cancel the imports that nobody went on with; return the folders of their files, to be removed after that."""
+    since = now() - ABANDONED
+    stale = select(Import).where(Import.status.in_(OPEN), Import.created_at < since)
+    folders = []
+    for row in session.scalars(stale):
+        lock_project(session, row.project_id)
+        row.status, row.finished_at = ImportStatus.CANCELLED, now()
+        row.report = row.report | {"error": "Nobody went on with it for a day, so its files were removed."}
+        _forget_files(session, row)
+        folders.append(folder_of(row))
+    return folders

@@ -1,0 +1,187 @@
+"""Media files: what they really are by their first bytes, and what pages show of them.
+
+Pictures are decoded and encoded anew, so that nothing but pixels of what a stranger sent reaches a browser;
+sounds are kept to be played, and drawn as spectrograms. Anything else (SVG, HTML, PDF) is refused.
+"""
+
+import io
+import struct
+import warnings
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from tercet.sounds.containers import format_of
+from tercet.sounds.decoding import describe_sound, read_sound
+from tercet.sounds.picture_settings import PictureSettings
+from tercet.sounds.playing import TYPES
+from tercet.sounds.spectrograms import picture_and_thumbnail
+
+MOST_PIXELS = 50_000_000
+PICTURE_SIZE = (1024, 1024)
+THUMBNAIL_SIZE = (128, 128)
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "AVIF")
+FORMATS_WORDS = "PNG, JPEG, WebP, GIF, TIFF, BMP or AVIF"
+STRIP_PIXELS = 2_000_000
+LAST_BYTES = 65_536  # some programs write a little behind the end of a PNG
+UNREADABLE = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    IndexError,
+    KeyError,
+    TypeError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+    MemoryError,
+    Image.DecompressionBombError,
+)
+
+
+@dataclass(frozen=True)
+class Blob:
+    """Bytes and the suffix that tells their type."""
+
+    content: bytes
+    suffix: str
+
+
+@dataclass(frozen=True)
+class Media:
+    """What is stored of an item's media file."""
+
+    media_type: str
+    media: Blob
+    picture: Blob
+    thumbnail: Blob
+
+
+def is_image(content: bytes) -> bool:
+    """Return whether a file that begins so is a picture of one of the formats."""
+    starts = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+    if content.startswith(starts) or (content[:4] == b"RIFF" and content[8:12] == b"WEBP"):
+        return True
+    is_bmp = content[:2] == b"BM" and content[6:10] == b"\0\0\0\0"
+    return is_bmp or (content[4:8] == b"ftyp" and content[8:12] in (b"avif", b"avis"))
+
+
+def seconds_of(content: bytes) -> float:
+    """Return the length of a sound, so that all spectrograms of an import can share one time scale."""
+    return describe_sound(io.BytesIO(content)).seconds
+
+
+def prepare(content: bytes, settings: PictureSettings | None = None) -> Media:
+    """Return what is stored of a media file; raise ValueError saying why it cannot be used."""
+    if kind := format_of(content[:16]):
+        return _sound(content, kind, settings or PictureSettings())
+    if is_image(content):
+        return _image(content)
+    raise ValueError(f"is neither a {FORMATS_WORDS} image nor a sound that can be read, whatever its name says")
+
+
+def _sound(content: bytes, kind: str, settings: PictureSettings) -> Media:
+    sound = read_sound(io.BytesIO(content))
+    picture, thumbnail = picture_and_thumbnail(sound.samples, sound.rate, settings)
+    return Media(TYPES[kind], Blob(content, f".{kind.lower()}"), Blob(picture, ".png"), Blob(thumbnail, ".png"))
+
+
+def check_image(path: Path) -> None:
+    """Raise ValueError if a file's header says that it is no picture, or one too large to decode."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd but can be read is no fault
+            with Image.open(path, formats=FORMATS) as image:
+                _check_pixels(image)
+        with path.open("rb") as stream:
+            _check_end(stream)
+    except UNREADABLE as error:
+        raise ValueError(_sentence(error)) from error
+
+
+def _check_end(stream: BinaryIO) -> None:
+    """Raise EOFError if the last chunk of a PNG is missing: it was cut off."""
+    if stream.read(4) == b"\x89PNG":
+        stream.seek(max(0, stream.seek(0, 2) - LAST_BYTES))
+        if b"IEND" not in stream.read():
+            raise EOFError("the file ends too early")
+
+
+def _check_pixels(image: Image.Image) -> None:
+    if image.width * image.height > MOST_PIXELS:
+        raise ValueError(f"has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are allowed")
+
+
+def _sentence(error: Exception) -> str:
+    """Say why a picture cannot be used; Pillow's own words may hold addresses of memory."""
+    if type(error) is ValueError and str(error).startswith("has "):
+        return str(error)
+    if isinstance(error, Image.DecompressionBombError):
+        return f"has far more pixels than the {MOST_PIXELS:,} that are allowed"
+    reason = "" if isinstance(error, UnidentifiedImageError) or " at 0x" in str(error) else f": {error}"
+    return f"is not an image that can be read, damaged or of another kind{reason}"
+
+
+def _image(content: bytes) -> Media:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _check_end(io.BytesIO(content))
+            picture = _decode(content)
+    except UNREADABLE as error:
+        raise ValueError(_sentence(error)) from error
+    picture.thumbnail(PICTURE_SIZE, Image.Resampling.LANCZOS)
+    full = Blob(_webp(picture, 85), ".webp")
+    picture.thumbnail(THUMBNAIL_SIZE, Image.Resampling.LANCZOS)
+    return Media("image/webp", full, full, Blob(_webp(picture, 80), ".webp"))
+
+
+def _decode(content: bytes) -> Image.Image:
+    """Return the first frame upright and on white, hardly larger than pages show it."""
+    with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        _check_pixels(image)
+        # The decoder of JPEG gives a half, a quarter or an eighth of the size for less work; others pay no heed.
+        image.draft(image.mode, (2 * PICTURE_SIZE[0], 2 * PICTURE_SIZE[1]))
+        image.load()
+        return ImageOps.exif_transpose(_reduced(image))
+
+
+def _reduced(image: Image.Image) -> Image.Image:
+    """Return a picture in RGB, made smaller by a whole factor if it is more than twice as large as pages show it.
+
+    It is converted in strips: whole, every step would take four bytes for each of fifty million pixels.
+    """
+    times_too_large = max(image.width / PICTURE_SIZE[0], image.height / PICTURE_SIZE[1])
+    factor = min(max(1, int(times_too_large / 2)), image.width, image.height)
+    height = max(factor, STRIP_PIXELS // image.width // factor * factor)
+    small = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
+    limits = image.getextrema() if image.mode in ("I", "F") else None
+    for top in range(0, image.height, height):
+        strip = image.crop((0, top, image.width, min(top + height, image.height)))
+        small.paste(_on_white(strip, limits).reduce(factor), (0, top // factor))
+    small.getexif().update(image.getexif())
+    return small
+
+
+def _on_white(image: Image.Image, limits: Any) -> Image.Image:
+    """Return a picture in RGB; what shines through is white, so that it is the same on light and dark pages."""
+    if image.mode.startswith("I;16"):  # Pillow would clip 16 bits to 8 rather than scale them
+        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8)).convert("RGB")
+    if limits is not None:  # numbers of any range: from the smallest to the largest
+        low, high = limits
+        scaled = (np.nan_to_num(np.asarray(image, dtype=np.float32)) - low) * (255.0 / (high - low or 1.0))
+        return Image.fromarray(np.clip(scaled, 0, 255).astype(np.uint8)).convert("RGB")
+    if image.has_transparency_data:
+        return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA")).convert("RGB")
+    return image.convert("RGB")
+
+
+def _webp(image: Image.Image, quality: int) -> bytes:
+    out = io.BytesIO()
+    image.save(out, "WEBP", quality=quality, method=4)
+    return out.getvalue()

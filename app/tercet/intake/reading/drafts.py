@@ -1,0 +1,80 @@
+"""Items in the making: what tables and files say of them, before keys are complete and faults are found."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+from tercet.intake.faults import Faults
+from tercet.intake.reading.plan import ColumnReport, FileReport, MediaSource, SourceFile
+from tercet.intake.tables import ItemRow, faults_of_rows
+from tercet.web.errors import Invalid
+
+Report = Callable[[float, str], None]
+
+
+@dataclass
+class ItemDraft:
+    """An item in the making; `file` and `number` are the table and the row that describe it, or the media file."""
+
+    row: ItemRow
+    media: MediaSource | None
+    file: str
+    number: int | None = None
+
+
+@dataclass
+class Findings:
+    """What reading learned on its way: what became of each file, the columns of tables, and the faults."""
+
+    files: dict[str, FileReport] = field(default_factory=dict)
+    columns: list[ColumnReport] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
+
+    def note(self, report: FileReport) -> None:
+        """Note what became of a file."""
+        self.files[report.path] = report
+
+    def refuse(self, path: str, problem: Invalid) -> None:
+        """Note the faults of a file that cannot be used."""
+        for error in problem.errors:
+            self.faults.add(error.field, error.detail, row=error.row, file=error.file or path)
+        self.note(FileReport(path, "skipped", problem.errors[0].detail if problem.errors else problem.detail))
+
+    def count(self, path: str, items: int) -> None:
+        """Note how many items came of a file."""
+        self.files[path] = replace(self.files[path], items=items)
+
+
+def keys_of_files(files: Iterable[SourceFile], root: PurePosixPath) -> dict[SourceFile, str]:
+    """Return a key for each file: its name without the ending, with the folder in front where that is there twice."""
+    paths = {file: file.path.relative_to(root) for file in files}
+    stems = Counter(path.stem.strip() for path in paths.values())
+    within = Counter(_in_folder(path, path.stem) for path in paths.values())
+    keys = {}
+    for file, path in paths.items():
+        stem = path.stem.strip()
+        if stems[stem] == 1:
+            keys[file] = stem
+        else:
+            key = _in_folder(path, path.stem)
+            keys[file] = key if within[key] == 1 else _in_folder(path, path.name)
+    return keys
+
+
+def _in_folder(path: PurePosixPath, name: str) -> str:
+    return str(path.parent / name.strip())
+
+
+def good_drafts(drafts: Sequence[ItemDraft], faults: Faults) -> list[int]:
+    """Return the places of the drafts that can be items; note what is wrong with the others."""
+
+    def where(place: int) -> str:
+        draft = drafts[place]
+        return f"'{draft.file}'" if draft.number is None else f"row {draft.number} of '{draft.file}'"
+
+    bad = set()
+    for place, column, detail in faults_of_rows([draft.row for draft in drafts], where):
+        bad.add(place)
+        faults.add(column, detail, row=drafts[place].number, file=drafts[place].file)
+    return [place for place in range(len(drafts)) if place not in bad]

@@ -1,0 +1,89 @@
+"""Features that come along: arrays, and tables of numbers only, fitted to the items of the import."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tercet.intake.faults import fail
+from tercet.intake.features import Features, in_item_order, read_features, read_number_table
+from tercet.intake.reading.drafts import Findings
+from tercet.intake.reading.kinds import Recognised
+from tercet.intake.reading.plan import FileReport, ReadOptions
+from tercet.intake.reading.tables import check_columns, is_number, layout_of, number_columns, records
+from tercet.intake.tables import ItemRow
+from tercet.web.errors import Invalid
+
+SAMPLE = 50
+MOST_BYTES = 2**30  # of a table of numbers, which takes eight bytes a number in memory
+
+
+def holds_numbers(path: Path, name: str) -> bool:
+    """Return whether a table has a header and below it only numbers, perhaps beside a column `key`."""
+    rows = records(path, layout_of(path, name), name)
+    _, header = next(rows, (0, []))
+    sample = [cells for _, cells in itertools.islice(rows, SAMPLE)]
+    if not sample or any(len(cells) != len(header) for cells in sample) or all(is_number(cell) for cell in header):
+        return False
+    others = [column for column in header if column.strip() != "key"]
+    enough = 1 if len(others) == len(header) else 2  # one number beside a key may well be an age or a count
+    return len(others) >= enough and set(others) <= number_columns(header, sample)
+
+
+def read_numbers(files: Sequence[Recognised], findings: Findings) -> Features | None:
+    """Return the features of the one file that holds some; note what is wrong with it."""
+    if len(files) > 1:
+        names = " and ".join(f"'{file.path}'" for file in files[:3])
+        findings.faults.add("features", f"{names} both hold features: send one file", file=files[1].path)
+        return None
+    for file in files:
+        try:
+            features = _read(file)
+        except Invalid as problem:
+            findings.refuse(file.path, problem)
+            continue
+        n, d = features.values.shape
+        findings.note(FileReport(file.path, "features", f"{n:,} rows of {d:,} numbers", n))
+        return features
+    return None
+
+
+def _read(file: Recognised) -> Features:
+    local, name = file.source.local, file.path
+    if file.kind == "array":
+        return read_features(local, name)
+    if local.stat().st_size > MOST_BYTES:
+        raise fail("file", f"is larger than {MOST_BYTES:,} bytes: send the numbers as .npy", file=name)
+    layout = layout_of(local, name)
+    header = next((cells for _, cells in records(local, layout, name)), [])
+    check_columns([cell.strip() for cell in header], name)
+    return read_number_table(records(local, layout, name), name)
+
+
+def rows_of_features(features: Features) -> list[ItemRow]:
+    """Return an item for each row of features that came alone: its key is there, or its number."""
+    keys = features.keys or [str(number) for number in range(1, len(features.values) + 1)]
+    return [ItemRow(key) for key in keys]
+
+
+def fit(
+    features: Features | None, keys: Sequence[str], good: Sequence[int], options: ReadOptions, findings: Findings
+) -> Features | None:
+    """Return the features without the rows of bad items; note what does not fit the items.
+
+    Where the project has items already, whoever stores the features knows which of them they belong to.
+    """
+    if features is None or options.items_before:
+        return features
+    try:
+        if features.keys is None:
+            values = in_item_order(features, keys)[list(good)]
+        else:
+            bad = set(keys) - {keys[place] for place in good}
+            kept = [row for row, key in enumerate(features.keys) if key not in bad]
+            chosen = replace(features, values=features.values[kept], keys=[features.keys[row] for row in kept])
+            values = in_item_order(chosen, [keys[place] for place in good])
+    except Invalid as problem:
+        findings.refuse(features.file, problem)
+        return None
+    return replace(features, values=values, keys=None)

@@ -1,0 +1,166 @@
+"""Long recordings and the selection tables that cut them into items: the recording is the bag of what comes of it."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from tercet.intake.faults import fail
+from tercet.intake.reading.columns import FileIndex
+from tercet.intake.reading.drafts import Findings, ItemDraft, Report
+from tercet.intake.reading.kinds import Recognised
+from tercet.intake.reading.plan import FileReport, MediaSource, ReadOptions, SourceFile
+from tercet.sounds.decoding import SoundInfo
+from tercet.sounds.segments import segment_recording
+from tercet.sounds.selection import Selection, SelectionsError
+from tercet.sounds.selections import FIRST_BYTES, read_selections, selection_format
+from tercet.web.errors import FieldError, Invalid
+
+SLACK = 0.1  # seconds that a selection may reach beyond the end of its recording
+Sounds = Mapping[SourceFile, SoundInfo]
+Cuts = dict[SourceFile, list[Selection]]
+
+
+def selections_of(tables: Sequence[Recognised], sounds: Sounds, options: ReadOptions, findings: Findings) -> Cuts:
+    """Return the selections of each recording that a selection table belongs to."""
+    cuts: Cuts = defaultdict(list)
+    for table in tables:
+        if options.cut == "never":
+            findings.note(FileReport(table.path, "skipped", "cutting by selection tables is turned off"))
+            continue
+        try:
+            pairs = _pairs(table, sounds, findings)
+        except Invalid as problem:
+            findings.refuse(table.path, problem)
+            continue
+        for recording, selection in pairs:
+            cuts[recording].append(selection)
+        recordings = len({recording.path for recording, _ in pairs})
+        format_name = selection_format(table.source.local.read_bytes()[:FIRST_BYTES]) or "selections"
+        words = f"{format_name}: cuts {recordings} {'recording' if recordings == 1 else 'recordings'}"
+        findings.note(FileReport(table.path, "selections", words, len(pairs)))
+    return cuts
+
+
+def _pairs(table: Recognised, sounds: Sounds, findings: Findings) -> list[tuple[SourceFile, Selection]]:
+    """Return the selections of a table, each with its recording; those that do not fit are noted and left out."""
+    index, own = FileIndex(sounds), None
+    pairs = []
+    for selection in _read(table):
+        recording = _named(selection, index, table) if selection.recording else None
+        if recording is None:
+            own = recording = own or recording_of(table.source, [*sounds])
+        if recording is None:
+            raise fail("recording", _homeless(table, selection), row=selection.row or None, file=table.path)
+        if detail := _fault_of(selection, recording, sounds[recording].seconds):
+            findings.faults.add("end", detail, row=selection.row, file=table.path)
+        else:
+            pairs.append((recording, selection))
+    return pairs
+
+
+def _read(table: Recognised) -> list[Selection]:
+    try:
+        return read_selections(table.source.local, table.source.path.name)
+    except SelectionsError as error:
+        faults = [FieldError(fault.column, fault.detail, fault.row, table.path) for fault in error.faults]
+        raise Invalid(f"{table.path}: {error}", faults) from error
+    except ValueError as error:
+        raise fail("selections", str(error), file=table.path) from error
+
+
+def _named(selection: Selection, index: FileIndex, table: Recognised) -> SourceFile | None:
+    try:
+        return index.find(selection.recording, table.source.path.parent)
+    except ValueError as error:
+        raise fail("recording", str(error), row=selection.row, file=table.path) from error
+
+
+def _homeless(table: Recognised, selection: Selection) -> str:
+    if selection.recording:
+        return f"the recording '{selection.recording}' did not come along"
+    stem = table.source.path.name.split(".")[0]
+    return f"belongs to no recording: name it like one, as {stem}.txt goes with {stem}.wav"
+
+
+def recording_of(table: SourceFile, sounds: Sequence[SourceFile]) -> SourceFile | None:
+    """Return the recording that a table is called like, the nearest one; or the only one that lies beside it."""
+    by_stem = defaultdict(list)
+    for sound in sounds:
+        by_stem[sound.path.stem.casefold()].append(sound)
+        by_stem[sound.path.name.casefold()].append(sound)
+    for stem in _stems(table.path):
+        candidates = by_stem.get(stem.casefold(), [])
+        beside = [sound for sound in candidates if sound.path.parent == table.path.parent]
+        if len(beside or candidates) == 1:
+            return (beside or candidates)[0]
+    beside = [sound for sound in sounds if sound.path.parent == table.path.parent]
+    return beside[0] if len(beside) == 1 else None
+
+
+def _stems(path: PurePosixPath) -> Iterator[str]:
+    """Yield the name of a table, shortened by one ending after the other: rec.Table.1.selections, rec.Table.1, ..."""
+    name = path.name
+    while "." in name[1:]:
+        name = name.rpartition(".")[0]
+        yield name
+        yield re.sub(r"[ _-](selections?|labels?|table|birdnet)$", "", name, flags=re.IGNORECASE)
+
+
+def _fault_of(selection: Selection, recording: SourceFile, seconds: float) -> str | None:
+    if selection.begin_s < seconds and selection.end_s <= seconds + SLACK:
+        return None
+    return f"{selection.begin_s:g} to {selection.end_s:g} s is not within '{recording.path}', which has {seconds:.2f} s"
+
+
+def cut_drafts(
+    drafts: Sequence[ItemDraft], cuts: Cuts, sounds: Sounds, options: ReadOptions, report: Report
+) -> list[ItemDraft]:
+    """Return the drafts, those of recordings that are cut replaced by one for each selection."""
+    result: list[ItemDraft] = []
+    for number, draft in enumerate(drafts):
+        file = draft.media.file if draft.media else None
+        if file is None or file not in sounds:
+            result.append(draft)
+            continue
+        selections = cuts.get(file)
+        if selections is None and options.cut == "segments":
+            report(number / len(drafts), f"Looking for segments in {file.path.name}")
+            selections = [replace(piece, label=None) for piece in segment_recording(file.local, options.segments)]
+        result += _pieces(draft, selections, sounds[file].seconds) if selections else [draft]
+    return result
+
+
+def _pieces(draft: ItemDraft, selections: Sequence[Selection], seconds: float) -> list[ItemDraft]:
+    """Return a draft for each selection: it has the recording's metadata and bag labels, and its own place in it."""
+    assert draft.media is not None
+    places = Counter(_place(selection) for selection in selections)
+    seen: Counter[str] = Counter()
+    pieces = []
+    for selection in sorted(selections, key=lambda selection: (selection.begin_s, selection.end_s)):
+        place = _place(selection)
+        seen[place] += 1
+        key = f"{draft.row.key}_{place}" + (f"_{seen[place]}" if places[place] > 1 else "")
+        row = replace(draft.row, key=key, bag=draft.row.bag or draft.row.key, media=None)
+        row = replace(row, details={**draft.row.details, **_details(selection)})
+        end = min(selection.end_s, seconds)
+        media = MediaSource(draft.media.file, selection.begin_s, end, selection.low_hz, selection.high_hz)
+        pieces.append(replace(draft, row=row, media=media))
+    return pieces
+
+
+def _place(selection: Selection) -> str:
+    return f"{selection.begin_s:.3f}"
+
+
+def _details(selection: Selection) -> dict[str, float | str]:
+    """Return what a selection says of its item; what it does not know is left out."""
+    values = {
+        "label": selection.label,
+        "begin_s": round(selection.begin_s, 6),
+        "end_s": round(selection.end_s, 6),
+        "low_hz": selection.low_hz,
+        "high_hz": selection.high_hz,
+    }
+    return {name: value for name, value in values.items() if value is not None and value != ""}

@@ -1,0 +1,73 @@
+"""Uploaded files in storage: they come in parts, and lie there until the import has ended.
+
+Each request that brings bytes of a file leaves a part, named by its place in the file: an upload that was cut off goes
+on where it was, on every kind of storage. Nothing of it is visible in the project.
+"""
+
+import shutil
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from tercet.intake.faults import fail
+from tercet.intake.reading.plan import SourceFile
+from tercet.models import Import, ImportFile
+from tercet.storage import Storage
+from tercet.web.texts import fault_of_text
+
+LONGEST_PATH = 1_000
+LONGEST_NAME = 255
+
+
+def normal_path(text: str) -> str:
+    """Return the path of a file in its folder; raise Invalid for one that is absolute or climbs out."""
+    path = text.replace("\\", "/")
+    parts = path.split("/")
+    if (
+        not path
+        or len(path) > LONGEST_PATH
+        or max(len(part.encode("utf-8", "replace")) for part in parts) > LONGEST_NAME
+    ):
+        raise fail("path", f"a path needs 1 to {LONGEST_PATH} characters, and at most {LONGEST_NAME} bytes a name")
+    if fault_of_text(path) or any(unicodedata.category(c) == "Cc" for c in path):
+        raise fail("path", "a path must not hold control characters", file=path)
+    if path.startswith("/") or (len(parts[0]) == 2 and parts[0][1] == ":"):
+        raise fail("path", "must be relative to the folder that is imported", file=path)
+    if any(part in ("", ".", "..") for part in parts):
+        raise fail("path", "must not have empty parts, '.' or '..'", file=path)
+    return path
+
+
+def folder_of(row: Import) -> str:
+    """Return the folder in storage of everything that belongs to an import while it goes on."""
+    return f"imports/{row.id}"
+
+
+def put_part(storage: Storage, file: ImportFile, offset: int, path: Path) -> None:
+    """Store bytes that came, under their place in the file."""
+    storage.put_file(f"{file.blob}/{offset:015d}", path)
+
+
+@contextmanager
+def on_this_machine(storage: Storage, files: Sequence[ImportFile]) -> Iterator[list[SourceFile]]:
+    """Return the files with where they lie here; those in several parts, or in a bucket, are put together first."""
+    with TemporaryDirectory(prefix="tercet-import-") as folder:
+        yield [
+            SourceFile(PurePosixPath(file.path), _whole(storage, file, Path(folder) / str(number)))
+            for number, file in enumerate(files)
+        ]
+
+
+def _whole(storage: Storage, file: ImportFile, target: Path) -> Path:
+    parts = sorted(storage.names_in(file.blob))
+    if len(parts) == 1 and (local := storage.local_path(f"{file.blob}/{parts[0]}")):
+        return local
+    with target.open("wb") as out:
+        for part in parts:
+            out.seek(int(part))
+            with storage.open(f"{file.blob}/{part}") as stream:
+                shutil.copyfileobj(stream, out)
+        out.truncate(file.size)
+    return target

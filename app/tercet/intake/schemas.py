@@ -1,0 +1,276 @@
+"""What comes in about items, and what is said of an import."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tercet.intake.plans import PlannedItem
+from tercet.intake.tables import ItemRow
+from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut
+from tercet.jobs.schemas import JobOut
+from tercet.models import BackgroundJob, Import, ImportFile, ImportStatus
+from tercet.sounds.segments import SegmentSettings
+from tercet.web.texts import Name, Text
+
+MOST_ROWS = 200_000
+ITEM_EXAMPLE: dict[str, Any] = {
+    "key": "song-17",
+    "text": "",
+    "bag": "recording-3",
+    "bag_labels": ["Swainson's thrush"],
+    "metadata": {"site": "A1"},
+}
+
+
+ITEMS_EXAMPLE: dict[str, Any] = {"items": [ITEM_EXAMPLE]}
+
+
+class ItemIn(BaseModel):
+    """One item to add."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: str
+    text: str = ""
+    bag: str | None = None
+    bag_labels: list[str] = []
+    metadata: dict[str, Any] = {}
+
+    def row(self) -> ItemRow:
+        """Return the item as a row of a table."""
+        return ItemRow(self.key, self.text, self.bag, tuple(self.bag_labels), None, self.metadata)
+
+
+class ItemsIn(BaseModel):
+    """Items to add."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [ITEMS_EXAMPLE]})
+
+    items: list[ItemIn] = Field(min_length=1, max_length=MOST_ROWS)
+
+
+class ItemPatch(BaseModel):
+    """Changes of one item; what is left out stays as it is."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"metadata": {"site": "B2"}, "set_aside": False}]}
+    )
+
+    text: Text = Field("", description="another text")
+    bag: Name | None = Field(None, description="another bag, which is made if it is not there; null: none")
+    metadata: dict[str, Any] = Field({}, description="changed by name; null removes one")
+    set_aside: bool = Field(False, description="whether it is left out of questions, fits and counts")
+
+
+class ItemRemoved(BaseModel):
+    """Whether an item was deleted, or set aside because answers are about it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"key": "song-17", "set_aside": True}]})
+
+    key: str
+    set_aside: bool
+
+
+class ImportedOut(BaseModel):
+    """What was added."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"added": 4998, "features": FEATURES_EXAMPLE}]})
+
+    added: int
+    features: FeaturesOut | None
+
+
+IMPORT_EXAMPLE: dict[str, Any] = {
+    "number": 3,
+    "status": "ready",
+    "source": "page",
+    "by": "Ada",
+    "options": {"skip_bad": False, "bags_from_folders": False},
+    "files": 29,
+    "bytes": 9123456,
+    "received": 9123456,
+    "report": {"content": "sounds", "items": 29, "new": 29, "updates": 0, "features": None, "columns": []},
+    "job": None,
+    "created_at": "2026-05-02T09:30:00Z",
+    "finished_at": None,
+}
+# Lists of a report that may be long: they are read page by page with the preview.
+LONG_PARTS = ("files", "faults", "pictures", "left_out")
+
+
+class ImportOptions(BaseModel):
+    """How files are to be read; what is left out has its default."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"skip_bad": True}]})
+
+    skip_bad: bool = Field(False, description="keep what is good and list the rest, instead of all or nothing")
+    bags_from_folders: bool = Field(False, description="make a bag of each subfolder")
+    cut: Literal["tables", "segments", "never"] = Field(
+        "tables",
+        description="which recordings become many items: those with a selection table, these and by proposed segments "
+        "all others, or none",
+    )
+    segments: SegmentSettings = Field(SegmentSettings(), description="what counts as a proposed segment")
+    media_column: Name | None = Field(None, description="the column that names files, where it is not recognised")
+
+
+class ImportIn(BaseModel):
+    """A new import, or how it is to be read now."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"options": {"skip_bad": True}}]})
+
+    options: ImportOptions | None = None
+
+    def options_sent(self) -> dict[str, Any] | None:
+        """Return the options, if any were sent."""
+        return None if self.options is None else self.options.model_dump()
+
+
+class ImportOut(BaseModel):
+    """An import: how far it is, what was understood, and what came of it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [IMPORT_EXAMPLE]})
+
+    number: int
+    status: ImportStatus
+    source: str
+    by: str | None = Field(description="who made it")
+    options: dict[str, Any]
+    files: int
+    bytes: int
+    received: int = Field(description="so many of the bytes have come")
+    report: dict[str, Any] = Field(description="what was understood, and after the import what it did")
+    job: JobOut | None = Field(description="its newest background job")
+    created_at: datetime
+    finished_at: datetime | None
+
+    @classmethod
+    def of(
+        cls, row: Import, totals: tuple[int, int, int], job: BackgroundJob | None = None, by: str | None = None
+    ) -> "ImportOut":
+        """Show an import; `totals` are its files, their bytes, and those that have come."""
+        report = {name: value for name, value in row.report.items() if name not in LONG_PARTS}
+        report |= {f"{name}_count": len(row.report[name]) for name in ("faults", "left_out") if name in row.report}
+        if "files" in row.report:
+            skipped = sum(file["became"] == "skipped" for file in row.report["files"])
+            report |= {"files": len(row.report["files"]), "skipped": skipped}
+        return cls(
+            number=row.number,
+            status=ImportStatus(row.status),
+            source=row.source,
+            by=by,
+            options=row.options,
+            files=totals[0],
+            bytes=totals[1],
+            received=totals[2],
+            report=report,
+            job=None if job is None else JobOut.model_validate(job),
+            created_at=row.created_at,
+            finished_at=row.finished_at,
+        )
+
+
+class ImportList(BaseModel):
+    """A page of imports, newest first; `next` is the `before` of the next page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"imports": [IMPORT_EXAMPLE], "next": None}]})
+
+    imports: list[ImportOut]
+    next: int | None
+
+
+class FileReceived(BaseModel):
+    """How much of a file has come; the next part begins at `received`."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={"examples": [{"path": "site 1/a.flac", "received": 8192, "size": 9000}]},
+    )
+
+    path: str
+    received: int
+    size: int
+
+
+class ReceivedList(BaseModel):
+    """What has come of an import's files."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"files": [{"path": "a.flac", "received": 8192, "size": 9000}]}]}
+    )
+
+    files: list[FileReceived]
+
+    @classmethod
+    def of(cls, files: list[ImportFile]) -> "ReceivedList":
+        """Show the files."""
+        return cls(files=[FileReceived.model_validate(file) for file in files])
+
+
+class PreviewItem(BaseModel):
+    """An item as it would be imported."""
+
+    position: int
+    key: str
+    text: str
+    bag: str | None
+    bag_labels: list[str]
+    file: str | None
+    begin_s: float | None
+    end_s: float | None
+    metadata: dict[str, Any]
+    picture_url: str | None
+
+    @classmethod
+    def of(cls, item: PlannedItem, position: int, picture_url: str | None) -> "PreviewItem":
+        """Show an item of a plan."""
+        row = item.row
+        return cls(
+            position=position,
+            key=row.key,
+            text=row.text,
+            bag=row.bag,
+            bag_labels=list(row.bag_labels),
+            file=item.file,
+            begin_s=item.begin_s,
+            end_s=item.end_s,
+            metadata=row.details,
+            picture_url=picture_url,
+        )
+
+
+PREVIEW_EXAMPLE: dict[str, Any] = {
+    "items": [
+        {
+            "position": 0,
+            "key": "wren-1",
+            "text": "",
+            "bag": None,
+            "bag_labels": [],
+            "file": "site 1/wren-1.wav",
+            "begin_s": None,
+            "end_s": None,
+            "metadata": {"folder": "site 1"},
+            "picture_url": "/api/v1/projects/forest-songs/imports/3/preview/0/picture",
+        }
+    ],
+    "next": None,
+    "columns": [{"name": "folder", "role": "metadata", "examples": ["site 1"]}],
+    "files": [{"path": "site 1/wren-1.wav", "became": "sound", "detail": "", "items": 1}],
+    "faults": [],
+    "left_out": [],
+}
+
+
+class ImportPreview(BaseModel):
+    """What an import would become: items page by page, columns, what became of each file, and every fault."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [PREVIEW_EXAMPLE]})
+
+    items: list[PreviewItem]
+    next: int | None = Field(description="the `after` of the next page")
+    columns: list[dict[str, Any]]
+    files: list[dict[str, Any]] = Field(description="what became of each file, the first thousand")
+    faults: list[dict[str, Any]]
+    left_out: list[dict[str, Any]] = Field(description="what an import that skips bad files has left out")

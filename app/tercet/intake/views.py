@@ -1,0 +1,222 @@
+"""What the pages of imports show: one import at its stage, and the list of all of a project."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from tercet.accounts.access import ROLE_MAY, Access, Action
+from tercet.intake import plans, queries
+from tercet.intake.imports import JOB_OF
+from tercet.intake.schemas import ImportOptions, PreviewItem
+from tercet.intake.wording import understood
+from tercet.items.queries import item_count
+from tercet.jobs import queries as jobs
+from tercet.models import (
+    BackgroundJob,
+    Import,
+    ImportSource,
+    ImportStatus,
+    JobKind,
+    JobStatus,
+    Project,
+    Purpose,
+    Run,
+    RunStatus,
+)
+from tercet.runs import queries as runs
+from tercet.runs.schemas import ClusterOut
+from tercet.runs.service import clusters
+from tercet.storage import Storage
+
+PREVIEW_ITEMS = 24
+MOST_FAULTS = 200
+FATES = {
+    "sound": "Sounds",
+    "picture": "Pictures",
+    "text": "Texts",
+    "table": "Tables",
+    "selections": "Tables of segments",
+    "features": "Features",
+    "skipped": "Left out",
+}
+ROLES = {
+    "key": "the key, which names the item",
+    "text": "its text",
+    "bag": "its bag",
+    "bag_labels": "labels of its bag",
+    "file": "the file of its sound or picture",
+    "metadata": "what else is said of it",
+}
+
+
+@dataclass(frozen=True)
+class ImportView:
+    """One import at its stage; `is_draft` says that the project exists for this import only, so far."""
+
+    row: Import
+    job: BackgroundJob | None
+    files: int
+    bytes: int
+    received: int
+    is_draft: bool
+    is_first: bool
+    may_write: bool
+    may_own: bool
+
+
+@dataclass(frozen=True)
+class PreviewView:
+    """What a checked import would become."""
+
+    understood: str
+    items: list[PreviewItem]
+    faults: list[dict[str, Any]]
+    fault_count: int
+    files_by_fate: list[tuple[str, str, list[dict[str, Any]]]]
+    choices: set[str]
+    n_clusters: int
+    is_blocked: bool
+    roles: dict[str, str]
+
+
+@dataclass(frozen=True)
+class OutcomeView:
+    """What follows a finished import: features, the first run, its clusters, or why there are none."""
+
+    features_job: BackgroundJob | None
+    run: Run | None
+    clusters: list[ClusterOut]
+    obstacle: str
+
+
+@dataclass(frozen=True)
+class ImportEntry:
+    """One line of the list of imports."""
+
+    number: int
+    created_at: datetime
+    by: str | None
+    source: str
+    status: str
+    files: int
+    added: int | None
+    changed: int | None
+    left_out: int | None
+
+    @classmethod
+    def of(cls, session: Session, row: Import, by: str | None) -> "ImportEntry":
+        """Show an import in a list."""
+        report = row.report
+        left_out = len(report["left_out"]) if "left_out" in report else None
+        files = len(report["files"]) if "files" in report else queries.totals_of(session, row)[0]
+        figures = files, report.get("added"), report.get("changed"), left_out
+        return cls(row.number, row.created_at, by, row.source, row.status, *figures)
+
+
+def view_import(session: Session, access: Access, row: Import) -> ImportView:
+    """Collect where an import is."""
+    is_empty = item_count(session, access.project.id) == 0
+    may = ROLE_MAY[access.role]
+    return ImportView(
+        row,
+        jobs.newest(session, row.project_id, *JOB_OF.values(), subject=row.number),
+        *queries.totals_of(session, row),
+        is_draft=is_empty and row.number == 1 and row.source == ImportSource.PAGE,
+        is_first=row.report.get("first_position") == 0,
+        may_write=Action.WRITE in may,
+        may_own=Action.OWN in may,
+    )
+
+
+def preview(storage: Storage, project: Project, row: Import) -> PreviewView | None:
+    """Collect what a checked import would become; None while it is not checked."""
+    if row.status != ImportStatus.READY:
+        return None
+    report = row.report
+    address = f"/api/v1/projects/{project.key}/imports/{row.number}/preview"
+    planned = plans.load(storage, row, limit=PREVIEW_ITEMS)
+    pictures = report.get("pictures", {})
+    items = [
+        PreviewItem.of(item, position, f"{address}/{position}/picture" if str(position) in pictures else None)
+        for position, item in enumerate(planned)
+    ]
+    faults = report["faults"]
+    return PreviewView(
+        understood=understood(report),
+        items=items,
+        faults=faults[:MOST_FAULTS],
+        fault_count=report.get("fault_count", len(faults)),
+        files_by_fate=_files_by_fate(report["files"]),
+        choices=_choices(row),
+        n_clusters=min(project.n_clusters, max(1, report["items"])),
+        is_blocked=_is_blocked(row),
+        roles=ROLES,
+    )
+
+
+def outcome(session: Session, storage: Storage, row: Import, project: Project) -> OutcomeView | None:
+    """Collect what follows a finished import."""
+    if row.status != ImportStatus.DONE:
+        return None
+    under_way = jobs.unfinished(session, project.id, JobKind.MAKE_FEATURES)
+    newest = next(
+        (run for run in runs.page_of_runs(session, project.id, None, 10) if run.purpose == Purpose.CURRENT), None
+    )
+    is_active = newest is not None and newest.status in (RunStatus.QUEUED, RunStatus.RUNNING)
+    done = runs.last_done(session, project.id)
+    seen = clusters(session, storage, project, done, done.result) if done and done.result else []
+    return OutcomeView(
+        features_job=under_way[0] if under_way else None,
+        run=newest if is_active else None,
+        clusters=seen,
+        obstacle="" if seen or is_active or under_way else _obstacle(session, project, newest),
+    )
+
+
+def _obstacle(session: Session, project: Project, newest: Run | None) -> str:
+    """Say why there are no clusters and none on their way."""
+    job = jobs.newest(session, project.id, JobKind.MAKE_FEATURES)
+    if job is not None and job.status == JobStatus.FAILED:
+        return f"The features that clusters are made from could not be computed. {job.error}"
+    if newest is not None and newest.error:
+        return f"Run {newest.number} failed: {newest.error}"
+    count = item_count(session, project.id)
+    if project.n_clusters > count:
+        return f"There are {count} items and {project.n_clusters} clusters: choose fewer clusters in the settings."
+    return "No run is on its way: start one on the dashboard."
+
+
+def _files_by_fate(files: list[dict[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    grouped = [(fate, words, [file for file in files if file["became"] == fate]) for fate, words in FATES.items()]
+    return [group for group in grouped if group[2]]
+
+
+def _choices(row: Import) -> set[str]:
+    """Return the options that could change what these files become, and those that are on."""
+    files = [file for file in row.report["files"] if file["became"] != "skipped"]
+    offered = {
+        "skip_bad": bool(row.report["faults"]),
+        "bags_from_folders": any("/" in file["path"] for file in files),
+        "cut": any(file["became"] == "sound" for file in files),
+    }
+    matters = {name for name, matters in offered.items() if matters or row.options.get(name) is True}
+    return matters & ImportOptions.model_fields.keys()
+
+
+def _is_blocked(row: Import) -> bool:
+    report = row.report
+    is_empty = not report["items"] and report["features"] is None
+    return is_empty or (bool(report["faults"]) and not row.options.get("skip_bad"))
+
+
+def context(session: Session, storage: Storage, access: Access, row: Import) -> dict[str, Any]:
+    """Return what the page of an import is made of."""
+    project = access.project
+    return {
+        "project": project,
+        "view": view_import(session, access, row),
+        "preview": preview(storage, project, row),
+        "outcome": outcome(session, storage, row, project),
+    }

@@ -1,0 +1,53 @@
+"""What an import would do, in a sentence that its preview begins with."""
+
+from pathlib import PurePosixPath
+from typing import Any
+
+NOUNS = {
+    "sounds": ("recording", "recordings"),
+    "pictures": ("picture", "pictures"),
+    "texts": ("text", "texts"),
+    "table": ("row of a table", "rows of a table"),
+}
+ITEM = ("item", "items")
+
+
+def understood(report: dict[str, Any]) -> str:
+    """Say what the files of a checked import are taken for, as "24 recordings; clips.csv has a row for each."."""
+    files, items = report["files"], report["items"]
+    media = [file for file in files if file["became"] in ("sound", "picture", "text")]
+    parts = [_items(report, media) + _length_and_folders(report, media)]
+    parts += [_table(file, items) for file in files if file["became"] == "table" and media]
+    if report["features"]:
+        parts.append(f"{report['features']} numbers for each came along")
+    if skipped := sum(file["became"] == "skipped" for file in files):
+        parts.append(f"{_counted(skipped, ('file is', 'files are'))} left out")
+    return "; ".join(parts) + "."
+
+
+def _items(report: dict[str, Any], media: list[dict[str, Any]]) -> str:
+    if not report["items"]:
+        return "Nothing to import"
+    if report["content"] == "sounds" and any(file["items"] > 1 for file in media):
+        return f"{_counted(report['items'], ('segment', 'segments'))} of {_counted(len(media), NOUNS['sounds'])}"
+    return _counted(report["items"], NOUNS.get(report["content"], ITEM))
+
+
+def _length_and_folders(report: dict[str, Any], media: list[dict[str, Any]]) -> str:
+    seconds = report.get("median_seconds")
+    folders = {str(PurePosixPath(file["path"]).parent) for file in media}
+    where = f" in {len(folders)} folders" if len(folders) > 1 else ""
+    if seconds is None:
+        return where
+    return f", {seconds:.2g} s long at the median{',' if where else ''}{where}"
+
+
+def _table(file: dict[str, Any], items: int) -> str:
+    name = PurePosixPath(file["path"]).name
+    if file["items"] == items:
+        return f"{name} has a row for each"
+    return f"{name} has {_counted(file['items'], ('row', 'rows'))}"
+
+
+def _counted(number: int, nouns: tuple[str, str]) -> str:
+    return f"{number:,} {nouns[number != 1]}"

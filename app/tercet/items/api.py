@@ -1,0 +1,115 @@
+"""Items, features and media on their way out, over REST."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from tercet.accounts.access import Action, Me, authorize
+from tercet.items import queries
+from tercet.items.media_types import CONTENT_TYPES
+from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut, ItemList, ItemOut
+from tercet.items.sending import send
+from tercet.models import Item
+from tercet.sounds.playing import FASTEST, SLOWEST, Playing
+from tercet.web.dependencies import Blobs, Db
+from tercet.web.errors import NotFound
+from tercet.web.numbers import Count, Position
+from tercet.web.problems import problems
+
+router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404))
+BYTES = {name: {"example": "bytes"} for name in sorted(set(CONTENT_TYPES.values()))}
+
+
+class Medium(StrEnum):
+    """What is stored of an item to see or hear."""
+
+    MEDIA = "media"
+    PICTURE = "picture"
+    THUMBNAIL = "thumbnail"
+
+
+@router.get("/{project}/items")
+def get_items(
+    project: str,
+    me: Me,
+    db: Db,
+    after: Annotated[Position, Query(description="position of the last item of the page before")] = -1,
+    limit: Annotated[Count, Query(ge=1, le=1_000)] = 100,
+    set_aside: Annotated[bool, Query(description="list the items that are set aside instead")] = False,
+) -> ItemList:
+    """List the items in their order, without those that are set aside.
+
+    Give `next` of one page as `after` of the next.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        rows = queries.page_of_items(session, access.project.id, after, limit + 1, set_aside=set_aside)
+        page = [_item_out(access.project.key, item, bag) for item, bag in rows[:limit]]
+        return ItemList(items=page, next=page[-1].position if len(rows) > limit else None)
+
+
+@router.get("/{project}/items/{key:path}")
+def get_item(project: str, key: str, me: Me, db: Db) -> ItemOut:
+    """Read one item, also one that is set aside."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        row = queries.item_and_bag(session, access.project.id, key)
+        if row is None:
+            raise NotFound(f"There is no item '{key}' in project '{project}'.")
+        return _item_out(project, *row)
+
+
+def _item_out(project: str, item: Item, bag: str | None) -> ItemOut:
+    return ItemOut.of(project, item, bag=bag, metadata=item.details, set_aside_at=item.set_aside_at)
+
+
+@router.get("/{project}/features", responses={200: {"content": {"application/json": {"example": FEATURES_EXAMPLE}}}})
+def get_features(project: str, me: Me, db: Db) -> FeaturesOut:
+    """Read which features runs use.
+
+    404: the project has none yet.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        features = queries.latest_features(session, access.project.id)
+        if features is None:
+            raise NotFound(f"Project '{project}' has no features yet: upload them with PUT.")
+        return FeaturesOut.model_validate(features)
+
+
+@router.get(
+    "/{project}/media/{kind}/{key:path}",
+    response_class=Response,
+    responses={
+        200: {"content": BYTES, "description": "The file; ranges are served."},
+        206: {"content": BYTES, "description": "The range of it that was asked for (Range)."},
+        304: {"description": "You have it already (If-None-Match)."},
+        **problems(409, 416),
+    },
+)
+def get_media(
+    project: str,
+    kind: Medium,
+    key: str,
+    request: Request,
+    me: Me,
+    db: Db,
+    blobs: Blobs,
+    level: Annotated[bool, Query(description="sounds: bring the sounding part to one loudness, as a WAV file")] = False,
+    speed: Annotated[
+        float, Query(ge=SLOWEST, le=FASTEST, description="sounds: 0.1 plays ten times slower and lower, as a WAV file")
+    ] = 1.0,
+) -> Response:
+    """Fetch an item's media (what was given), picture (a spectrogram or the image) or thumbnail.
+
+    Sounds that browsers cannot play (AIFF, W64, CAF, AU, rates above 192 kHz) come as WAV files. 409: a sound is too
+    long to be converted.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.LOOK)
+        item = queries.item_by_key(session, access.project.id, key)
+    blob_key: str | None = getattr(item, kind) if item else None
+    if blob_key is None:
+        raise NotFound(f"There is no {kind} of an item '{key}' here.")
+    return send(blobs, blob_key, request, Playing(level, speed) if kind == Medium.MEDIA else None)

@@ -1,0 +1,125 @@
+"""What is read about items: counts, pages of them, look-ups from the users' keys to our ids and back."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from sqlalchemy import bindparam, func, select
+from sqlalchemy.orm import Session
+
+from tercet.models import Bag, FeatureSet, Item
+
+# SQLite and PostgreSQL both bound how many values one statement may carry.
+CHUNK = 5_000
+T = TypeVar("T")
+# Every answer runs this, and building it takes longer than running it.
+IDS_BY_KEY = select(Item.key, Item.id).where(
+    Item.project_id == bindparam("project"), Item.key.in_(bindparam("keys", expanding=True))
+)
+
+
+def item_count(session: Session, project_id: int) -> int:
+    """Count the rows that features of all items have; positions run from 0 without gaps, so the largest one tells."""
+    last = session.scalar(select(func.max(Item.position)).where(Item.project_id == project_id))
+    return 0 if last is None else last + 1
+
+
+def count_in_use(session: Session, project_id: int) -> int:
+    """Count the items that are neither set aside nor deleted."""
+    return item_count(session, project_id) - len(positions_set_aside(session, project_id))
+
+
+def positions_set_aside(session: Session, project_id: int) -> list[int]:
+    """Return the positions of the items that are set aside or deleted: in no question, no fit and no count."""
+    statement = select(Item.position).where(Item.project_id == project_id, Item.set_aside_at.is_not(None))
+    return list(session.scalars(statement.order_by(Item.position)))
+
+
+def items_set_aside(session: Session, project_id: int) -> set[int]:
+    """Return the ids of the items that are set aside or deleted."""
+    return set(session.scalars(select(Item.id).where(Item.project_id == project_id, Item.set_aside_at.is_not(None))))
+
+
+def deleted_positions(session: Session, project_id: int) -> list[int]:
+    """Return the positions of the deleted items, whose rows stay so that all others keep their place."""
+    # Deleted items are set aside as well, which an index tells of.
+    deleted = Item.set_aside_at.is_not(None) & Item.deleted_at.is_not(None)
+    return list(session.scalars(select(Item.position).where(Item.project_id == project_id, deleted)))
+
+
+def ids_by_key(session: Session, project_id: int, keys: Iterable[str]) -> dict[str, int]:
+    """Return the ids of the items with keys, of those that exist."""
+    ids: dict[str, int] = {}
+    for chunk in _chunks([key for key in set(keys) if "\0" not in key]):  # PostgreSQL cannot even be asked
+        rows = session.connection().execute(IDS_BY_KEY, {"project": project_id, "keys": chunk})
+        ids.update((key, item_id) for key, item_id in rows)
+    return ids
+
+
+def every_id_by_key(session: Session, project_id: int) -> dict[str, int]:
+    """Return the ids of all items, by position: for imports that name most of them."""
+    statement = select(Item.key, Item.id).where(Item.project_id == project_id).order_by(Item.position)
+    rows = session.execute(statement)
+    return {row.key: row.id for row in rows}
+
+
+def keys_in_order(session: Session, project_id: int) -> list[str]:
+    """Return all keys, by position."""
+    statement = select(Item.key).where(Item.project_id == project_id).order_by(Item.position)
+    return list(session.scalars(statement))
+
+
+def positions_by_id(session: Session, project_id: int) -> dict[int, int]:
+    """Return each item's row in the feature arrays."""
+    rows = session.execute(select(Item.id, Item.position).where(Item.project_id == project_id))
+    return {row.id: row.position for row in rows}
+
+
+def items_by_position(session: Session, project_id: int, positions: Iterable[int]) -> list[Item]:
+    """Return the items at the positions, in the order asked for."""
+    positions = [int(position) for position in positions]
+    items: dict[int, Item] = {}
+    for chunk in _chunks(sorted(set(positions))):
+        rows = session.scalars(select(Item).where(Item.project_id == project_id, Item.position.in_(chunk)))
+        items.update((item.position, item) for item in rows)
+    return [items[position] for position in positions]
+
+
+def item_by_key(session: Session, project_id: int, key: str) -> Item | None:
+    """Return one item."""
+    return session.scalar(select(Item).where(Item.project_id == project_id, Item.key == key, Item.deleted_at.is_(None)))
+
+
+def page_of_items(
+    session: Session, project_id: int, after: int, limit: int, *, set_aside: bool = False
+) -> list[tuple[Item, str | None]]:
+    """Return up to `limit` items after a position, each with the key of its bag: those in use, or those set aside."""
+    statement = (
+        select(Item, Bag.key)
+        .outerjoin(Bag, Bag.id == Item.bag_id)
+        .where(Item.project_id == project_id, Item.position > after, Item.deleted_at.is_(None))
+        .where(Item.set_aside_at.is_not(None) if set_aside else Item.set_aside_at.is_(None))
+        .order_by(Item.position)
+        .limit(limit)
+    )
+    return [(item, bag) for item, bag in session.execute(statement)]
+
+
+def item_and_bag(session: Session, project_id: int, key: str) -> tuple[Item, str | None] | None:
+    """Return one item with the key of its bag."""
+    item = item_by_key(session, project_id, key)
+    return None if item is None else (item, session.scalar(select(Bag.key).where(Bag.id == item.bag_id)))
+
+
+def bags_by_key(session: Session, project_id: int) -> dict[str, Bag]:
+    """Return all bags."""
+    return {bag.key: bag for bag in session.scalars(select(Bag).where(Bag.project_id == project_id))}
+
+
+def latest_features(session: Session, project_id: int) -> FeatureSet | None:
+    """Return the newest version of the features; the one that runs use."""
+    statement = select(FeatureSet).where(FeatureSet.project_id == project_id)
+    return session.scalar(statement.order_by(FeatureSet.version.desc()).limit(1))
+
+
+def _chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))

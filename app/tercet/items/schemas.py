@@ -1,0 +1,125 @@
+"""What goes out about items and features."""
+
+from datetime import datetime
+from typing import Any, Protocol, Self, TypedDict
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict
+
+from tercet.models import FeatureSet, Item
+
+ITEM_OUT_EXAMPLE: dict[str, Any] = {
+    "key": "song-17",
+    "position": 16,
+    "text": "",
+    "media_type": "audio/wav",
+    "media_url": "/api/v1/projects/forest-songs/media/media/song-17",
+    "picture_url": "/api/v1/projects/forest-songs/media/picture/song-17",
+    "thumbnail_url": "/api/v1/projects/forest-songs/media/thumbnail/song-17",
+    "bag": "recording-3",
+    "metadata": {"site": "A1"},
+    "set_aside_at": None,
+}
+FEATURES_EXAMPLE: dict[str, Any] = {
+    "version": 1,
+    "name": "features",
+    "n": 4998,
+    "d": 38,
+    "created_at": "2026-05-02T09:30:00Z",
+}
+
+
+class Looks(Protocol):
+    """What is read of an item to show it: its text, and the storage keys of its media."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def media_type(self) -> str | None: ...
+    @property
+    def media(self) -> str | None: ...
+    @property
+    def picture(self) -> str | None: ...
+    @property
+    def thumbnail(self) -> str | None: ...
+
+
+class Shown(TypedDict):
+    """What every interface sends to show an item; a missing medium is None."""
+
+    text: str
+    media_type: str | None
+    media_url: str | None
+    picture_url: str | None
+    thumbnail_url: str | None
+
+
+def shown(project: str, item: Looks) -> Shown:
+    """Return an item's text and the addresses of its media."""
+    name = quote(item.key, safe="")
+
+    def link(kind: str, stored: str | None) -> str | None:
+        return f"/api/v1/projects/{project}/media/{kind}/{name}" if stored else None
+
+    return {
+        "text": item.text,
+        "media_type": item.media_type,
+        "media_url": link("media", item.media),
+        "picture_url": link("picture", item.picture),
+        "thumbnail_url": link("thumbnail", item.thumbnail),
+    }
+
+
+class PlacedItem(BaseModel):
+    """An item with its place in the project; a missing medium is null."""
+
+    key: str
+    position: int
+    text: str
+    media_type: str | None
+    media_url: str | None
+    picture_url: str | None
+    thumbnail_url: str | None
+
+    @classmethod
+    def of(cls, project: str, item: Item, **values: Any) -> Self:
+        """Return an item of the project as it goes out; `values` are those of further fields."""
+        return cls(key=item.key, position=item.position, **shown(project, item), **values)
+
+
+class ItemOut(PlacedItem):
+    """One item; a missing medium is null."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ITEM_OUT_EXAMPLE]})
+
+    bag: str | None
+    metadata: dict[str, Any]
+    set_aside_at: datetime | None = None
+
+
+class ItemList(BaseModel):
+    """A page of items; `next` is the `after` of the next page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [ITEM_OUT_EXAMPLE], "next": None}]})
+
+    items: list[ItemOut]
+    next: int | None
+
+
+class FeaturesOut(BaseModel):
+    """One version of the project's features."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [FEATURES_EXAMPLE]})
+
+    version: int
+    name: str
+    n: int
+    d: int
+    created_at: datetime
+
+    @classmethod
+    def of(cls, features: FeatureSet | None) -> "FeaturesOut | None":
+        """Show features, if there are any."""
+        return None if features is None else cls.model_validate(features)

@@ -1,0 +1,228 @@
+"""The life of a background job in its table: queued, claimed, begun, kept alive, ended, each by a guarded write.
+
+The rules are those of runs (`runs/lifecycle.py`): a supervisor claims, the task itself begins and raises the token,
+every later write names it, and another process takes over when the lease has run out. Jobs need no checkpoints: what
+they store lies under names made from its content, so that another attempt is quick where the first has been.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, aliased
+
+from tercet.database import Database
+from tercet.jobs import wake_up
+from tercet.live import events
+from tercet.models import BackgroundJob, JobKind, JobStatus, Project, now
+
+MAX_ATTEMPTS = 3
+GAVE_UP = (
+    f"The worker stopped in the middle of this work {MAX_ATTEMPTS} times, so it was given up. Its process was killed "
+    "each time: too little memory is the usual reason. Start it again, or give the workers more memory."
+)
+ANNOUNCED = ("id", "kind", "subject", "status", "progress", "note")
+_SIBLING = aliased(BackgroundJob)
+
+
+class JobStopped(Exception):
+    """This copy of the task may not write any more: the job was cancelled, or another copy took over."""
+
+
+@dataclass(frozen=True)
+class JobClaim:
+    """A job that this process has claimed, with the token that the row had then."""
+
+    job_id: int
+    token: int
+
+
+def queue(
+    session: Session, project_id: int, kind: JobKind, *, subject: int | None = None, user_id: int | None = None
+) -> BackgroundJob:
+    """Queue a job in the caller's transaction; the supervisor hears of it once that is committed."""
+    job = BackgroundJob(project_id=project_id, kind=kind, subject=subject, user_id=user_id)
+    session.add(job)
+    session.flush()
+    announce(session, job)
+    wake_up.wake_after_commit(session)
+    return job
+
+
+def announce(session: Session, job: BackgroundJob) -> bool:
+    """Record an event with the job's status, for open pages; return False if the project is gone."""
+    return events.record(session, job.project_id, ("job", {name: getattr(job, name) for name in ANNOUNCED}))
+
+
+def claim_next(database: Database, lease_seconds: float) -> JobClaim | None:
+    """Claim the job that waits longest, or one whose worker fell silent; return None if there is nothing to do."""
+    with database.reading() as session:
+        candidates = session.scalars(select(BackgroundJob.id).where(_claimable()).order_by(BackgroundJob.id)).all()
+    for job_id in candidates:
+        try:
+            claim = _claim(database, job_id, lease_seconds)
+        except IntegrityError:  # another supervisor has just started one of the same kind in this project
+            continue
+        if claim is not None:
+            return claim
+    return None
+
+
+def _claimable() -> ColumnElement[bool]:
+    busy = select(_SIBLING.id).where(
+        _SIBLING.project_id == BackgroundJob.project_id,
+        _SIBLING.kind == BackgroundJob.kind,
+        _SIBLING.status == JobStatus.RUNNING,
+    )
+    return or_(
+        and_(BackgroundJob.status == JobStatus.QUEUED, ~busy.exists()),
+        and_(BackgroundJob.status == JobStatus.RUNNING, BackgroundJob.lease_expires_at <= now()),
+    )
+
+
+def _claim(database: Database, job_id: int, lease_seconds: float) -> JobClaim | None:
+    with database.transaction() as session:
+        statement = select(BackgroundJob).where(BackgroundJob.id == job_id, _claimable())
+        # Events come first, whose number locks the project, as every writer does before anything else.
+        _lock_project(session, job_id)
+        job = session.scalar(statement.with_for_update(skip_locked=True))
+        if job is None:
+            return None
+        if job.status == JobStatus.RUNNING and not _may_go_on(session, job):
+            return None
+        job.status, job.started_at = JobStatus.RUNNING, job.started_at or now()
+        job.lease_expires_at = now() + timedelta(seconds=lease_seconds)
+        session.flush()
+        announce(session, job)
+        return JobClaim(job.id, job.token)
+
+
+def _lock_project(session: Session, job_id: int) -> None:
+    of_job = select(BackgroundJob.project_id).where(BackgroundJob.id == job_id).scalar_subquery()
+    session.execute(select(Project.id).where(Project.id == of_job).with_for_update(key_share=True))
+
+
+def _may_go_on(session: Session, job: BackgroundJob) -> bool:
+    """End a job that was cancelled or tried too often; return whether another attempt may be made."""
+    if job.cancel_requested:
+        end(session, job, JobStatus.CANCELLED)
+    elif job.attempts >= MAX_ATTEMPTS:
+        end(session, job, JobStatus.FAILED, GAVE_UP)
+    return job.status == JobStatus.RUNNING
+
+
+def begin_job(database: Database, job_id: int, lease_seconds: float) -> BackgroundJob | None:
+    """Raise the token, the task's first act, and return the job as it is then; None if there is nothing to do."""
+    running = (BackgroundJob.id == job_id) & (BackgroundJob.status == JobStatus.RUNNING)
+    changes = {
+        "token": BackgroundJob.token + 1,
+        "attempts": BackgroundJob.attempts + 1,
+        "lease_expires_at": now() + timedelta(seconds=lease_seconds),
+    }
+    may = running & ~BackgroundJob.cancel_requested & (BackgroundJob.attempts < MAX_ATTEMPTS)
+    with database.transaction() as session:
+        job = session.scalar(update(BackgroundJob).where(may).values(changes).returning(BackgroundJob))
+    if job is None:
+        with database.transaction() as session:
+            _lock_project(session, job_id)
+            stale = session.scalar(select(BackgroundJob).where(running).with_for_update())
+            if stale is not None:
+                _may_go_on(session, stale)
+    return job
+
+
+def report(database: Database, job: BackgroundJob, fraction: float, note: str, lease_seconds: float) -> None:
+    """Write how far the job is, in words too, and renew the lease; raise JobStopped if it may not go on."""
+    lease = now() + timedelta(seconds=lease_seconds)
+    with database.transaction() as session:
+        write(session, job, progress=fraction, note=note, lease_expires_at=lease)
+
+
+def write(session: Session, job: BackgroundJob, **values: Any) -> None:
+    """Write to the row and record an event with its status, if this copy of the task still holds the job.
+
+    Otherwise raise JobStopped, which undoes the transaction.
+    """
+    status = {name: values.get(name, getattr(job, name)) for name in ANNOUNCED}
+    if not events.record(session, job.project_id, ("job", status)):
+        raise JobStopped(job.id)
+    held = _is_held(job) & ~BackgroundJob.cancel_requested
+    written = session.execute(update(BackgroundJob).where(held).values(**values).returning(BackgroundJob.id))
+    if written.first() is None:
+        raise JobStopped(job.id)
+    for name, value in values.items():
+        setattr(job, name, value)
+
+
+def finish(session: Session, job: BackgroundJob, note: str, result: dict[str, Any] | None = None) -> None:
+    """End the job as done, in the transaction that makes what it did visible."""
+    values = {"status": JobStatus.DONE, "progress": 1.0, "note": note, "result": result or {}}
+    write(session, job, **values, finished_at=now(), lease_expires_at=None)
+
+
+def renew(database: Database, job_id: int, token: int, lease_seconds: float) -> bool:
+    """Extend the lease; return False if the job is not held by this token any more, or is cancelled."""
+    held = (BackgroundJob.id == job_id) & (BackgroundJob.token == token)
+    held &= (BackgroundJob.status == JobStatus.RUNNING) & ~BackgroundJob.cancel_requested
+    lease = now() + timedelta(seconds=lease_seconds)
+    with database.transaction() as session:
+        statement = update(BackgroundJob).where(held).values(lease_expires_at=lease).returning(BackgroundJob.id)
+        return session.execute(statement).first() is not None
+
+
+def _is_held(job: BackgroundJob) -> ColumnElement[bool]:
+    held = (BackgroundJob.id == job.id) & (BackgroundJob.token == job.token)
+    return held & (BackgroundJob.status == JobStatus.RUNNING)
+
+
+def end(
+    session: Session,
+    job: BackgroundJob,
+    status: JobStatus,
+    error: str | None = None,
+    result: dict[str, Any] | None = None,
+) -> None:
+    """End a job that did not do its work; the caller has locked its project and the job."""
+    job.result = result or {}
+    job.status, job.error, job.finished_at, job.lease_expires_at = status, error, now(), None
+    session.flush()
+    announce(session, job)
+
+
+def end_from_task(
+    database: Database,
+    job: BackgroundJob,
+    status: JobStatus,
+    error: str | None = None,
+    result: dict[str, Any] | None = None,
+) -> str | None:
+    """End the job from its task and return how; None if another copy took over. A cancelled one ends cancelled."""
+    with database.transaction() as session:
+        _lock_project(session, job.id)
+        row = session.scalar(select(BackgroundJob).where(_is_held(job)).with_for_update())
+        if row is None or (status == JobStatus.CANCELLED and not row.cancel_requested):
+            return None
+        if row.cancel_requested:
+            status, error, result = JobStatus.CANCELLED, None, None
+        end(session, row, status, error, result)
+        return status
+
+
+def release(database: Database, job_id: int) -> None:
+    """End the lease now, since the worker is known to be gone."""
+    running = (BackgroundJob.id == job_id) & (BackgroundJob.status == JobStatus.RUNNING)
+    with database.transaction() as session:
+        session.execute(update(BackgroundJob).where(running).values(lease_expires_at=now()))
+
+
+def cancel(session: Session, job: BackgroundJob) -> None:
+    """Cancel a job: one that waits at once, one under way at its next report; the caller has locked the project."""
+    session.refresh(job, with_for_update=True)
+    if job.status == JobStatus.QUEUED:
+        end(session, job, JobStatus.CANCELLED)
+    elif job.status == JobStatus.RUNNING:
+        job.cancel_requested = True
+        session.flush()
+    wake_up.wake_after_commit(session)

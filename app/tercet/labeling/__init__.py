@@ -1,0 +1,12 @@
+"""Questions put to labelers, and their answers.
+
+- question: a triplet as it is put to one labeler, its items in the order on the screen
+- canonical: the one of a triplet's equal orders that is stored, its answer turned round to match
+- queue: the triplets that wait to be asked, the highest priority first; out of it the priority is null
+- lease: a triplet that one labeler holds until a time, so that others are not asked for the same answer
+- open: of a triplet that a labeler may be asked now: neither answered, skipped nor held by them, and short of answers
+- redundancy: how many answers a triplet needs; withdrawn ones and those set aside do not count
+- refill: what a run does to the queue; top-up: random triplets that are added when it is short
+- answer number: the place of an answer in its project, from 1 and without gaps; a run uses answers up to one
+- progress: how many answers a labeler and everybody gave
+"""

@@ -1,0 +1,22 @@
+"""What the handlers of labeling receive by type, beside what every handler may (`tercet.web.dependencies`)."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from tercet.labeling.answer_writer import AnswerWriter
+
+
+async def get_answer_writer(request: Request) -> AnswerWriter:
+    """Return the writer of answers that all requests of the process share."""
+    return request.app.state.answer_writer  # type: ignore[no-any-return]
+
+
+async def get_leasing(request: Request) -> asyncio.Semaphore:
+    """Return the semaphore that lets few requests lease questions at a time."""
+    return request.app.state.leasing  # type: ignore[no-any-return]
+
+
+Writer = Annotated[AnswerWriter, Depends(get_answer_writer)]
+Leasing = Annotated[asyncio.Semaphore, Depends(get_leasing)]

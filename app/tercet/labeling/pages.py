@@ -1,0 +1,94 @@
+"""The labeling page, and the plain forms that make it work without JavaScript."""
+
+import uuid
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tercet.accounts.access import Access, Action, Me, authorize
+from tercet.labeling import service
+from tercet.labeling.dependencies import Writer
+from tercet.labeling.schemas import AnswerIn
+from tercet.web.dependencies import Config, Db
+from tercet.web.rendering import render
+
+router = APIRouter(include_in_schema=False)
+
+# The question on screen and five behind it, whose media the page fetches ahead.
+AHEAD = 6
+UNDOABLE = 10
+
+Keys = Annotated[list[str], Form(min_length=3, max_length=3)]
+
+
+@router.get("/projects/{project}/label")
+def get_label(project: str, request: Request, me: Me, db: Db, config: Config) -> HTMLResponse:
+    """Show the next question."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        ahead = service.next_triplets(session, access.labeler, AHEAD, config.triplet_lease_seconds)
+        recent = service.last_answers(session, access, UNDOABLE)
+    return render(
+        request,
+        "labeling/label.html",
+        project=access.project,
+        access=access,
+        ahead=ahead,
+        recent=recent,
+        data={
+            "next": ahead.model_dump(mode="json"),
+            "recent": [answer.model_dump(mode="json") for answer in recent],
+        },
+        fresh_id=uuid.uuid4(),
+        question=question_of(access),
+    )
+
+
+def question_of(access: Access) -> str:
+    """Return the project's question, or the usual one of its kind."""
+    usual = {
+        "relative": "Is 1 more similar to 2 than to 3?",
+        "outlier": "Which one is least like the other two?",
+    }
+    return access.project.question_text.strip() or usual[access.project.question_kind]
+
+
+def back_to(project: str) -> RedirectResponse:
+    """Go back to the page after a form, so that reloading it sends nothing twice."""
+    return RedirectResponse(f"/projects/{project}/label", 303)
+
+
+@router.post("/projects/{project}/label")
+async def post_label(
+    project: str,
+    me: Me,
+    writer: Writer,
+    answer_id: Annotated[UUID, Form(alias="id")],
+    triplet: Keys,
+    answer: Annotated[str, Form()],
+) -> RedirectResponse:
+    """Store the answer of the plain form; its id came with the page, so a double click is one answer."""
+    await writer.store(me, project, [AnswerIn(id=answer_id, triplet=triplet, answer=answer, response_ms=None)])
+    return back_to(project)
+
+
+@router.post("/projects/{project}/label/skip")
+def post_label_skip(project: str, me: Me, db: Db, triplet: Keys) -> RedirectResponse:
+    """Skip the question of the plain form."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        service.store_skip(session, access, triplet)
+    return back_to(project)
+
+
+@router.post("/projects/{project}/label/undo")
+def post_label_undo(
+    project: str, me: Me, db: Db, config: Config, answer_id: Annotated[UUID, Form(alias="id")]
+) -> RedirectResponse:
+    """Take back the answer that the plain form names; its question comes first again."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        service.withdraw(session, me, access, answer_id, config.triplet_lease_seconds)
+    return back_to(project)

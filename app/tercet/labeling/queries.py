@@ -1,0 +1,151 @@
+"""What is read for labeling: items to show, progress, callers and stored answers, why there is nothing to ask."""
+
+import json
+from collections.abc import Collection
+from datetime import UTC, datetime, time
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.orm import Session
+
+from tercet.accounts.access import CallerRow
+from tercet.labeling.sql import statements
+from tercet.labeling.sql.answers import STORED_CONTENTS, Content
+from tercet.labeling.sql.drivers import Query, Rows, run
+from tercet.models import Answer, Lease, Triplet, now
+
+
+def answer_of_project(session: Session, project_id: int, answer_id: UUID) -> Answer | None:
+    """Return one answer of the project."""
+    return session.scalar(select(Answer).where(Answer.project_id == project_id, Answer.id == answer_id))
+
+
+class Look(NamedTuple):
+    """What a page shows of an item: its text, and the storage keys of its media."""
+
+    id: int
+    key: str
+    text: str
+    media_type: str | None
+    media: str | None
+    picture: str | None
+    thumbnail: str | None
+
+
+def looks(session: Session, ids: Collection[int]) -> dict[int, Look]:
+    """Return what is shown of the items with those numbers."""
+    connection = session.connection()
+    return _looks(run(connection, looks=_looks_query(connection, ids))["looks"])
+
+
+def _looks_query(connection: Connection, ids: Collection[int]) -> Query:
+    return statements.ITEMS_SHOWN[connection.dialect.name], {"ids": json.dumps(list(ids))}
+
+
+def _looks(rows: Rows) -> dict[int, Look]:
+    return {row[0]: Look(*row) for row in rows}
+
+
+def recent_answers(session: Session, project_id: int, user_id: int, limit: int) -> list[tuple[Answer, Triplet]]:
+    """Return the labeler's last answers that count, newest first, each with its triplet."""
+    statement = (
+        select(Answer, Triplet)
+        .join(Triplet, Triplet.id == Answer.triplet_id)
+        .where(Answer.project_id == project_id, Answer.labeler_id == user_id, Answer.withdrawn_at.is_(None))
+        .order_by(Answer.number.desc())
+        .limit(limit)
+    )
+    return [(answer, triplet) for answer, triplet in session.execute(statement)]
+
+
+def looks_and_progress(
+    session: Session, ids: Collection[int], project_id: int, user_id: int
+) -> tuple[dict[int, Look], Rows]:
+    """Return what is shown of items, and the row that says how far a labeler is."""
+    connection = session.connection()
+    rows = run(
+        connection, looks=_looks_query(connection, ids), progress=progress_query(connection, project_id, [user_id])
+    )
+    return _looks(rows["looks"]), rows["progress"]
+
+
+def progress_query(connection: Connection, project_id: int, user_ids: Collection[int]) -> Query:
+    """Return what counts answers that were not withdrawn.
+
+    Its rows are a labeler's number, how many answers they gave, how many of them today (UTC), and how many everybody.
+    """
+    midnight = datetime.combine(now().date(), time(), UTC)
+    users = json.dumps(list(user_ids))
+    return statements.PROGRESS[connection.dialect.name], {"project": project_id, "users": users, "midnight": midnight}
+
+
+class LookedUp(NamedTuple):
+    """What is stored of that which requests with answers name: callers, items by key, and answers by id."""
+
+    callers: dict[int, CallerRow]
+    item_ids: dict[str, int]
+    contents: dict[UUID, Content]
+
+
+def look_up(
+    session: Session, project_key: str, user_ids: Collection[int], keys: Collection[str], answer_ids: Collection[UUID]
+) -> LookedUp:
+    """Return who users are in a project, and those of its items and of all answers that exist."""
+    connection = session.connection()
+    askable = [key for key in keys if "\0" not in key]  # PostgreSQL cannot even be asked
+    rows = run(
+        connection,
+        callers=_callers_query(connection, project_key, user_ids),
+        items=(statements.ITEMS_NAMED[connection.dialect.name], {"key": project_key, "keys": json.dumps(askable)}),
+        answers=_contents_query(connection, answer_ids),
+    )
+    return LookedUp(_callers(rows["callers"]), dict(map(tuple, rows["items"])), _contents(rows["answers"]))
+
+
+def caller_rows(session: Session, project_key: str, user_ids: Collection[int]) -> dict[int, CallerRow]:
+    """Return who users are in a project."""
+    if not user_ids:
+        return {}
+    connection = session.connection()
+    return _callers(run(connection, callers=_callers_query(connection, project_key, user_ids))["callers"])
+
+
+def _callers_query(connection: Connection, project_key: str, user_ids: Collection[int]) -> Query:
+    return statements.CALLERS[connection.dialect.name], {"key": project_key, "users": json.dumps(list(user_ids))}
+
+
+def _callers(rows: Rows) -> dict[int, CallerRow]:
+    return {row[0]: CallerRow.of(row) for row in rows}
+
+
+def stored_contents(session: Session, answer_ids: Collection[UUID]) -> dict[UUID, Content]:
+    """Return what those of the ids that are taken stand for, in whatever project."""
+    connection = session.connection()
+    return _contents(run(connection, answers=_contents_query(connection, answer_ids))["answers"])
+
+
+def _contents_query(connection: Connection, answer_ids: Collection[UUID]) -> Query:
+    ids = json.dumps([answer_id.hex for answer_id in answer_ids])
+    return STORED_CONTENTS[connection.dialect.name], {"answer_ids": ids}
+
+
+def _contents(rows: Rows) -> dict[UUID, Content]:
+    return {row[0]: Content(*row[1:]) for row in rows}
+
+
+def why_nothing(session: Session, project_id: int, user_id: int, count: int) -> str:
+    """Say in a sentence why a project of so many items has no question for this labeler, and until when."""
+    if count < 3:
+        return f"This project has {count} items: a question needs three. Ask the project's owner to add items."
+    queued = select(Triplet.id).where(Triplet.project_id == project_id, Triplet.priority.is_not(None))
+    if session.scalar(queued.limit(1)) is None:
+        return f"Every question about these {count} items has been answered. Thank you!"
+    until = session.scalar(
+        select(func.min(Lease.expires_at))
+        .join(Triplet, Triplet.id == Lease.triplet_id)
+        .where(Triplet.project_id == project_id, Lease.labeler_id != user_id, Lease.expires_at > now())
+    )
+    if until is not None:
+        return f"All remaining questions are on the screens of other labelers. Some may come back at {until:%H:%M} UTC."
+    return "You have answered or skipped every question there is; what remains needs other labelers. Thank you!"

@@ -1,0 +1,172 @@
+"""The queue of questions: which triplets a labeler is asked next.
+
+A triplet is open to a labeler while its answers and the live leases of others are fewer than the project's
+redundancy, and the labeler has neither answered nor skipped it. An expired lease no longer counts, so an idle
+labeler blocks nobody. Nothing is computed here: runs refill the queue (`refill.py`), and random triplets top it up
+when it is short.
+"""
+
+import itertools
+import json
+import math
+import random
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, delete, select, update
+from sqlalchemy.orm import Session
+
+from tercet.items.queries import item_count, positions_set_aside
+from tercet.labeling.canonical import Ids, order
+from tercet.labeling.sql import statements
+from tercet.labeling.sql.answers import CLOSE_TRIPLETS
+from tercet.labeling.sql.drivers import Query, run
+from tercet.labeling.triplets import find, insert_new
+from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now
+
+TOP_UP = 60
+# How often the queue is looked at for one request, when other labelers lease what was seen before it is leased.
+LOOKS = 5
+# An undone question is asked again before everything else; all other priorities lie in (0, 1].
+UNDONE = 2.0
+
+
+class LeasedTriplet(NamedTuple):
+    """A triplet leased to the labeler who asked, until a time."""
+
+    id: int
+    triplet: Ids
+    expires_at: datetime
+
+
+def lease_next(session: Session, project: ProjectView, user_id: int, count: int, seconds: float) -> list[LeasedTriplet]:
+    """Lease up to `count` triplets: first those the labeler holds already, renewed in time, then new ones."""
+    at = now()
+    until = at + timedelta(seconds=seconds)
+    parameters = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
+    parameters |= {"wanted": count, "undone": UNDONE, "until": until}
+    for _ in range(LOOKS):
+        held, candidates = _candidates(session, project, parameters)
+        # Pages ask again every few answers; a lease that has most of its time left is not written again.
+        ending = {lease.id for lease in held if lease.expires_at < at + timedelta(seconds=seconds / 2)}
+        new_ids = _write_leases(session.connection(), parameters, ending, list(candidates))
+        if len(new_ids) == len(candidates):
+            break  # else other labelers were faster: what they left may be enough, or there is more in the queue
+    renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
+    return renewed + [LeasedTriplet(key, triplet, until) for key, triplet in candidates.items() if key in new_ids]
+
+
+def _candidates(
+    session: Session, project: ProjectView, parameters: dict[str, Any]
+) -> tuple[list[LeasedTriplet], dict[int, Ids]]:
+    """Return what the labeler holds and the open triplets to lease, after a top-up if they are too few."""
+    connection, count = session.connection(), parameters["wanted"]
+    held, candidates = _look(connection, statements.TAKE, parameters)
+    if len(held) + len(candidates) < count and top_up(session, project, TOP_UP):
+        held, candidates = _look(connection, statements.TAKE, parameters)
+    if not held and not candidates:
+        # Others have every candidate locked for a moment; who holds no lock may wait for them.
+        held, candidates = _look(connection, statements.TAKE_AFTER_WAITING, parameters)
+    return held, candidates
+
+
+def _look(
+    connection: Connection, taking: Select[Any], parameters: dict[str, Any]
+) -> tuple[list[LeasedTriplet], dict[int, Ids]]:
+    """Return what the labeler holds, and as many open triplets as are wanted beyond that.
+
+    Always both: in another tab the labeler may just have been given what was wanted.
+    """
+    rows = run(connection, held=(statements.HELD, parameters), candidates=(taking, parameters))
+    held = [LeasedTriplet(key, (a, b, c), end.astimezone(UTC)) for key, a, b, c, end in rows["held"]]
+    return held, {key: (a, b, c) for key, a, b, c in rows["candidates"]}
+
+
+def _write_leases(
+    connection: Connection, parameters: dict[str, Any], ending: Collection[int], candidates: Collection[int]
+) -> set[int]:
+    """Renew the leases that end, lease the candidates that are still open, and return which those are."""
+    dialect = connection.dialect.name
+    queries: dict[str, Query] = {}
+    if ending:
+        queries["renewed"] = (statements.RENEW_LEASES[dialect], {**parameters, "ids": json.dumps(list(ending))})
+    if candidates:
+        queries["added"] = (statements.ADD_LEASES[dialect], {**parameters, "ids": json.dumps(list(candidates))})
+    rows = run(connection, **queries) if queries else {}
+    return {triplet_id for (triplet_id,) in rows.get("added", ())}
+
+
+def reopen(
+    session: Session, project: Project, triplet_ids: Collection[int], priority: float | ColumnElement[float]
+) -> None:
+    """Put those of the triplets into the queue that have too few answers now."""
+    session.execute(
+        update(Triplet)
+        .where(Triplet.id.in_(triplet_ids), project.redundancy > statements.COUNTED_ANSWERS)
+        .values(priority=priority)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def close(session: Session, project: Project, triplet_ids: Collection[int]) -> None:
+    """Take those of the triplets out of the queue that have enough answers now."""
+    connection = session.connection()
+    parameters = {"triplet_ids": json.dumps(list(triplet_ids)), "redundancy": project.redundancy}
+    run(connection, closed=(CLOSE_TRIPLETS[connection.dialect.name], parameters))
+
+
+def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:
+    """Lease a question whose answer was withdrawn to its labeler again."""
+    session.execute(delete(Lease).where(Lease.triplet_id == triplet_id, Lease.labeler_id == user_id))
+    session.add(Lease(triplet_id=triplet_id, labeler_id=user_id, expires_at=now() + timedelta(seconds=seconds)))
+
+
+def top_up(session: Session, project: ProjectView, count: int) -> int:
+    """Add up to `count` random triplets that were never asked; return how many there were.
+
+    All are added in one ordered statement: transactions that add the same ones must not wait in a ring.
+    """
+    drawn = draw(session, project.id, project.question_kind, count)
+    stored = find(session, project.id, drawn)
+    if len(drawn) - len(stored) < count / 2:
+        # Most of what can be drawn exists already, so listing the rest costs no more than what is stored.
+        chosen = _unused(session, project, count)
+    else:
+        chosen = [triplet for triplet in drawn if triplet not in stored]
+    insert_new(session, project.id, [(triplet, random.random(), Source.RANDOM) for triplet in chosen])
+    return len(chosen)
+
+
+def draw(session: Session, project_id: int, question_kind: str, count: int) -> list[Ids]:
+    """Draw up to `count` random triplets, no two alike; some may have been asked already."""
+    aside = set(positions_set_aside(session, project_id))
+    every = range(item_count(session, project_id))
+    in_use = [position for position in every if position not in aside] if aside else every
+    if len(in_use) < 3:
+        return []
+    count = min(count, _possible(question_kind, len(in_use)))
+    drawn = [random.sample(in_use, 3) for _ in range(count)]
+    positions = set(itertools.chain.from_iterable(drawn))
+    rows = session.execute(
+        select(Item.id, Item.position).where(Item.project_id == project_id, Item.position.in_(positions))
+    )
+    ids = {position: item_id for item_id, position in rows}
+    return list({order(question_kind, (ids[a], ids[b], ids[c])) for a, b, c in drawn})
+
+
+def _possible(kind: str, count: int) -> int:
+    """Count the triplets of so many items: the relative question has three anchors for each."""
+    return math.comb(count, 3) * (1 if kind == QuestionKind.OUTLIER else 3)
+
+
+def _unused(session: Session, project: ProjectView, count: int) -> list[Ids]:
+    in_use = (Item.project_id == project.id) & Item.set_aside_at.is_(None)
+    ids = sorted(session.scalars(select(Item.id).where(in_use)))
+    asked = select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id).where(Triplet.project_id == project.id)
+    used = {(a, b, c) for a, b, c in session.execute(asked)}
+    possible: list[Ids] = list(itertools.combinations(ids, 3))
+    if project.question_kind == QuestionKind.RELATIVE:
+        possible = [turn for a, b, c in possible for turn in ((a, b, c), (b, a, c), (c, a, b))]
+    unused = [triplet for triplet in possible if triplet not in used]
+    return random.sample(unused, min(count, len(unused)))

@@ -1,0 +1,162 @@
+"""The JSON of labeling: questions out; answers and skips in."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from tercet.web.numbers import Count
+
+MOST_ANSWERS = 1000
+DAY_MS = 24 * 3600 * 1000
+
+TripletKeys = Annotated[
+    list[str], Field(min_length=3, max_length=3, description="keys of the items: anchor, left, right, as shown")
+]
+PROGRESS: dict[str, Any] = {"mine": 214, "mine_today": 14, "project_answers": 1204}
+ANSWER: dict[str, Any] = {
+    "id": "0d5f5c0e-6a53-4e57-9b1e-7a3cb6f1a001",
+    "triplet": ["song-17", "song-3", "song-41"],
+    "answer": "yes",
+    "response_ms": 1830,
+}
+
+
+class ItemShown(BaseModel):
+    """What a page needs to show one item; links are missing where there is no such media."""
+
+    text: str
+    media_type: str | None
+    media_url: str | None
+    picture_url: str | None
+    thumbnail_url: str | None
+
+
+class TripletOut(BaseModel):
+    """One question, with its items by key, leased until a time."""
+
+    triplet: TripletKeys
+    items: dict[str, ItemShown]
+    expires_at: datetime
+
+
+class RecentOut(BaseModel):
+    """An answer that the labeler may undo, with its question as it was shown."""
+
+    id: UUID
+    answer: str
+    triplet: TripletKeys
+    items: dict[str, ItemShown]
+
+
+class ProgressOut(BaseModel):
+    """Answers that count: mine, mine since midnight UTC, everybody's."""
+
+    mine: int
+    mine_today: int
+    project_answers: int
+
+
+class NextOut(BaseModel):
+    """The next questions; when there are none, `reason` says why and until when."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "triplets": [
+                        {
+                            "triplet": ["song-17", "song-3", "song-41"],
+                            "items": {
+                                key: {
+                                    "text": "",
+                                    "media_type": "audio/wav",
+                                    "media_url": f"/api/v1/projects/songs/media/media/{key}",
+                                    "picture_url": f"/api/v1/projects/songs/media/picture/{key}",
+                                    "thumbnail_url": f"/api/v1/projects/songs/media/thumbnail/{key}",
+                                }
+                                for key in ("song-17", "song-3", "song-41")
+                            },
+                            "expires_at": "2026-11-21T12:05:00Z",
+                        }
+                    ],
+                    "left": None,
+                    "reason": None,
+                    "progress": PROGRESS,
+                }
+            ]
+        }
+    )
+
+    triplets: list[TripletOut]
+    left: int | None = Field(description="questions left for me; null while there are more than were asked for")
+    reason: str | None
+    progress: ProgressOut
+
+
+class AnswerIn(BaseModel):
+    """One answer; its id is made by the client, so that sending it again stores it once."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ANSWER]}, extra="forbid")
+
+    id: UUID
+    triplet: TripletKeys
+    answer: str = Field(description="yes, no or dnk; to an outlier question 1, 2, 3 or dnk")
+    response_ms: Count | None = Field(None, ge=0, le=DAY_MS, description="from the question's paint to the answer")
+
+
+class AnswersIn(BaseModel):
+    """Several answers: all are stored, or none."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"answers": [ANSWER]}]}, extra="forbid")
+
+    answers: list[AnswerIn] = Field(min_length=1, max_length=MOST_ANSWERS)
+
+
+def _form(body: Any) -> str:
+    several = isinstance(body, AnswersIn) or (isinstance(body, dict) and "answers" in body)
+    return "form:several" if several else "form:one"
+
+
+# The name "answers" tells the two forms of a body apart, so that only the faults of that form are reported.
+AnswersBody = Annotated[
+    Annotated[AnswersIn, Tag("form:several")] | Annotated[AnswerIn, Tag("form:one")], Discriminator(_form)
+]
+
+
+class AnswersOut(BaseModel):
+    """How many answers are new, how many were here already, and the progress now."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"stored": 1, "repeated": 0, "progress": PROGRESS}]})
+
+    stored: int
+    repeated: int
+    progress: ProgressOut
+
+
+class WithdrawnOut(BaseModel):
+    """An answer that no longer counts."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": ANSWER["id"], "withdrawn_at": "2026-11-21T12:00:07Z"}]}
+    )
+
+    id: UUID
+    withdrawn_at: datetime
+
+
+class SkipIn(BaseModel):
+    """A question that this labeler does not want to see again."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"triplet": ANSWER["triplet"]}]}, extra="forbid")
+
+    triplet: TripletKeys
+
+
+class SkipOut(BaseModel):
+    """The skipped question."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"triplet": ANSWER["triplet"]}]})
+
+    triplet: TripletKeys

@@ -1,0 +1,277 @@
+"""What happens when people label: questions are leased, answers are checked and stored once, withdrawn, skipped."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
+
+from sqlalchemy import delete
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from tercet.accounts.access import Access, Action, Caller, LabelerAccess, authorize, authorize_labeler, in_browsers
+from tercet.items.queries import count_in_use, ids_by_key
+from tercet.labeling import canonical, presentation, queries, queue, triplets
+from tercet.labeling.schemas import AnswerIn, AnswersOut, NextOut, ProgressOut, RecentOut, TripletOut, WithdrawnOut
+from tercet.labeling.sql import answers
+from tercet.labeling.sql.answers import Content, NewAnswer, Overtaken
+from tercet.labeling.sql.drivers import run
+from tercet.models import Lease, Project, ProjectView, QuestionKind, Skip, now
+from tercet.runs.queries import lock_project
+from tercet.runs.schedule import STANDING, Standing, answers_arrived
+from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, Problem
+
+# How often answers are stored anew when another transaction was faster: each time it has to be another one.
+ATTEMPTS = 5
+T = TypeVar("T")
+
+
+class ConstraintRow(NamedTuple):
+    """One checked row of an upload: the items as asked, its labeler, and the row's number for messages."""
+
+    row: int
+    id: UUID
+    triplet: canonical.Ids
+    value: str
+    labeler_id: int
+    response_ms: int | None
+
+
+class SentAnswers(NamedTuple):
+    """The answers of one request, and who sent them."""
+
+    caller: Caller
+    answers: Sequence[AnswerIn]
+
+
+class CheckedAnswers(NamedTuple):
+    """The answers of one request after all checks: those that are new, and how many are stored already."""
+
+    access: LabelerAccess
+    new: list[NewAnswer]
+    repeated: int
+
+
+def admit(session: Session, caller: Caller, project_key: str) -> LabelerAccess:
+    """Return the caller's access if they may label, or raise."""
+    rows = queries.caller_rows(session, project_key, in_browsers([caller]))
+    return authorize_labeler(session, caller, project_key, rows)
+
+
+def check_answers(
+    session: Session, project_key: str, requests: Sequence[SentAnswers]
+) -> list[CheckedAnswers | Problem]:
+    """Check the answers of requests about one project; return for each request what is to be stored, or its fault."""
+    sent = [answer for request in requests for answer in request.answers]
+    stored = queries.look_up(
+        session,
+        project_key,
+        in_browsers(request.caller for request in requests),
+        {key for answer in sent for key in answer.triplet},
+        [answer.id for answer in sent],
+    )
+    outcomes: list[CheckedAnswers | Problem] = []
+    for request in requests:
+        try:
+            access = authorize_labeler(session, request.caller, project_key, stored.callers)
+            rows = _check(access, request.answers, stored.item_ids)
+            new = new_answers(access.project, rows, stored.contents)
+            outcomes.append(CheckedAnswers(access, new, len(rows) - len(new)))
+        except Problem as problem:
+            outcomes.append(problem)
+    return outcomes
+
+
+def _check(access: LabelerAccess, answers: Sequence[AnswerIn], item_ids: dict[str, int]) -> list[ConstraintRow]:
+    asked = check_keys([answer.triplet for answer in answers], item_ids)
+    check_values(access.project.question_kind, [answer.answer for answer in answers])
+    return [
+        ConstraintRow(i, answer.id, triplet, answer.answer, access.user_id, answer.response_ms)
+        for i, (answer, triplet) in enumerate(zip(answers, asked, strict=True), 1)
+    ]
+
+
+def new_answers(project: ProjectView, rows: Sequence[ConstraintRow], contents: dict[UUID, Content]) -> list[NewAnswer]:
+    """Return those of the rows that are not stored yet, in canonical order, and add what they say to `contents`.
+
+    `contents` is what the ids that are taken stand for. A row whose id is taken with the same content is left out;
+    with other content it is a Conflict, and nothing is added.
+    """
+    new: dict[UUID, NewAnswer] = {}
+    for row in rows:
+        triplet, value = canonical.canonical(project.question_kind, row.triplet, row.value)
+        answer = NewAnswer(row.id, *triplet, row.labeler_id, value, row.response_ms)
+        taken = new[row.id].content(project.id) if row.id in new else contents.get(row.id)
+        if taken is None:
+            new[row.id] = answer
+        elif taken != answer.content(project.id):
+            raise Conflict(
+                f"The id {row.id} is taken by another answer; nothing was stored.",
+                [FieldError("id", "this id was used with another triplet, labeler or answer", row.row)],
+            )
+    contents.update((answer.id, answer.content(project.id)) for answer in new.values())
+    return list(new.values())
+
+
+def store_answers(session: Session, checked: Sequence[CheckedAnswers]) -> list[AnswersOut]:
+    """Store the answers of requests about one project, all or none, and apply the rerun rule."""
+    project = checked[0].access.project
+    new = [answer for request in checked for answer in request.new]
+    progress = _store(session, project, new, {request.access.user_id for request in checked})
+    return [
+        AnswersOut(stored=len(request.new), repeated=request.repeated, progress=progress[request.access.user_id])
+        for request in checked
+    ]
+
+
+def _store(
+    session: Session, project: ProjectView, new: Sequence[NewAnswer], user_ids: Collection[int]
+) -> dict[int, ProgressOut]:
+    if not new:
+        return get_progress(session, project.id, user_ids)
+    rows = answers.add(
+        session.connection(),
+        project,
+        new,
+        standing=(STANDING, {"of_project": project.id}),
+        progress=queries.progress_query(session.connection(), project.id, user_ids),
+    )
+    [standing] = rows["standing"]
+    answers_arrived(session, project, Standing(*standing))
+    return _progress_out(rows["progress"])
+
+
+def store_constraints(session: Session, project: ProjectView, rows: Sequence[ConstraintRow]) -> set[UUID]:
+    """Store checked rows, all or none, and return the ids that are new; the caller then applies the rerun rule."""
+    new = new_answers(project, rows, queries.stored_contents(session, [row.id for row in rows]))
+    if new:
+        answers.add(session.connection(), project, new)
+    return {answer.id for answer in new}
+
+
+def until_stored(attempt: Callable[[], T]) -> T:
+    """Return what a transaction that stores answers returns, tried again when another transaction overtakes it."""
+    for _ in range(ATTEMPTS - 1):
+        with suppress(Overtaken):
+            return attempt()
+    return attempt()
+
+
+def check_triplets(session: Session, project: Project, asked: Sequence[Sequence[str]]) -> list[canonical.Ids]:
+    """Turn keys into ids; three different items of this project each, or say which row is wrong."""
+    return check_keys(asked, ids_by_key(session, project.id, {key for keys in asked for key in keys}))
+
+
+def check_keys(asked: Sequence[Sequence[str]], ids: dict[str, int]) -> list[canonical.Ids]:
+    """Turn keys into the ids that were found for them, three different ones each, or say which row is wrong."""
+    errors = [
+        FieldError("triplet", detail, row) for row, keys in enumerate(asked, 1) if (detail := _wrong_keys(ids, keys))
+    ]
+    if errors:
+        raise Invalid("A triplet names three different items of this project; nothing was stored.", errors[:100])
+    return [(ids[anchor], ids[left], ids[right]) for anchor, left, right in asked]
+
+
+def _wrong_keys(ids: dict[str, int], keys: Sequence[str]) -> str:
+    unknown = [key for key in keys if key not in ids]
+    if unknown:
+        return f"there is no item '{unknown[0]}' in this project"
+    return "" if len(set(keys)) == 3 else "an item is named twice; a triplet has three different items"
+
+
+def check_values(kind: str, values: Sequence[str]) -> None:
+    """Refuse answers that do not fit the project's question."""
+    allowed = canonical.VALUES[QuestionKind(kind)]
+    detail = f"expected one of {', '.join(allowed)}"
+    errors = [
+        FieldError("answer", f"'{value}' is no answer to this question: {detail}", row)
+        for row, value in enumerate(values, 1)
+        if value not in allowed
+    ]
+    if errors:
+        raise Invalid("An answer does not fit the project's question; nothing was stored.", errors[:100])
+
+
+def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, lease_seconds: float) -> WithdrawnOut:
+    """Mark an answer as withdrawn, open its question again and hand it back to its labeler.
+
+    Labelers withdraw their own answers; those who may write in the project also others'.
+    """
+    lock_project(session, access.project.id)
+    answer = queries.answer_of_project(session, access.project.id, answer_id)
+    if answer is None:
+        raise NotFound(f"There is no answer {answer_id} in this project.")
+    if answer.labeler_id != access.user.id:
+        authorize(session, caller, access.project.key, Action.WRITE)
+    if answer.withdrawn_at is not None:
+        raise Conflict(f"The answer {answer_id} was withdrawn already, at {answer.withdrawn_at:%Y-%m-%d %H:%M} UTC.")
+    answer.withdrawn_at = now()
+    session.flush()
+    queue.reopen(session, access.project, [answer.triplet_id], queue.UNDONE)
+    queue.hand_back(session, answer.triplet_id, answer.labeler_id, lease_seconds)
+    return WithdrawnOut(id=answer.id, withdrawn_at=answer.withdrawn_at)
+
+
+def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
+    """Never show this question to this labeler again; others may get it."""
+    [ids] = check_triplets(session, access.project, [keys])
+    triplet = canonical.order(access.project.question_kind, ids)
+    triplet_id = triplets.make(session, access.project.id, [triplet])[triplet]
+    upsert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    values = {"triplet_id": triplet_id, "labeler_id": access.user.id, "created_at": now()}
+    session.execute(upsert(Skip).values(values).on_conflict_do_nothing())
+    session.execute(delete(Lease).where(Lease.triplet_id == triplet_id, Lease.labeler_id == access.user.id))
+
+
+def get_progress(session: Session, project_id: int, user_ids: Collection[int]) -> dict[int, ProgressOut]:
+    """Return how many answers each of these labelers and everybody gave."""
+    connection = session.connection()
+    return _progress_out(run(connection, progress=queries.progress_query(connection, project_id, user_ids))["progress"])
+
+
+def _progress_out(rows: Iterable[Any]) -> dict[int, ProgressOut]:
+    return {
+        user_id: ProgressOut(mine=count, mine_today=today, project_answers=everybody)
+        for user_id, count, today, everybody in rows
+    }
+
+
+def next_triplets(session: Session, access: LabelerAccess, count: int, lease_seconds: float) -> NextOut:
+    """Lease the next questions to this labeler and return them with what their items look like."""
+    project, user_id = access.project, access.user_id
+    leased = queue.lease_next(session, project, user_id, count, lease_seconds)
+    item_ids = {item_id for question in leased for item_id in question.triplet}
+    looks, progress = queries.looks_and_progress(session, item_ids, project.id, user_id)
+    return NextOut(
+        triplets=[
+            TripletOut(
+                **presentation.question(project, user_id, question.id, question.triplet, looks),
+                expires_at=question.expires_at,
+            )
+            for question in leased
+        ],
+        left=None if len(leased) == count else len(leased),
+        reason=None if leased else _why_nothing(session, access),
+        progress=_progress_out(progress)[user_id],
+    )
+
+
+def _why_nothing(session: Session, access: LabelerAccess) -> str:
+    count = count_in_use(session, access.project.id)
+    return queries.why_nothing(session, access.project.id, access.user_id, count)
+
+
+def last_answers(session: Session, access: Access, limit: int) -> list[RecentOut]:
+    """Return the labeler's last answers with their questions as they were shown, newest first: they can be undone."""
+    project, user_id = access.labeler.project, access.user.id
+    rows = queries.recent_answers(session, project.id, user_id, limit)
+    questions = [(triplet.anchor_id, triplet.left_id, triplet.right_id) for _, triplet in rows]
+    looks = queries.looks(session, {item_id for triplet in questions for item_id in triplet})
+    return [
+        RecentOut(
+            **presentation.question(project, user_id, answer.triplet_id, triplet, looks),
+            id=answer.id,
+            answer=presentation.answer(project.question_kind, user_id, answer.triplet_id, triplet, answer.value),
+        )
+        for (answer, _), triplet in zip(rows, questions, strict=True)
+    ]

@@ -1,0 +1,148 @@
+"""How answers are stored, one or many, on both databases.
+
+A new answer takes the project's next number, so that numbers have no gap; the lease by which its labeler held the
+triplet ends; and the triplet leaves the queue with the last answer that it needs. Only answers that count do so
+(`Answer.counts`). The databases differ in how they read a list (`among`, `rows_of`) and in nothing else.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, Executable, Integer, Select, bindparam, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tercet.labeling.sql.drivers import Query, Rows, run
+from tercet.labeling.sql.statements import (
+    ADD_NEW_TRIPLETS,
+    ANSWERS,
+    COUNTED_ANSWERS,
+    DIALECTS,
+    IDS,
+    LEASES,
+    PROJECTS,
+    REDUNDANCY,
+    TRIPLETS,
+    among,
+    among_rows,
+    answer,
+    lease,
+    project,
+    rows_of,
+    stored_triplet,
+    triplet,
+)
+from tercet.models import ProjectView, Source, now
+
+
+class Content(NamedTuple):
+    """What an id stands for: an answer sent again with the same content is the same answer."""
+
+    project_id: int
+    anchor_id: int
+    left_id: int
+    right_id: int
+    labeler_id: int
+    value: str
+
+
+class NewAnswer(NamedTuple):
+    """An answer that is not stored yet, in canonical order."""
+
+    id: UUID
+    anchor_id: int
+    left_id: int
+    right_id: int
+    labeler_id: int
+    value: str
+    response_ms: int | None
+
+    def content(self, project_id: int) -> Content:
+        """Return what its id will stand for."""
+        return Content(project_id, self.anchor_id, self.left_id, self.right_id, self.labeler_id, self.value)
+
+
+class Overtaken(Exception):
+    """Another transaction has just stored one of the ids, or deleted one of the triplets: look them up again."""
+
+
+# Also locks the project's row: answers of one project are numbered one transaction after the other.
+RAISE_ANSWER_NUMBER = (
+    update(PROJECTS)
+    .where(project.id == bindparam("project"))
+    .values(answer_number=project.answer_number + bindparam("count"))
+    .returning(project.answer_number)
+)
+STORED_CONTENTS = {
+    dialect: select(answer.id, answer.project_id, *IDS, answer.labeler_id, answer.value)
+    .join_from(ANSWERS, TRIPLETS, triplet.id == answer.triplet_id)
+    .where(among(dialect, answer.id, "answer_ids"))
+    for dialect in DIALECTS
+}
+
+
+def _add_answers(dialect: str) -> Executable:
+    """Build the statement that adds answers to stored triplets and returns the ids that were not there before."""
+    columns = (answer.number, answer.id, *IDS, answer.labeler_id, answer.value, answer.response_ms)
+    place, answer_id, anchor_id, left_id, right_id, *others = rows_of(dialect, "answers", columns)
+    project_id: ColumnElement[int] = bindparam("project", type_=Integer)
+    last_number = select(project.answer_number).where(project.id == project_id).scalar_subquery()
+    number = last_number - bindparam("count", type_=Integer) + place
+    triplet_id = stored_triplet(anchor_id, left_id, right_id)
+    at = bindparam("at", type_=answer.created_at.type)
+    rows = select(answer_id, project_id, number, triplet_id, *others, at).where(triplet_id.is_not(None))
+    names = ("id", "project_id", "number", "triplet_id", "labeler_id", "value", "response_ms", "created_at")
+    insert = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(ANSWERS).from_select(names, rows)
+    return insert.on_conflict_do_nothing(index_elements=["id"]).returning(answer.id)
+
+
+def _answered_leases(dialect: str) -> Select[int]:
+    own_lease = (lease.triplet_id == answer.triplet_id) & (lease.labeler_id == answer.labeler_id)
+    return select(lease.id).join_from(ANSWERS, LEASES, own_lease).where(among(dialect, answer.id, "answer_ids"))
+
+
+def _answered_triplets(dialect: str) -> Select[int]:
+    return select(answer.triplet_id).where(among(dialect, answer.id, "answer_ids"))
+
+
+ADD_ANSWERS = {dialect: _add_answers(dialect) for dialect in DIALECTS}
+END_LEASES = {
+    dialect: delete(LEASES).where(among_rows(dialect, lease.id, _answered_leases(dialect))) for dialect in DIALECTS
+}
+_CLOSE = update(TRIPLETS).where(triplet.priority.is_not(None), REDUNDANCY <= COUNTED_ANSWERS).values(priority=None)
+CLOSE_TRIPLETS = {dialect: _CLOSE.where(among(dialect, triplet.id, "triplet_ids")) for dialect in DIALECTS}
+CLOSE_ANSWERED = {
+    dialect: _CLOSE.where(among_rows(dialect, triplet.id, _answered_triplets(dialect))) for dialect in DIALECTS
+}
+
+
+def add(connection: Connection, to: ProjectView, new: Sequence[NewAnswer], **queries: Query) -> dict[str, Rows]:
+    """Store new answers in their order; run more queries behind that, and return the rows of each.
+
+    Raise Overtaken unless all of the answers were stored: then the transaction has to be undone.
+    """
+    dialect = connection.dialect.name
+    rows = [(place, row.id.hex, *row[1:]) for place, row in enumerate(new, 1)]
+    triplets = sorted({(row.anchor_id, row.left_id, row.right_id) for row in new})
+    values = {
+        "project": to.id,
+        "count": len(new),
+        "redundancy": to.redundancy,
+        "at": now(),
+        "answer_ids": json.dumps([row.id.hex for row in new]),
+        "answers": json.dumps(rows),
+        "triplets": json.dumps([(*ids, None, Source.CLIENT) for ids in triplets]),
+    }
+    results = run(
+        connection,
+        number=(RAISE_ANSWER_NUMBER, values),
+        new_triplets=(ADD_NEW_TRIPLETS[dialect], values),
+        stored=(ADD_ANSWERS[dialect], values),
+        ended=(END_LEASES[dialect], values),
+        closed=(CLOSE_ANSWERED[dialect], values),
+        **queries,
+    )
+    if len(results["stored"]) < len(new):
+        raise Overtaken
+    return results

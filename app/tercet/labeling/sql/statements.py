@@ -1,0 +1,278 @@
+"""The statements by which questions are leased and shown, and what the statements of answers are made of too.
+
+SQLAlchemy takes longer to build these than SQLite takes to run them, and they run for each key that a labeler
+presses; so they are constants with parameters, on tables rather than classes.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Executable,
+    Integer,
+    ScalarSelect,
+    Select,
+    SQLColumnExpression,
+    String,
+    Table,
+    any_,
+    bindparam,
+    case,
+    exists,
+    func,
+    literal_column,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy import cast as cast_as
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tercet.accounts.access import caller_rows
+from tercet.models import Answer, Item, Lease, Project, Skip, Triplet, User
+
+ANSWERS = cast(Table, Answer.__table__)
+ITEMS = cast(Table, Item.__table__)
+LEASES = cast(Table, Lease.__table__)
+PROJECTS = cast(Table, Project.__table__)
+SKIPS = cast(Table, Skip.__table__)
+TRIPLETS = cast(Table, Triplet.__table__)
+USERS = cast(Table, User.__table__)
+
+answer, item, lease, project, skip, triplet, user = (
+    table.c for table in (ANSWERS, ITEMS, LEASES, PROJECTS, SKIPS, TRIPLETS, USERS)
+)
+IDS = (triplet.anchor_id, triplet.left_id, triplet.right_id)
+DIALECTS = ("postgresql", "sqlite")
+
+
+def _any_of(name: str) -> ColumnElement[object]:
+    return bindparam(name, expanding=True)
+
+
+def _elements(dialect: str, name: str) -> ColumnElement[Any]:
+    """Return the elements of a parameter that is a list in JSON, to select from."""
+    if dialect == "sqlite":
+        return func.json_each(bindparam(name)).table_valued("value", name="listed").c.value
+    return func.json_array_elements(cast_as(bindparam(name, type_=String), JSON)).column_valued("listed")
+
+
+def among(dialect: str, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Return whether a column is in a parameter that is a list in JSON.
+
+    With one parameter for each value it would be another statement for each length. Of a list that is an array
+    PostgreSQL looks at the length each time and makes a plan for it, which takes longer than the answer.
+    """
+    element = _elements(dialect, name)
+    if dialect == "sqlite":
+        return column.in_(select(element))
+    as_text = element.op("#>>")(literal_column("'{}'"))
+    return among_rows(dialect, column, select(cast_as(as_text, column.type)))
+
+
+def among_rows(dialect: str, column: ColumnElement[Any], rows: Select[Any]) -> ColumnElement[bool]:
+    """Return whether a column is in the few rows of a statement.
+
+    PostgreSQL makes an array of them first: to join them it may read the column's whole table, as it cannot know
+    how few they are.
+    """
+    return column.in_(rows) if dialect == "sqlite" else column == any_(func.array(rows.scalar_subquery()))
+
+
+def rows_of(dialect: str, name: str, columns: Sequence[ColumnElement[Any]]) -> list[ColumnElement[Any]]:
+    """Return the values in each row of a parameter that is a list of lists in JSON, of the types of those columns."""
+    row = _elements(dialect, name)
+    places = range(len(columns))
+    if dialect == "sqlite":
+        return [func.json_extract(row, literal_column(f"'$[{place}]'")) for place in places]
+    texts = [row.op("->>")(literal_column(str(place))) for place in places]
+    return [cast_as(text, column.type) for text, column in zip(texts, columns, strict=True)]
+
+
+def stored_triplet(*ids: ColumnElement[int]) -> ScalarSelect[int]:
+    """Return the number of the triplet of three items, or null; a refill cannot delete it until the transaction ends.
+
+    A look at the index for each, where PostgreSQL may read all triplets to join them.
+    """
+    of_items = (column == number for column, number in zip(IDS, ids, strict=True))
+    statement = select(triplet.id).where(triplet.project_id == bindparam("project"), *of_items)
+    return statement.with_for_update(read=True, key_share=True).scalar_subquery()
+
+
+def _count(*conditions: SQLColumnExpression[bool]) -> ColumnElement[int]:
+    return select(func.count()).where(*conditions).correlate(TRIPLETS).scalar_subquery()
+
+
+COUNTED_ANSWERS = _count(answer.triplet_id == triplet.id, Answer.counts)
+LABELER: ColumnElement[int] = bindparam("user")
+REDUNDANCY: ColumnElement[int] = bindparam("redundancy", type_=Integer)
+
+
+def _taken(table: Table, weight: ColumnElement[int], *conditions: ColumnElement[bool]) -> ColumnElement[int]:
+    """Add up how much of a triplet's redundancy the rows of a table take from the labeler who asks."""
+    total = func.coalesce(func.sum(weight), 0)
+    return select(total).select_from(table).where(*conditions).correlate(TRIPLETS).scalar_subquery()
+
+
+# The rules by which a triplet is open to a labeler. An answer or a lease takes one of the triplet's redundancy, and the
+# labeler's own take all of it. Each is one look at the few rows of the triplet: asked apart whether there is none of
+# the labeler's, PostgreSQL may read everything that the labeler ever answered.
+_held_by_labeler = (lease.labeler_id == LABELER) & (lease.expires_at > bindparam("at"))
+_LEASE_TAKES = case((lease.labeler_id == LABELER, REDUNDANCY), else_=1)
+_LEASED = _taken(
+    LEASES,
+    _LEASE_TAKES,
+    lease.triplet_id == triplet.id,
+    lease.expires_at > bindparam("at"),
+)
+_ANSWERED = _taken(
+    ANSWERS,
+    case((answer.labeler_id == LABELER, REDUNDANCY), (Answer.counts, 1), else_=0),
+    answer.triplet_id == triplet.id,
+    answer.withdrawn_at.is_(None),
+)
+OPEN = (
+    ~exists().where(skip.triplet_id == triplet.id, skip.labeler_id == LABELER).correlate(TRIPLETS),
+    REDUNDANCY > _ANSWERED + _LEASED,
+)
+# What the last rule says of leases, for all triplets at once: most of the head of the queue is on other screens, and
+# looked up one by one those triplets took longer than all else.
+_leased_triplet = lease.triplet_id + literal_column("0")  # bare, SQLite would read old leases too, to have an order
+_ON_SCREENS = (
+    select(_leased_triplet)
+    .where(lease.expires_at > bindparam("at"))
+    .group_by(_leased_triplet)
+    .having(func.sum(_LEASE_TAKES) >= REDUNDANCY)
+)
+
+_HELD_ROWS = (
+    select(literal_column("1"))
+    .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
+    .where(_held_by_labeler, triplet.project_id == bindparam("project"))
+    .limit(bindparam("wanted"))
+    .subquery("held")
+)
+_STILL_WANTED = bindparam("wanted", type_=Integer) - select(func.count()).select_from(_HELD_ROWS).scalar_subquery()
+
+HELD = (
+    select(triplet.id, *IDS, lease.expires_at)
+    .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
+    .where(_held_by_labeler, triplet.project_id == bindparam("project"))
+    .order_by((func.coalesce(triplet.priority, 0.0) == bindparam("undone")).desc(), lease.id)
+    .limit(bindparam("wanted"))
+)
+# In the order of the queue's index: sorted otherwise, every question of a long queue is looked at for a few.
+_CANDIDATES = (
+    select(triplet.id, *IDS)
+    .where(
+        triplet.project_id == bindparam("project"),
+        triplet.priority.is_not(None),
+        triplet.id.not_in(_ON_SCREENS),
+        *OPEN,
+    )
+    .order_by(triplet.priority.desc(), triplet.id.desc())
+    .limit(_STILL_WANTED)
+)
+TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)
+TAKE_AFTER_WAITING = _CANDIDATES.with_for_update(key_share=True)
+RENEW_LEASES = {
+    dialect: update(LEASES)
+    .where(lease.labeler_id == LABELER, among(dialect, lease.triplet_id, "ids"))
+    .values(expires_at=bindparam("until"))
+    for dialect in DIALECTS
+}
+
+
+def _add_leases(dialect: str) -> Executable:
+    """Lease to a labeler those of some triplets that are still open to them, in the order of the queue.
+
+    Another labeler may have leased one between the look at the queue and our lock on it; now that it is ours, it is
+    looked at again.
+    """
+    rows = (
+        select(triplet.id, bindparam("user", type_=Integer), bindparam("until", type_=lease.expires_at.type))
+        .where(among(dialect, triplet.id, "ids"), *OPEN)
+        .order_by(triplet.priority.desc(), triplet.id.desc())
+    )
+    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(LEASES).from_select(
+        ["triplet_id", "labeler_id", "expires_at"], rows
+    )
+    until = statement.excluded.expires_at
+    return statement.on_conflict_do_update(
+        index_elements=["triplet_id", "labeler_id"], set_={"expires_at": until}
+    ).returning(lease.triplet_id)
+
+
+ADD_LEASES = {dialect: _add_leases(dialect) for dialect in DIALECTS}
+
+
+def _add_new_triplets(dialect: str) -> Executable:
+    """Build the statement that adds (anchor, left, right, priority, source) rows and leaves those that exist."""
+    columns = (*IDS, triplet.priority, triplet.source)
+    values = rows_of(dialect, "triplets", columns)
+    project_id, at = bindparam("project", type_=Integer), bindparam("at", type_=triplet.created_at.type)
+    names = [column.name for column in (*columns, triplet.project_id, triplet.created_at)]
+    rows = select(*values, project_id, at).where(stored_triplet(*values[:3]).is_(None))
+    insert = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(TRIPLETS).from_select(names, rows)
+    return insert.on_conflict_do_nothing()
+
+
+ADD_NEW_TRIPLETS = {dialect: _add_new_triplets(dialect) for dialect in DIALECTS}
+
+# Locked so that a refill cannot delete them before the transaction that found them ends.
+FIND_TRIPLETS = (
+    select(*IDS, triplet.id)
+    .where(triplet.project_id == bindparam("project"), tuple_(*IDS).in_(_any_of("triplets")))
+    .with_for_update(read=True, key_share=True)
+)
+_SHOWN = (item.id, item.key, item.text, item.media_type, item.media, item.picture, item.thumbnail)
+
+
+ITEMS_SHOWN = {dialect: select(*_SHOWN).where(among(dialect, item.id, "ids")) for dialect in DIALECTS}
+ITEMS_NAMED = {
+    dialect: select(item.key, item.id)
+    .join_from(ITEMS, PROJECTS)
+    .where(project.key == bindparam("key"), among(dialect, item.key, "keys"))
+    for dialect in DIALECTS
+}
+CALLERS = {dialect: caller_rows(among(dialect, user.id, "users")) for dialect in DIALECTS}
+
+_of_project = answer.project_id == bindparam("project")
+_of_labeler = _of_project & (answer.labeler_id == user.id)
+_withdrawn = answer.withdrawn_at.is_not(None)
+_first_today = (
+    select(answer.number)
+    .where(_of_project, answer.created_at >= bindparam("midnight"))
+    .order_by(answer.created_at)
+    .limit(1)
+    .scalar_subquery()
+)
+
+
+def _length(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
+    return select(func.count()).select_from(ANSWERS).where(*conditions).correlate(USERS).scalar_subquery()
+
+
+def _progress(of_those: ColumnElement[bool]) -> Select[Any]:
+    """Count answers of some users and of the project.
+
+    Answers are never counted one by one in their wide rows: each figure is the length of a stretch of an index,
+    less the few withdrawn ones, which have an index of their own. A day without answers has no first number, and
+    comparing with it counts none.
+    """
+    since_midnight = answer.number >= _first_today
+    return (
+        select(
+            user.id,
+            (_length(_of_labeler) - _length(_of_labeler, _withdrawn)).label("mine"),
+            (_length(_of_labeler, since_midnight) - _length(_of_labeler, _withdrawn, since_midnight)).label("today"),
+            (project.answer_number - _length(_of_project, _withdrawn)).label("everybody"),
+        )
+        .join_from(USERS, PROJECTS, project.id == bindparam("project"))
+        .where(of_those)
+    )
+
+
+PROGRESS = {dialect: _progress(among(dialect, user.id, "users")) for dialect in DIALECTS}

@@ -1,0 +1,7 @@
+"""What changed in projects, and how open pages hear of it.
+
+- event: a row that says what changed, numbered without gaps in its project
+- feed: polls the events once for all open pages of a web process
+- listener: one open page's stream of server-sent events
+- message: what a listener is sent: an event, or figures that need no number
+"""

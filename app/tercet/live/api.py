@@ -1,0 +1,54 @@
+"""What happens in a project, as server-sent events."""
+
+from collections.abc import AsyncIterable
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from tercet.accounts.access import Action, Me, authorize
+from tercet.web.dependencies import Db
+from tercet.web.problems import problems
+
+router = APIRouter(prefix="/api/v1/projects", tags=["events"], responses=problems(401, 403, 404))
+STREAM = 'event: clusters\nid: 118\ndata: {"run": 41}\n\nevent: answers\ndata: {"total": 1204, "last_hour": 38}\n\n'
+
+
+def _place_in_events(
+    project: str,
+    me: Me,
+    db: Db,
+    last_event_id: Annotated[str, Header(pattern=r"^\d{0,18}$", description="the last id you got")] = "",
+) -> tuple[int, int]:
+    """Return the project and the number of the event after which the stream begins: the one sent, else the newest.
+
+    All checks stand here, because the status is sent once the stream has begun.
+    """
+    with db.reading() as session:
+        row = authorize(session, me, project, Action.READ).project
+    return row.id, min(int(last_event_id), row.event_number) if last_event_id else row.event_number
+
+
+@router.get(
+    "/{project}/events",
+    response_class=EventSourceResponse,
+    responses={
+        **problems(422),
+        200: {"description": "Server-sent events", "content": {"text/event-stream": {"example": STREAM}}},
+    },
+)
+async def get_events(
+    request: Request, place: Annotated[tuple[int, int], Depends(_place_in_events)]
+) -> AsyncIterable[ServerSentEvent]:
+    """Follow what happens, as server-sent events.
+
+    `run` when a run is queued, starts, gets on or ends; `clusters` when there are new ones; `project` when
+    settings, items, features or the answers set aside changed; each with a number as id. `answers`, without an id,
+    carries counts. The stream never ends by itself; with `Last-Event-ID` it resumes where another one broke off,
+    if no more than 10,000 events ago.
+    """
+    async with request.app.state.feed.listen(*place) as listener:
+        yield ServerSentEvent(comment="listening")
+        async for message in listener.messages():
+            number = None if message.number is None else str(message.number)
+            yield ServerSentEvent(event=message.kind, id=number, data=message.payload)

@@ -1,0 +1,150 @@
+"""Assembles the service: middleware, routers, error handlers, lifespan; nothing else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI
+from fastapi.staticfiles import StaticFiles
+from starlette.middleware.sessions import SessionMiddleware
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from tercet import migrate
+from tercet.accounts import pages as accounts_pages
+from tercet.accounts.admission import BodyAdmission
+from tercet.accounts.usage import TokenUses
+from tercet.alternatives import api as alternatives_api
+from tercet.alternatives import pages as alternatives_pages
+from tercet.answers import api as answers_api
+from tercet.answers import pages as answers_pages
+from tercet.archives import api as archives_api
+from tercet.archives import pages as archives_pages
+from tercet.catalogue import api as catalogue_api
+from tercet.comparisons import api as comparisons_api
+from tercet.comparisons import pages as comparisons_pages
+from tercet.dashboard import api as dashboard_api
+from tercet.dashboard import pages as dashboard_pages
+from tercet.database import Database
+from tercet.exchange import api as exchange_api
+from tercet.exchange import pages as exchange_pages
+from tercet.help import pages as help_pages
+from tercet.intake import api as intake_api
+from tercet.intake import pages as intake_pages
+from tercet.items import api as items_api
+from tercet.labeling import api as labeling_api
+from tercet.labeling import pages as labeling_pages
+from tercet.labeling.answer_writer import AnswerWriter
+from tercet.live import api as live_api
+from tercet.live.feed import Feed
+from tercet.projects import api as projects_api
+from tercet.projects import pages as projects_pages
+from tercet.runs import api as runs_api
+from tercet.settings import Settings, asset
+from tercet.storage import Storage
+from tercet.web import api_docs, health
+from tercet.web.errors import install_error_handlers
+from tercet.web.logs import RequestLog
+from tercet.web.problems import problems
+from tercet.web.security import OriginCheck, PlainAddress, SecurityHeaders
+from tercet.worker.supervisor import Supervisor
+
+YEAR_SECONDS = 365 * 24 * 3600
+# Routes are tried one after the other, and no others are asked for nearly as often as those of labeling.
+ROUTERS = (
+    labeling_api.router,
+    health.router,
+    api_docs.router,
+    accounts_pages.router,
+    projects_api.router,
+    projects_pages.router,
+    items_api.router,
+    intake_api.router,
+    intake_pages.router,
+    exchange_api.router,
+    exchange_pages.router,
+    archives_api.router,
+    archives_pages.router,
+    labeling_pages.router,
+    catalogue_api.router,
+    runs_api.router,
+    live_api.router,
+    alternatives_api.router,
+    alternatives_pages.router,
+    comparisons_api.router,
+    comparisons_pages.router,
+    help_pages.router,
+    answers_api.router,
+    answers_pages.router,
+    dashboard_api.router,
+    dashboard_pages.router,
+)
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Open what requests need and close it at the end."""
+    settings: Settings = app.state.settings
+    # Never more threads than connections: a thread that waits for one would stop all the others.
+    anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
+    await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
+    app.state.feed = Feed(app.state.database)
+    supervisor = Supervisor(app.state.database, settings)
+    if settings.workers or settings.dask_scheduler:
+        supervisor.start()
+    yield
+    await app.state.feed.close()
+    await anyio.to_thread.run_sync(supervisor.stop)
+    app.state.database.close()
+
+
+class Service(FastAPI):
+    """The application; what must also see the page of a crash stands around everything else."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Wrap the stack, which begins with the handler of crashes."""
+        return RequestLog(SecurityHeaders(super().build_middleware_stack()))
+
+
+def add_middleware(app: FastAPI, settings: Settings) -> None:
+    """Add what requests pass on their way in, innermost first."""
+    app.add_middleware(BodyAdmission, database=app.state.database, max_upload_mb=settings.max_upload_mb)
+    app.add_middleware(
+        SessionMiddleware,
+        secret_key=settings.resolved_secret_key(),
+        session_cookie="tercet",
+        max_age=YEAR_SECONDS,
+        same_site="lax",
+        https_only=settings.public_url.startswith("https:"),
+    )
+    app.add_middleware(OriginCheck, public_url=settings.public_url)
+    app.add_middleware(PlainAddress)
+
+
+def make_routes() -> list[BaseRoute]:
+    """Return the routes of all packages."""
+    router = APIRouter(responses=problems(422))
+    for package_router in ROUTERS:
+        router.include_router(package_router)
+    return router.routes
+
+
+# FastAPI works out what routes take when they are first asked for, 0.15 s for all: once for every app of a process.
+ROUTES = make_routes()
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Build the application from its settings; nothing is opened until it starts."""
+    app = Service(title="Tercet", version="1", lifespan=lifespan, routes=ROUTES, docs_url=None, redoc_url=None)
+    app.state.settings = settings
+    app.state.database = Database(settings.resolved_database_url(), settings.threads)
+    app.state.answer_writer = AnswerWriter(app.state.database)
+    app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
+    app.state.storage = Storage(settings.resolved_storage_url())
+    app.state.token_uses = TokenUses(app.state.database)
+    app.state.measures = health.Measures()
+    add_middleware(app, settings)
+    install_error_handlers(app)
+    app.mount("/static", StaticFiles(directory=asset("static")), name="static")
+    return app

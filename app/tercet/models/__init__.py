@@ -1,0 +1,53 @@
+"""Every table, one file per aggregate.
+
+- aggregate: tables that are changed together: accounts, projects, items, labeling, runs, jobs
+- role, scope: what a member and an API token may do
+- canonical triplet: a triplet whose items stand in a fixed order, so that a question asked both ways is one row
+- counter: a number that the row of the project holds and that is raised in the transaction that adds what it numbers
+"""
+
+from tercet.models.accounts import ApiToken, Scope, SignInLink, User
+from tercet.models.base import Base, now
+from tercet.models.items import Bag, FeatureSet, Item
+from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
+from tercet.models.labeling import Answer, Decision, Lease, Skip, Source, Triplet, Verdict
+from tercet.models.projects import Membership, Project, ProjectView, QuestionKind, Role, ShareLink
+from tercet.models.runs import WAITING_FOR_ANSWERS, ClusterNote, Event, Purpose, Run, RunStatus
+
+__all__ = [
+    "WAITING_FOR_ANSWERS",
+    "Answer",
+    "ApiToken",
+    "BackgroundJob",
+    "Bag",
+    "Base",
+    "ClusterNote",
+    "Decision",
+    "Event",
+    "FeatureSet",
+    "Import",
+    "ImportFile",
+    "ImportSource",
+    "ImportStatus",
+    "Item",
+    "JobKind",
+    "JobStatus",
+    "Lease",
+    "Membership",
+    "Project",
+    "ProjectView",
+    "Purpose",
+    "QuestionKind",
+    "Role",
+    "Run",
+    "RunStatus",
+    "Scope",
+    "ShareLink",
+    "SignInLink",
+    "Skip",
+    "Source",
+    "Triplet",
+    "User",
+    "Verdict",
+    "now",
+]

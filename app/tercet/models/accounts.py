@@ -1,0 +1,63 @@
+"""People and programs that may come in: users, their one-time links and API tokens."""
+
+import enum
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from tercet.models.base import Base, now
+
+
+class Scope(enum.StrEnum):
+    """What an API token may do at most, whatever its user may do."""
+
+    READ = "read"
+    LABEL = "label"
+    WRITE = "write"
+    OWN = "own"
+
+
+class User(Base):
+    """A person with an address, or a labeler who came by a share link or is named by an import."""
+
+    __tablename__ = "user"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str | None] = mapped_column(String(254), unique=True)
+    name: Mapped[str] = mapped_column(String(200))
+    is_admin: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+    @property
+    def has_account(self) -> bool:
+        """Whether it is known who this is. Labelers of a share link or an import belong to one project alone."""
+        return self.email is not None or self.is_admin
+
+
+class SignInLink(Base):
+    """A link that signs one user in, once, before it expires."""
+
+    __tablename__ = "sign_in_link"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+
+class ApiToken(Base):
+    """A program's key: only its hash is kept, the key itself is shown once."""
+
+    __tablename__ = "api_token"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(200))
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    scope: Mapped[str] = mapped_column(String(10))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime | None]
+    last_used_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]

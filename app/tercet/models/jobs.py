@@ -1,0 +1,136 @@
+"""Work that a worker does in the background beside runs, and the imports that most of it is for."""
+
+import enum
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from tercet.models.base import Base, now
+
+
+class JobKind(enum.StrEnum):
+    """What a background job does."""
+
+    CHECK_IMPORT = "check_import"  # read the files of an import, and store what they would become
+    STORE_IMPORT = "store_import"  # make items of them
+    MAKE_FEATURES = "make_features"  # compute the project's features by its recipe
+    DRAW_PICTURES = "draw_pictures"  # draw the pictures of all sounds anew
+
+
+class JobStatus(enum.StrEnum):
+    """The life of a background job."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+_ONE_OF_A_KIND = text("status = 'running'")
+
+
+class BackgroundJob(Base):
+    """One piece of work of one project; `subject` says on what, as the number of an import.
+
+    Of a kind, at most one is under way in a project. As with runs, the worker's first act is to raise `token`, and
+    every later write names the token that it got.
+    """
+
+    __tablename__ = "job"
+    __table_args__ = (
+        CheckConstraint("status IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="status"),
+        Index(
+            "uq_job_running",
+            "project_id",
+            "kind",
+            unique=True,
+            sqlite_where=_ONE_OF_A_KIND,
+            postgresql_where=_ONE_OF_A_KIND,
+        ),
+        Index("ix_job_status", "status", "id"),
+        Index("ix_job_project", "project_id", "kind", "subject"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(20))
+    subject: Mapped[int | None]
+    status: Mapped[str] = mapped_column(String(10), default=JobStatus.QUEUED)
+    progress: Mapped[float] = mapped_column(default=0.0)
+    note: Mapped[str] = mapped_column(Text, default="")
+    token: Mapped[int] = mapped_column(default=0)
+    attempts: Mapped[int] = mapped_column(default=0)
+    lease_expires_at: Mapped[datetime | None]
+    cancel_requested: Mapped[bool] = mapped_column(default=False)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user.id", ondelete="SET NULL"), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    error: Mapped[str | None] = mapped_column(Text)
+    result: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class ImportSource(enum.StrEnum):
+    """By what an import came in."""
+
+    PAGE = "page"
+    REST = "rest"
+    COMMAND = "command"
+
+
+class ImportStatus(enum.StrEnum):
+    """The life of an import."""
+
+    UPLOADING = "uploading"
+    CHECKING = "checking"
+    READY = "ready"
+    IMPORTING = "importing"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNDONE = "undone"
+
+
+class Import(Base):
+    """Files that somebody brings into a project, from the first byte to the items that they became.
+
+    `options` say how the files are to be read, `report` what was understood and what came of it.
+    """
+
+    __tablename__ = "import"
+    __table_args__ = (
+        UniqueConstraint("project_id", "number"),
+        CheckConstraint("source IN ('page', 'rest', 'command')", name="source"),
+        CheckConstraint(
+            "status IN ('uploading', 'checking', 'ready', 'importing', 'done', 'failed', 'cancelled', 'undone')",
+            name="status",
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user.id", ondelete="SET NULL"), index=True)
+    source: Mapped[str] = mapped_column(String(10), default=ImportSource.REST)
+    status: Mapped[str] = mapped_column(String(10), default=ImportStatus.UPLOADING)
+    options: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    report: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    finished_at: Mapped[datetime | None]
+
+
+class ImportFile(Base):
+    """One file of an import: how much of it has come, and the folder in storage where its parts lie."""
+
+    __tablename__ = "import_file"
+    __table_args__ = (UniqueConstraint("import_id", "path"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    import_id: Mapped[int] = mapped_column(ForeignKey("import.id", ondelete="CASCADE"))
+    path: Mapped[str] = mapped_column(String(1000))
+    size: Mapped[int] = mapped_column(BigInteger)
+    received: Mapped[int] = mapped_column(BigInteger, default=0)
+    blob: Mapped[str] = mapped_column(String(200))

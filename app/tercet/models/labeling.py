@@ -1,0 +1,170 @@
+"""Triplets that may be asked, who holds one now, what was answered, skipped, and set aside by an analyst."""
+
+import enum
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import (
+    CheckConstraint,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    and_,
+    text,
+)
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import Mapped, mapped_column
+
+from tercet.models.base import Base, now
+
+
+class Source(enum.StrEnum):
+    """Where a triplet comes from: drawn at random, by expected information, or given by a client."""
+
+    RANDOM = "random"
+    INFORMATION = "information"
+    CLIENT = "client"
+
+
+class Triplet(Base):
+    """(anchor, left, right) in canonical order, so that a question asked both ways is one row.
+
+    Relative question: left_id < right_id. Outlier question: anchor_id < left_id < right_id. The index of each item
+    is for deleting items: without, each would have every project's triplets read for its own.
+    """
+
+    __tablename__ = "triplet"
+    __table_args__ = (
+        UniqueConstraint("project_id", "anchor_id", "left_id", "right_id"),
+        CheckConstraint("left_id < right_id", name="canonical"),
+        CheckConstraint("anchor_id <> left_id AND anchor_id <> right_id", name="distinct"),
+        # The queue in the order in which it is asked, backwards: what was answered often enough is not in it.
+        Index(
+            "ix_triplet_queue",
+            "project_id",
+            "priority",
+            "id",
+            sqlite_where=text("priority IS NOT NULL"),
+            postgresql_where=text("priority IS NOT NULL"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"))
+    anchor_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
+    left_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
+    right_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
+    source: Mapped[str] = mapped_column(String(12))
+    # Higher is asked earlier. Null is out of the queue: answered often enough, or given by a client.
+    priority: Mapped[float | None]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class OncePerLabeler:
+    """The columns of what holds between a triplet and a labeler."""
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    triplet_id: Mapped[int] = mapped_column(ForeignKey("triplet.id", ondelete="CASCADE"))
+    labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+
+
+class Lease(OncePerLabeler, Base):
+    """A triplet handed to one labeler for a while."""
+
+    __tablename__ = "lease"
+    __table_args__ = (UniqueConstraint("triplet_id", "labeler_id"),)
+
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class Answer(Base):
+    """One labeler's answer to one triplet, turned to its canonical order.
+
+    Answers that their labelers withdrew and those that an analyst set aside stay, marked, but do not count.
+    """
+
+    __tablename__ = "answer"
+    __table_args__ = (
+        UniqueConstraint("project_id", "number"),
+        CheckConstraint("value IN ('yes', 'no', 'dnk', '1', '2', '3')", name="value"),
+        Index("ix_answer_labeler", "project_id", "labeler_id", "number"),
+        Index("ix_answer_created", "project_id", "created_at"),
+        # Withdrawn answers are few: counting them apart lets "answers by me" be counted in an index alone.
+        Index(
+            "ix_answer_withdrawn",
+            "project_id",
+            "labeler_id",
+            "number",
+            sqlite_where=text("withdrawn_at IS NOT NULL"),
+            postgresql_where=text("withdrawn_at IS NOT NULL"),
+        ),
+        # Storing an answer need not write to it.
+        Index(
+            "ix_answer_set_aside",
+            "set_aside_id",
+            sqlite_where=text("set_aside_id IS NOT NULL"),
+            postgresql_where=text("set_aside_id IS NOT NULL"),
+        ),
+    )
+
+    id: Mapped[UUID] = mapped_column(Uuid(), primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    triplet_id: Mapped[int] = mapped_column(ForeignKey("triplet.id", ondelete="CASCADE"), index=True)
+    labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    value: Mapped[str] = mapped_column(String(3))
+    response_ms: Mapped[int | None]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    withdrawn_at: Mapped[datetime | None]
+    # The decision by which it is set aside now.
+    set_aside_id: Mapped[int | None] = mapped_column(ForeignKey("decision.id"))
+
+    @hybrid_property
+    def counts(self) -> bool:
+        """Whether runs use the answer, and its triplet needs one answer less."""
+        return self.withdrawn_at is None and self.set_aside_id is None
+
+    @counts.inplace.expression
+    @classmethod
+    def _counts(cls) -> ColumnElement[bool]:
+        return and_(cls.withdrawn_at.is_(None), cls.set_aside_id.is_(None))
+
+
+class Verdict(enum.StrEnum):
+    """What an analyst decides about answers: runs shall not use them, or shall use them again."""
+
+    SET_ASIDE = "set aside"
+    PUT_BACK = "put back"
+
+
+class Decision(Base):
+    """An analyst set answers of one labeler aside or put them back: who, when and why. The log; never changed.
+
+    `answer_number` is the answer that it was about; null: all of the labeler's at once, `answers` of them.
+    """
+
+    __tablename__ = "decision"
+    __table_args__ = (CheckConstraint("verdict IN ('set aside', 'put back')", name="verdict"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"), index=True)
+    verdict: Mapped[str] = mapped_column(String(10))
+    labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    answer_number: Mapped[int | None]
+    answers: Mapped[int]
+    by_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    reason: Mapped[str] = mapped_column(Text, default="")
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Skip(OncePerLabeler, Base):
+    """A triplet that a labeler does not want to see again."""
+
+    __tablename__ = "skip"
+    __table_args__ = (UniqueConstraint("triplet_id", "labeler_id"),)
+
+    created_at: Mapped[datetime] = mapped_column(default=now)

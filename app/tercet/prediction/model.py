@@ -1,0 +1,167 @@
+"""The fitted clusters of a run as an object that takes new items, and the file that holds it: .npz, never a pickle."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from tercet.prediction.inputs import Array, inputs, squared_distances, standardised
+
+FORMAT = "tercet cluster model"
+VERSION = 1
+ROWS_AT_ONCE = 1024
+# Arrays that may stand for rows of the fitted items by their positions, and the names of those positions.
+ROWS_OF_ITEMS = {"points": "points_items", "references": "references_items"}
+
+
+class ClusterModel:
+    """Predicts the clusters of new items as the run would have them that had fitted the model.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features of an item.
+    feature_names_in_ : array of str, shape (D,)
+        Their names, where the features came with names.
+    classes_ : array of int, shape (K,)
+        Numbers of the clusters, from 1, as pages and exports show them.
+    cluster_names_ : list of str
+        What people call them; empty for those without a name.
+    about_ : dict
+        Project, run, algorithm and version of Tercet.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array], about: Mapping[str, Any] | None = None) -> None:
+        """Take the arrays of a model that is complete; see `with_rows_of_items`."""
+        self.arrays = dict(arrays)
+        self.about_ = dict(about or {})
+        self.n_features_in_ = len(self.arrays["mean"])
+        self.classes_ = np.arange(1, int(self.arrays["n_clusters"]) + 1)
+        self.cluster_names_ = [str(name) for name in self.arrays.get("cluster_names", [""] * len(self.classes_))]
+        if len(names := self.arrays.get("feature_names", ())):
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+
+    def predict(self, X: Any) -> Array:
+        """Return the number of the most probable cluster of every row of X (n, D), from 1."""
+        labels: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every cluster for the rows of X, (n, K); column j is cluster j + 1.
+
+        X is an array or a DataFrame, raw as it was uploaded. Raises ValueError where it is not finite, or has other
+        columns than were fitted.
+        """
+        features = self._checked(X)
+        P = np.empty((len(features), len(self.classes_)))
+        for start in range(0, len(features), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            P[rows] = self._votes(features[rows]) if self._is_vote else self._probabilities(features[rows])
+        return P
+
+    @property
+    def _is_vote(self) -> bool:
+        return str(self.arrays["kind"]) == "vote"
+
+    def _probabilities(self, X: Array) -> Array:
+        scores = inputs(X, self.arrays) @ self.arrays["weights"] + self.arrays["intercept"]
+        scores -= scores.max(axis=1, keepdims=True)
+        if self.arrays.get("is_hard", np.array(False)):
+            odds: Array = (scores == 0).astype(np.float64)
+        else:
+            odds = np.exp(scores)
+        odds /= odds.sum(axis=1, keepdims=True)
+        return odds
+
+    def _votes(self, X: Array) -> Array:
+        """Return the shares of the nearest fitted items' votes, by affinity; a fitted item keeps its cluster."""
+        Z, points, widths = standardised(X, self.arrays), self.arrays["points"], self.arrays["point_widths"]
+        n_voters = min(int(self.arrays["neighbours"]), len(points))
+        nearest = np.argsort(squared_distances(Z, points), axis=1, kind="stable")[:, :n_voters]
+        squared = np.square(Z[:, None] - points[nearest]).sum(axis=2)
+        width = np.maximum(np.sqrt(squared[:, -1:]), 1e-12)
+        logs = -squared / (2 * width * widths[nearest])
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weights = np.where((squared == 0).any(axis=1, keepdims=True), squared == 0, weights)
+        votes = np.zeros((len(X), len(self.classes_)))
+        np.add.at(votes, (np.arange(len(X))[:, None], self.arrays["labels"][nearest]), weights)
+        votes /= votes.sum(axis=1, keepdims=True)
+        return votes
+
+    def _checked(self, X: Any) -> Array:
+        names = getattr(X, "columns", None)
+        if names is not None and hasattr(self, "feature_names_in_"):
+            given, expected = [str(name) for name in names], self.feature_names_in_.tolist()
+            if given != expected:
+                raise ValueError(
+                    f"X has the columns {_some(given)}; the model was fitted to {_some(expected)}, in this order"
+                )
+        features = np.asarray(X)
+        if features.dtype.kind not in "biuf":
+            raise ValueError(f"X holds {features.dtype}, not numbers")
+        if features.ndim != 2 or features.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has the shape {features.shape}; the model takes {self.n_features_in_} numbers a row")
+        bad = ~np.isfinite(features)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(f"X row {row}, column {column} is {features[row, column]}: expected a finite number")
+        return features
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def with_rows_of_items(arrays: Mapping[str, Array], features: Array) -> dict[str, Array]:
+    """Return the arrays with the rows of fitted items that they name by position, from the run's features."""
+    complete = dict(arrays)
+    for name, positions in ROWS_OF_ITEMS.items():
+        if positions in complete:
+            complete[name] = standardised(features[complete.pop(positions)], arrays)
+    return complete
+
+
+def model_file(arrays: Mapping[str, Array], about: Mapping[str, Any]) -> bytes:
+    """Return a complete model as the bytes of an .npz file."""
+    out = io.BytesIO()
+    header = {"format": FORMAT, "version": VERSION, **about}
+    np.savez_compressed(out, about=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def load_model(file: str | Path | BinaryIO) -> ClusterModel:
+    """Load the model of a run, as downloaded from its page.
+
+    Parameters
+    ----------
+    file : str, Path or binary file
+        The .npz.
+
+    Returns
+    -------
+    ClusterModel
+        With `predict`, `predict_proba`, `n_features_in_`, `classes_`.
+
+    Raises
+    ------
+    ValueError
+        Where it is something else, or of a newer version. Nothing is ever unpickled.
+    """
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = dict(stored) if hasattr(stored, "files") else {}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"this is no model file of Tercet: {error}") from error
+    try:
+        about = json.loads(str(arrays.pop("about")))
+    except (KeyError, ValueError) as error:
+        raise ValueError("this is no model file of Tercet: it does not say what it is") from error
+    if about.get("format") != FORMAT or about.get("version") != VERSION:
+        raise ValueError(f"the file is '{about.get('format')}' of version {about.get('version')}; this reads {VERSION}")
+    return ClusterModel(arrays, about)

@@ -1,0 +1,146 @@
+"""The settings page of a project: plain forms, each with its own button, that work without JavaScript."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from tercet.accounts import service as accounts
+from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
+from tercet.catalogue import forms
+from tercet.projects import deleting, service
+from tercet.projects.schemas import MemberIn, ProjectIn, ProjectPatch
+from tercet.sounds.colour_maps import COLOUR_MAPS
+from tercet.sounds.picture_settings import PRESETS
+from tercet.web.dependencies import Db
+from tercet.web.errors import Conflict, FieldError, Invalid
+from tercet.web.forms import Fields, parse
+from tercet.web.numbers import Id
+from tercet.web.rendering import render, site_address
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/projects/{project}/settings")
+def settings_page(request: Request, project: str, me: Me, db: Db) -> HTMLResponse:
+    """Show the project's settings, share links and members."""
+    with db.reading() as session:
+        view = service.view_settings(session, authorize(session, me, project, Action.READ))
+    return _page(request, view)
+
+
+@router.post("/projects/{project}/settings")
+def change_settings(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Response:
+    """Change settings, or show the form again with what is wrong."""
+    try:
+        with db.transaction() as session:
+            access = authorize(session, me, project, Action.WRITE)
+            changes = parse(ProjectPatch, forms.without_choice(fields)).fields_sent() | forms.read_choice(fields)
+            service.change_project(session, access.project, changes)
+    except Invalid as problem:
+        with db.reading() as session:
+            view = service.view_settings(session, authorize(session, me, project, Action.WRITE))
+        return _page(request, view, 422, typed=fields, detail=problem.detail, errors=problem.errors)
+    return _back(project, "saved")
+
+
+@router.post("/projects/{project}/settings/share-links")
+def make_share_link(request: Request, project: str, me: Me, db: Db) -> HTMLResponse:
+    """Make a labeling link and show it, the only time."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.OWN)
+        token = accounts.make_share_link(session, access.project)
+        view = service.view_settings(session, access)
+    page = _page(request, view, 201, new_link=f"{site_address(request)}/join/{token}")
+    page.headers["Cache-Control"] = "no-store"
+    return page
+
+
+@router.post("/projects/{project}/settings/share-links/{link}/revoke")
+def revoke_share_link(project: str, link: Id, me: Me, db: Db) -> Response:
+    """End a labeling link."""
+    with db.transaction() as session:
+        accounts.revoke_share_link(session, authorize(session, me, project, Action.OWN).project, link)
+    return _back(project, "links")
+
+
+@router.post("/projects/{project}/settings/members")
+def set_member(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Response:
+    """Add a member, or give one another role."""
+    try:
+        with db.transaction() as session:
+            access = authorize(session, me, project, Action.OWN)
+            service.set_member(session, access.project, **parse(MemberIn, fields).model_dump())
+    except (Invalid, Conflict) as problem:
+        with db.reading() as session:
+            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
+        return _page(request, view, problem.status, typed=fields, detail=problem.detail, errors=problem.errors)
+    return _back(project, "members")
+
+
+@router.post("/projects/{project}/settings/members/{member}/remove")
+def remove_member(project: str, member: Id, me: Me, db: Db) -> Response:
+    """Take a member out of the project."""
+    with db.transaction() as session:
+        service.remove_member(session, authorize(session, me, project, Action.OWN).project, member)
+    return _back(project, "members")
+
+
+@router.post("/projects/{project}/settings/delete")
+def delete_project(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Response:
+    """Delete the project, if its key was typed to confirm it."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.OWN)
+        if fields.get("confirm") != project:
+            wrong = [FieldError("confirm", f"type {project} to delete it")]
+            view = service.view_settings(session, access)
+            return _page(request, view, 422, typed=fields, detail="The project was not deleted.", errors=wrong)
+        deleting.delete_project(session, access.project)
+    return RedirectResponse("/", 303)
+
+
+@router.post("/projects/{project}/undelete")
+def undelete_project(project: str, me: Me, db: Db) -> Response:
+    """Have a deleted project back."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.OWN, even_deleted=True)
+        deleting.undelete_project(session, access.project)
+    return RedirectResponse("/", 303)
+
+
+@router.post("/projects/{project}/settings/copy")
+def copy_settings(project: str, fields: Fields, me: Me, db: Db) -> Response:
+    """Make a project with the settings of this one, and go to where its items are added."""
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        allow_new_project(identify(session, me))
+        settings = service.settings_of(access.project) | parse(ProjectIn, fields).fields_sent()
+        copy = service.create_project(session, access.user, **settings)
+        return RedirectResponse(f"/projects/{copy.key}/imports", 303)
+
+
+def _page(
+    request: Request,
+    view: service.SettingsView,
+    status: int = 200,
+    *,
+    typed: dict[str, str] | None = None,
+    detail: str = "",
+    errors: list[FieldError] | None = None,
+    new_link: str = "",
+) -> HTMLResponse:
+    """Render the page; `typed` is what a refused form held, shown again beside what is wrong with it."""
+    wrong = {error.field: error.detail for error in errors or []}
+    choice = {"choices": forms.CHOICES, "algorithm": view.project.algorithm, "held": view.parameters}
+    if typed and "algorithm" in typed:
+        choice |= {"algorithm": typed["algorithm"], "held": typed}
+    context: dict[str, Any] = {**vars(view), **choice, "typed": typed or {}, "detail": detail, "wrong": wrong}
+    context |= {"new_link": new_link, "presets": list(PRESETS), "colour_maps": list(COLOUR_MAPS)}
+    saved = request.query_params.get("done") == "saved"
+    return render(request, "projects/settings.html", status_code=status, saved=saved, **context)
+
+
+def _back(project: str, what: str) -> RedirectResponse:
+    """Go back to the page after a form did its work, so that a reload does not send it again."""
+    target = f"/projects/{project}/settings"
+    return RedirectResponse(f"{target}?done=saved" if what == "saved" else f"{target}#{what}", 303)

@@ -1,0 +1,177 @@
+"""What comes in and goes out about projects, their members and their links."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from tercet.models import Membership, Project, QuestionKind, Role, User
+from tercet.web.numbers import Count
+from tercet.web.texts import Name, Text
+
+KEY_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+SETTINGS_EXAMPLE: dict[str, Any] = {
+    "name": "Songs of the H. J. Andrews forest",
+    "question_text": "Is 1 more similar to 2 than to 3?",
+    "n_clusters": 13,
+    "redundancy": 1,
+    "rerun_answers": 10,
+}
+PROJECT_EXAMPLE: dict[str, Any] = {
+    "key": "forest-songs",
+    **SETTINGS_EXAMPLE,
+    "question_kind": "relative",
+    "guidelines": "",
+    "algorithm": "dcrc",
+    "parameters": {},
+    "informative_share": 0.5,
+    "rerun_idle_seconds": 20.0,
+    "rerun_max_seconds": 120.0,
+    "answers": 1204,
+    "created_at": "2026-05-02T09:30:00Z",
+    "archived_at": None,
+}
+MEMBER_EXAMPLE: dict[str, Any] = {
+    "id": 7,
+    "name": "Ada",
+    "email": "ada@example.org",
+    "role": "analyst",
+    "participant": None,
+}
+
+Key = Annotated[str, Field(pattern=KEY_PATTERN, max_length=80, description="a-z, 0-9 and single hyphens")]
+Seconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
+
+
+class ProjectSettings(BaseModel):
+    """The settings that can be changed at any time; what is left out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name | None = None
+    question_text: Annotated[Text, Field(max_length=1_000)] | None = None
+    guidelines: Annotated[Text, Field(max_length=20_000)] | None = None
+    n_clusters: Annotated[Count, Field(ge=1, le=10_000)] | None = None
+    algorithm: Annotated[Name, Field(max_length=40)] | None = None
+    parameters: dict[str, Any] | None = None
+    informative_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+    redundancy: Annotated[Count, Field(ge=1, le=1_000)] | None = None
+    rerun_answers: Annotated[Count, Field(ge=1, le=1_000_000)] | None = None
+    rerun_idle_seconds: Seconds | None = None
+    rerun_max_seconds: Seconds | None = None
+
+    @model_validator(mode="after")
+    def _nothing_is_null(self) -> "ProjectSettings":
+        nulls = sorted(name for name in self.model_fields_set if getattr(self, name) is None)
+        if nulls:
+            raise ValueError(f"{', '.join(nulls)}: null is not a value; leave the field out to keep what it is")
+        return self
+
+    def fields_sent(self) -> dict[str, Any]:
+        """Return the fields that were sent."""
+        return self.model_dump(exclude_unset=True)
+
+
+class ProjectIn(ProjectSettings):
+    """A new project; without a key, one is made from the name."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"key": "forest-songs", **SETTINGS_EXAMPLE}]}
+    )
+
+    name: Name
+    key: Key | None = None
+    question_kind: QuestionKind = QuestionKind.RELATIVE
+    settings_of: Annotated[Name, Field(max_length=80)] | None = Field(
+        None, description="key of a project whose settings the new one begins with"
+    )
+
+
+class ProjectPatch(ProjectSettings):
+    """Changed settings; `archived` puts a project away or takes it out again."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n_clusters": 14, "rerun_answers": 20}]})
+
+    archived: bool | None = None
+
+
+class ProjectOut(BaseModel):
+    """A project as its members see it."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [PROJECT_EXAMPLE]})
+
+    key: str
+    name: str
+    question_kind: str
+    question_text: str
+    guidelines: str
+    n_clusters: int
+    algorithm: str
+    parameters: dict[str, Any]
+    informative_share: float
+    redundancy: int
+    rerun_answers: int
+    rerun_idle_seconds: float
+    rerun_max_seconds: float
+    answers: int = Field(validation_alias="answer_number", description="given so far, withdrawn ones included")
+    created_at: datetime
+    archived_at: datetime | None
+
+    @classmethod
+    def of(cls, project: Project) -> "ProjectOut":
+        """Show a project."""
+        return cls.model_validate(project)
+
+
+class ProjectList(BaseModel):
+    """A page of projects; `next` is the `after` of the next page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"projects": [PROJECT_EXAMPLE], "next": None}]})
+
+    projects: list[ProjectOut]
+    next: str | None
+
+
+class MemberIn(BaseModel):
+    """Someone to add, or to give another role."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"email": "ada@example.org", "role": "analyst"}]}
+    )
+
+    email: Annotated[Name, Field(pattern=r"^[^@\s]+@[^@\s]+$", max_length=254)]
+    role: Role
+    name: Name | None = None
+
+
+class MemberOut(BaseModel):
+    """A member; `participant` is the name that a share link or an import gave."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [MEMBER_EXAMPLE]})
+
+    id: int
+    name: str
+    email: str | None
+    role: Role
+    participant: str | None
+
+    @classmethod
+    def of(cls, user: User, member: Membership) -> "MemberOut":
+        """Show a member."""
+        return cls(id=user.id, name=user.name, email=user.email, role=Role(member.role), participant=member.participant)
+
+
+class MemberList(BaseModel):
+    """All members."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"members": [MEMBER_EXAMPLE]}]})
+
+    members: list[MemberOut]
+
+
+class Done(BaseModel):
+    """What was removed."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"deleted": "forest-songs"}]})
+
+    deleted: str

@@ -1,0 +1,188 @@
+"""What comes in and goes out about runs and clusters, as JSON."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tercet.items.schemas import PlacedItem
+from tercet.models import Run
+from tercet.web.texts import Text
+
+RUN_EXAMPLE: dict[str, Any] = {
+    "number": 41,
+    "purpose": "current",
+    "name": "",
+    "status": "done",
+    "algorithm": "dcrc",
+    "parameters": {"n_clusters": 13, "epsilon": 0.05, "tau": 1.0},
+    "reason": "answers",
+    "progress": 1.0,
+    "attempts": 1,
+    "answers_from": 1194,
+    "answers_to": 1204,
+    "created_at": "2026-05-02T09:30:00Z",
+    "started_at": "2026-05-02T09:30:04Z",
+    "finished_at": "2026-05-02T09:30:05Z",
+    "seconds": 0.6,
+    "metrics": {
+        "n_items": 4998,
+        "n_clusters": 13,
+        "n_answers": 1204,
+        "answers_satisfied": 0.91,
+        "prequential_accuracy": 0.8,
+        "prequential_answers": 10,
+        "items_moved": 4,
+        "mean_confidence": 0.88,
+        "lower_bound": -0.61,
+        "n_iter": 3,
+        "converged": True,
+        "warm_start": True,
+        "seconds": 0.6,
+    },
+    "error": None,
+}
+ITEM_EXAMPLE: dict[str, Any] = {
+    "key": "song-17",
+    "position": 16,
+    "confidence": 0.99,
+    "text": "",
+    "media_type": "audio/wav",
+    "media_url": "/api/v1/projects/forest-songs/media/media/song-17",
+    "picture_url": "/api/v1/projects/forest-songs/media/picture/song-17",
+    "thumbnail_url": "/api/v1/projects/forest-songs/media/thumbnail/song-17",
+}
+CLUSTER_EXAMPLE: dict[str, Any] = {
+    "cluster": 1,
+    "name": "Swainson's thrush?",
+    "note": "",
+    "size": 412,
+    "mean_confidence": 0.93,
+    "bag_labels": [{"label": "Swainson's thrush", "share": 0.87}],
+    "exemplars": [ITEM_EXAMPLE],
+    "uncertain": [{**ITEM_EXAMPLE, "key": "song-99", "position": 98, "confidence": 0.34}],
+}
+
+
+class RunIn(BaseModel):
+    """The run to start; fields left out are as the project has them."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"algorithm": "dcrc", "parameters": {"n_clusters": 13, "epsilon": 0.05}}]},
+    )
+
+    algorithm: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class RunOut(BaseModel):
+    """One run; `seconds` is from its start to its end, waiting for a worker included.
+
+    Its `purpose` is `current` for the project's own clusterings, `alternative` for another one that stands beside, and
+    `comparison` for figures about several algorithms, without clusters. Where the number of clusters was chosen,
+    `clusters_curve` of its `metrics` has the mean held-out score of each number and the standard error of that mean.
+    """
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})
+
+    number: int
+    purpose: str
+    name: str
+    status: str
+    algorithm: str
+    parameters: dict[str, Any]
+    reason: str
+    progress: float
+    attempts: int
+    answers_from: int
+    answers_to: int | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    seconds: float | None = None
+    metrics: dict[str, Any]
+    error: str | None
+
+    @classmethod
+    def of(cls, run: Run) -> "RunOut":
+        """Return a run as it goes out."""
+        out = cls.model_validate(run)
+        if run.started_at is not None and run.finished_at is not None:
+            out.seconds = (run.finished_at - run.started_at).total_seconds()
+        return out
+
+
+class RunList(BaseModel):
+    """A page of runs, newest first; `next` is the `after` of the next page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"runs": [RUN_EXAMPLE], "next": None}]})
+
+    runs: list[RunOut]
+    next: int | None
+
+
+class MapItem(PlacedItem):
+    """An item with its row in the map, which is its position."""
+
+
+class ClusterItem(MapItem):
+    """One item of a cluster."""
+
+    confidence: float
+
+
+class BagLabelShare(BaseModel):
+    """A bag label, and the share of a cluster's items that it probably belongs to."""
+
+    label: str
+    share: float
+
+
+class ClusterOut(BaseModel):
+    """One cluster: `exemplars` are its most typical items, `uncertain` those it is least sure of.
+
+    `bag_labels` are up to three that go with it, largest share first; empty where bags have none.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [CLUSTER_EXAMPLE]})
+
+    cluster: int
+    name: str
+    note: str
+    size: int
+    mean_confidence: float | None
+    bag_labels: list[BagLabelShare]
+    exemplars: list[ClusterItem]
+    uncertain: list[ClusterItem]
+
+
+class ClusterList(BaseModel):
+    """All clusters of a run, by number."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"run": 41, "clusters": [CLUSTER_EXAMPLE]}]})
+
+    run: int
+    clusters: list[ClusterOut]
+
+
+class ClusterName(BaseModel):
+    """What people call a cluster, from this run on; empty takes the name away."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "Swainson's thrush?", "note": "Two songs of one bird, perhaps."}]},
+    )
+
+    name: Text = Field("", max_length=200)
+    note: Text = Field("", max_length=20_000)
+
+
+class NamedCluster(ClusterName):
+    """A cluster's name and note as they are now."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"cluster": 1, "name": "Swainson's thrush?", "note": ""}]}
+    )
+
+    cluster: int

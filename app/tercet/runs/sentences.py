@@ -1,0 +1,106 @@
+"""A run in two sentences: what the algorithm did with which answers, and what the run's numbers mean."""
+
+from tercet.models import RunStatus
+from tercet.runs.schemas import RunOut
+
+SCORES = {"log_score": "the mean log probability of such an answer, 0 at best", "accuracy": "the share foretold"}
+
+
+def describe(run: RunOut) -> str:
+    """Return what a finished run did, in sentences; empty if it has not ended well or its metrics say too little."""
+    if run.status != RunStatus.DONE or "n_iter" not in run.metrics:
+        return ""
+    return DESCRIPTIONS[run.algorithm](run)
+
+
+def _dcrc(run: RunOut) -> str:
+    learned = run.metrics.get("learned_dimensions")
+    places = (
+        f"Items have no features, so places for them in {learned} dimensions were learned from the answers. "
+        if learned
+        else ""
+    )
+    return (
+        f"{places}DCRC {_began(run)} and fitted {_clusters(run)}{_ended(run)}. "
+        f"Its bound, {run.metrics['lower_bound']:.4g}, is higher the better clusters and answers fit, and compares "
+        "only runs of the same parameters and answers; confidence is the probability that the model gives an item's "
+        "cluster."
+    )
+
+
+def _dcrc_cv(run: RunOut) -> str:
+    chosen, score = run.metrics["chosen"], run.metrics["held_out_score"]
+    values = ", ".join(f"{name} {chosen[name]:.3g}" for name in ("epsilon", "tau", "lam"))
+    choice = "kept the parameters of the last search" if run.metrics["warm_start"] else "chose parameters"
+    fit = f"DCRC {choice} ({values}) and fitted {_clusters(run)}{_ended(run)}."
+    if score is None:
+        return f"{fit} There were too few answers to hold some back, so parameters near the defaults were taken."
+    return f"{fit} Answers held back in the search had a score of {score:.3f}: {SCORES[run.parameters['scoring']]}."
+
+
+def _sklr(run: RunOut) -> str:
+    metrics = run.metrics
+    against = "" if metrics["feasible"] else ", taken with doubt as they contradict each other,"
+    return (
+        f"SKLR {_began(run)}, learned from {_answers(run)}{against} how similar items are, as a kernel of "
+        f"{metrics['rank']:,} dimensions, and cut {metrics['n_clusters']:,} clusters in it{_ended(run)}. "
+        f"Its divergence, {metrics['divergence']:.4g}, is how far answers bent the kernel of the features, 0 not at "
+        "all; confidence says how much nearer an item is to the middle of its own cluster than to the others."
+    )
+
+
+def _cmbc(run: RunOut) -> str:
+    metrics, known_nmi = run.metrics, run.metrics["known_nmi"]
+    n_found, n_clusters = metrics["clusters_found"], metrics["n_clusters"]
+    fewer = "" if n_found == n_clusters else f" of the {n_clusters:,} asked for"
+    unlike = f"unlike {listed(list(known_nmi))}" if known_nmi else "with nothing known to differ from"
+    shares = [f"{share:.0%} of {name}" for name, share in known_nmi.items()]
+    tells = f"Knowing its clusters tells {listed(shares)}, where 0% is nothing at all; confidence" if known_nmi else ""
+    return (
+        f"CMBC ({run.parameters['method']}) put {metrics['n_items']:,} items into {n_found:,}{fewer} clusters {unlike}"
+        f"{_ended(run)}; it read no answers. {tells or 'Confidence'} is the probability that the model gives an "
+        "item's cluster, surer than it should be where features go together."
+    )
+
+
+def _bags(run: RunOut) -> str:
+    metrics = run.metrics
+    labels = f" and {_bag_labels(run)}" if metrics.get("n_labelled_bags") else ""
+    return (
+        f"Spectral clustering cut {metrics['n_clusters']:,} clusters by the features of {metrics['n_items']:,} items"
+        f"{labels}{_ended(run)}; it read no answers. Confidence says how near an item is to the middle of its own "
+        "cluster among the eigenvectors."
+    )
+
+
+def listed(names: list[str]) -> str:
+    """Return names as a list in a sentence: "a, b and c"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _bag_labels(run: RunOut) -> str:
+    bags, labels = run.metrics["n_labelled_bags"], run.metrics["n_bag_labels"]
+    return f"{labels:,} label{'' if labels == 1 else 's'} of {bags:,} bag{'' if bags == 1 else 's'}"
+
+
+def _began(run: RunOut) -> str:
+    return "went on from the run before" if run.metrics["warm_start"] else "began from nothing"
+
+
+def _clusters(run: RunOut) -> str:
+    learned = [f"{run.metrics['n_items']:,} items", _answers(run)]
+    if run.metrics.get("n_labelled_bags"):
+        learned.insert(1, _bag_labels(run))
+    return f"{run.metrics['n_clusters']:,} clusters to {listed(learned)}"
+
+
+def _answers(run: RunOut) -> str:
+    count = run.metrics["n_answers"]
+    return f"{count:,} answer{'' if count == 1 else 's'}"
+
+
+def _ended(run: RunOut) -> str:
+    return "" if run.metrics["converged"] else ", without converging in the iterations allowed"
+
+
+DESCRIPTIONS = {"dcrc": _dcrc, "dcrc-cv": _dcrc_cv, "sklr": _sklr, "cmbc": _cmbc, "bags": _bags}

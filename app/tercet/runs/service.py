@@ -1,0 +1,150 @@
+"""What can be done with runs and their clusters: find, cancel, describe, name."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+from tercet.items.queries import items_by_position
+from tercet.jobs import wake_up
+from tercet.live import events
+from tercet.models import ClusterNote, Project, Purpose, Run, RunStatus
+from tercet.runs import lifecycle, queries, results
+from tercet.runs.in_use import labels_in_use
+from tercet.runs.results import Array, Result
+from tercet.runs.schemas import BagLabelShare, ClusterItem, ClusterName, ClusterOut, RunOut
+from tercet.storage import Storage
+from tercet.web.errors import Conflict, NotFound
+
+MOST_EXAMPLES = 6  # items of each cluster, typical ones and least certain ones
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """The sizes of a run's clusters when cut into another number of them."""
+
+    n_clusters: int
+    sizes: list[int]
+
+
+def find_run(session: Session, project: Project, name: str) -> Run:
+    """Return a run by its number or `latest`; raise NotFound if there is none."""
+    run = queries.find_run(session, project.id, name)
+    if run is None:
+        detail = "No run is done yet." if name == "latest" else f"There is no run '{name}' in project '{project.key}'."
+        raise NotFound(detail)
+    return run
+
+
+def find_result(session: Session, project: Project, name: str) -> tuple[Run, str]:
+    """Return a run with clusters and the key of its result; raise Conflict if it has none."""
+    run = find_run(session, project, name)
+    if run.result is None:
+        reason = "it compares algorithms" if run.purpose == Purpose.COMPARISON else f"it is {run.status}"
+        raise Conflict(f"Run {run.number} has no clusters: {reason}.")
+    return run, run.result
+
+
+def find_resolutions(session: Session, storage: Storage, project: Project, name: str) -> tuple[str, bytes]:
+    """Return the key of a run's result and its stored resolutions; raise Conflict if it has none."""
+    run, key = find_result(session, project, name)
+    stored = results.load_resolutions(storage, key)
+    if stored is None:
+        raise Conflict(f"Run {run.number} has clusters of one number only: SKLR finds them at every resolution.")
+    return key, stored
+
+
+def resolutions(storage: Storage, run: RunOut, key: str) -> list[Resolution]:
+    """Return the sizes of a run's clusters at every resolution; empty if its algorithm has one number of clusters."""
+    stored = results.load_resolutions(storage, key) if "most_clusters" in run.metrics else None
+    if stored is None:
+        return []
+    labels = np.frombuffer(stored, np.uint8).reshape(run.metrics["most_clusters"] - 1, -1)
+    return [Resolution(k, np.bincount(row, minlength=k + 1)[1:].tolist()) for k, row in enumerate(labels, start=2)]
+
+
+def cancel_run(session: Session, storage: Storage, project: Project, name: str) -> Run:
+    """Cancel a run: a queued one at once, a running one at its task's next checkpoint."""
+    queries.lock_project(session, project.id)
+    run = find_run(session, project, name)
+    session.refresh(run, with_for_update=True)
+    if run.status == RunStatus.QUEUED:
+        lifecycle.end(session, run, RunStatus.CANCELLED)
+        # A comparison that gave way to another run has checkpoints, and no task will delete them any more.
+        event.listen(session, "after_commit", lambda _: results.delete_checkpoints(storage, run), once=True)
+    elif run.status == RunStatus.RUNNING:
+        run.cancel_requested = True
+    else:
+        raise Conflict(f"Run {run.number} cannot be cancelled any more: it is {run.status}.")
+    wake_up.wake_after_commit(session)
+    return run
+
+
+def clusters(session: Session, storage: Storage, project: Project, run: Run, key: str) -> list[ClusterOut]:
+    """Return every cluster of a run with its typical and its least certain items."""
+    stored = results.load_cached(storage, key)
+    result = replace(stored, labels=labels_in_use(session, project.id, stored.labels))
+    coordinates = results.coordinates(storage, key)
+    examples = {cluster: _examples(result, coordinates, cluster) for cluster in range(1, result.n_clusters + 1)}
+    positions = sorted({int(position) for arrays in examples.values() for position in np.concatenate(arrays)})
+    items = {item.position: item for item in items_by_position(session, project.id, positions)}
+    notes = queries.cluster_notes(session, run)
+    labels = run.metrics.get("cluster_labels", {})
+
+    def describe(positions: Array) -> list[ClusterItem]:
+        confidence = result.confidence
+        return [
+            ClusterItem.of(project.key, items[int(i)], confidence=round(float(confidence[i]), 4)) for i in positions
+        ]
+
+    return [
+        ClusterOut(
+            cluster=cluster,
+            name=notes[cluster].name if cluster in notes else "",
+            note=notes[cluster].note if cluster in notes else "",
+            bag_labels=[BagLabelShare(label=label, share=share) for label, share in labels.get(str(cluster), [])],
+            exemplars=describe(exemplars),
+            uncertain=describe(uncertain),
+            **_figures(result, cluster),
+        )
+        for cluster, (exemplars, uncertain) in examples.items()
+    ]
+
+
+def _figures(result: Result, cluster: int) -> dict[str, Any]:
+    confidence = result.confidence[result.labels == cluster]
+    return {
+        "size": len(confidence),
+        "mean_confidence": round(float(confidence.mean()), 4) if len(confidence) else None,
+    }
+
+
+def _examples(result: Result, coordinates: Array, cluster: int) -> tuple[Array, Array]:
+    """Return positions of typical items, the central ones of the surer half, and of the least certain; none is both."""
+    members = np.flatnonzero(result.labels == cluster)
+    by_confidence = members[np.argsort(result.confidence[members], kind="stable")]
+    uncertain = by_confidence[: min(MOST_EXAMPLES, len(members) // 2)]
+    sure = by_confidence[len(members) // 2 :]
+    points = coordinates[sure]
+    distances = np.linalg.norm(points - np.median(points, axis=0), axis=1) if len(sure) else sure
+    return sure[np.argsort(distances, kind="stable")[:MOST_EXAMPLES]], uncertain
+
+
+def name_cluster(
+    session: Session, storage: Storage, project: Project, run_name: str, cluster: int, body: ClusterName
+) -> ClusterNote:
+    """Store a cluster's name and note, which hold from this run on."""
+    run, key = find_result(session, project, run_name)
+    n_clusters = results.load_cached(storage, key).n_clusters
+    if not 1 <= cluster <= n_clusters:
+        raise NotFound(f"There is no cluster {cluster} in run {run.number}: it has clusters 1 to {n_clusters}.")
+    queries.lock_project(session, project.id)
+    note = queries.note_of(session, run, cluster)
+    if note is None:
+        note = ClusterNote(project_id=project.id, run_id=run.id, cluster=cluster)
+        session.add(note)
+    note.name, note.note = body.name, body.note
+    events.record(session, project.id, ("project", {"named": cluster}))
+    return note

@@ -1,0 +1,60 @@
+"""Every setting of the service, read once from TERCET_ environment variables; defaults suit one machine."""
+
+import secrets
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def asset(name: str) -> Path:
+    """Return the folder templates, static or migrations: in the package when installed, at the root of a checkout."""
+    installed = PACKAGE / name
+    return installed if installed.is_dir() else PACKAGE.parent.parent / name
+
+
+class Settings(BaseSettings):
+    """The settings; each description is the line of the README's table."""
+
+    model_config = SettingsConfigDict(env_prefix="TERCET_")
+
+    data: Path = Field(Path("tercet-data"), description="folder of the database, blobs and the secret key")
+    database_url: str = Field("", description="SQLAlchemy URL; empty means SQLite in the data folder")
+    storage_url: str = Field("", description="fsspec URL of the blobs; empty means a folder in the data folder")
+    secret_key: str = Field("", description="signs cookies; empty means a generated key kept in the data folder")
+    public_url: str = Field("", description="address people use, for links; empty means the request's own")
+    dask_scheduler: str = Field("", description="tcp:// address of a Dask scheduler; empty starts workers here")
+    workers: int = Field(1, ge=0, description="worker processes started here; 0 leaves runs to other servers")
+    run_lease_seconds: float = Field(15.0, gt=0, description="after this silence another worker takes a run over")
+    triplet_lease_seconds: float = Field(
+        300.0, gt=0, description="how long a question is held for the labeler who has it on screen"
+    )
+    threads: int = Field(16, ge=2, description="requests handled at once; also the database connections")
+    max_upload_mb: int = Field(
+        512, ge=1, description="largest upload of items, features or constraints, in megabytes; others: 1, answers 2"
+    )
+    max_import_mb: int = Field(20_000, ge=1, description="largest sum of the files of one import, in megabytes")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
+    log_json: bool = Field(False, description="log one JSON object a line instead of plain text")
+
+    def resolved_database_url(self) -> str:
+        """Return the database URL with the default filled in."""
+        return self.database_url or f"sqlite:///{self.data.resolve() / 'tercet.db'}"
+
+    def resolved_storage_url(self) -> str:
+        """Return the storage URL with the default filled in."""
+        return self.storage_url or str(self.data.resolve() / "blobs")
+
+    def resolved_secret_key(self) -> str:
+        """Return the secret key; on first use, make one in a file that only this user can read."""
+        if self.secret_key:
+            return self.secret_key
+        path = self.data / "secret.key"
+        self.data.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.touch(mode=0o600)
+            path.write_text(secrets.token_urlsafe(32))
+        return path.read_text().strip()

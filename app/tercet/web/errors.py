@@ -1,0 +1,170 @@
+"""Errors with a status and a plain sentence: problem+json for programs, a page for people.
+
+Raise one of these anywhere; nothing else in the app builds an error response.
+"""
+
+import logging
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
+from starlette.exceptions import HTTPException
+
+from tercet.web.rendering import render
+
+log = logging.getLogger(__name__)
+DATABASE_AWAY = (OperationalError, NoConnectionFree)
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One thing that is wrong: where (`field`, and `row` and `file` when there are any) and why."""
+
+    field: str
+    detail: str
+    row: int | None = None
+    file: str | None = None
+
+
+class Problem(Exception):
+    """The base: subclasses fix the status, the raiser says what happened and what to do."""
+
+    status = 400
+
+    def __init__(self, detail: str, errors: list[FieldError] | None = None) -> None:
+        """Keep the sentence and the fields it is about."""
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = errors or []
+
+
+class NotSignedIn(Problem):
+    """Nobody is signed in, or the token is not valid."""
+
+    status = 401
+
+
+class Forbidden(Problem):
+    """Signed in, but the role or the token's scope does not allow it."""
+
+    status = 403
+
+
+class NotFound(Problem):
+    """It does not exist, or the caller may not know that it does."""
+
+    status = 404
+
+
+class Conflict(Problem):
+    """It contradicts what is stored."""
+
+    status = 409
+
+
+class TooLarge(Problem):
+    """The body is larger than the limit."""
+
+    status = 413
+
+
+class WrongType(Problem):
+    """The body is of a type that is not understood here."""
+
+    status = 415
+
+
+class Invalid(Problem):
+    """The content is wrong: see the errors, each with its file, row and field."""
+
+    status = 422
+
+
+def problem_json(status: int, detail: str, errors: list[FieldError] | None = None) -> dict[str, Any]:
+    """Build the body of an application/problem+json answer (RFC 9457)."""
+    listed = [{k: v for k, v in asdict(e).items() if v is not None} for e in errors or []]
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "errors": listed,
+    }
+
+
+def respond(
+    request: Request,
+    status: int,
+    detail: str,
+    errors: list[FieldError] | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Answer with an error: a page to a person's browser, problem+json to a program."""
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        body = problem_json(status, detail, errors)
+        return JSONResponse(body, status, headers, media_type="application/problem+json")
+    title = HTTPStatus(status).phrase
+    return render(
+        request,
+        "web/error.html",
+        status_code=status,
+        status=status,
+        title=title,
+        detail=detail,
+        errors=errors or [],
+    )
+
+
+def answer_problem(request: Request, problem: Exception) -> Response:
+    """Answer with the status and the sentence of a problem that was raised."""
+    assert isinstance(problem, Problem)
+    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
+    return respond(request, problem.status, problem.detail, problem.errors, headers)
+
+
+def _field_error(fault: dict[str, Any]) -> FieldError:
+    """Return where the fault is: the field, or in a body that is not JSON the place where reading stopped.
+
+    The tag of a form is left out where a body has several forms.
+    """
+    if fault["type"] == "json_invalid":
+        return FieldError("body", f"is not JSON at character {fault['loc'][-1]}: {fault['ctx']['error']}")
+    parts = [str(part) for part in fault["loc"] if part != "body" and not str(part).startswith("form:")]
+    return FieldError(".".join(parts) or "body", fault["msg"])
+
+
+def _on_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [_field_error(fault) for fault in error.errors()]
+    return respond(request, 422, "The request is not of the expected form.", errors)
+
+
+def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return respond(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+
+def answer_database_away(request: Request, error: Exception) -> Response:
+    """Answer that the database restarts or has no connection free: the same request can be sent again."""
+    log.warning("The database does not answer", exc_info=error)
+    detail = "The database does not answer just now. Try again in a moment."
+    return respond(request, 503, detail, headers={"Retry-After": "2"})
+
+
+def _on_crash(request: Request, error: Exception) -> Response:
+    return respond(request, 500, "Something went wrong on our side. Nothing of this request was stored.")
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Teach the app to answer every error in one of the two forms."""
+    app.add_exception_handler(Problem, answer_problem)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)
+    for kind in DATABASE_AWAY:
+        app.add_exception_handler(kind, answer_database_away)
+    app.add_exception_handler(Exception, _on_crash)

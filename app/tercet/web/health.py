@@ -1,0 +1,64 @@
+"""What monitoring asks: is the process alive, is it ready, what has it done."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from starlette.types import Scope
+
+from tercet.web.dependencies import Db
+from tercet.web.errors import problem_json
+
+router = APIRouter(include_in_schema=False)
+
+# Answers should take single milliseconds, exports may take minutes: the buckets cover both.
+SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
+
+
+class Measures:
+    """The counters of one app; each has a registry of its own, so that tests may build many apps."""
+
+    def __init__(self) -> None:
+        """Make the counters."""
+        self.registry = CollectorRegistry()
+        labels = ["method", "route"]
+        self.requests = Counter("tercet_requests", "Requests", [*labels, "status"], registry=self.registry)
+        self.seconds = Histogram(
+            "tercet_response_start_seconds",
+            "Seconds until the response starts",
+            labels,
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+
+    def started(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a response that starts now, under its route's pattern: a path has no bound and may hold secrets."""
+        labels = (scope["method"], getattr(scope.get("route"), "path", "none"))
+        self.requests.labels(*labels, status).inc()
+        self.seconds.labels(*labels).observe(seconds)
+
+
+@router.get("/healthz")
+def health() -> dict[str, str]:
+    """Say that the process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+def ready(db: Db) -> Response:
+    """Say whether the database answers, too."""
+    try:
+        with db.reading() as session:
+            session.execute(text("SELECT 1 FROM project LIMIT 1"))
+    except DBAPIError:
+        body = problem_json(503, "The database does not answer.")
+        return JSONResponse(body, 503, media_type="application/problem+json")
+    return JSONResponse({"status": "ready"})
+
+
+@router.get("/metrics")
+def metrics(request: Request) -> Response:
+    """Return the counters in Prometheus' text form; they hold no keys, names or contents."""
+    measures: Measures = request.app.state.measures
+    return Response(generate_latest(measures.registry), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,95 @@
+"""Log lines with the request they belong to, and one line a request; secrets in addresses never reach them."""
+
+import json
+import logging
+import re
+import time
+import uuid
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+access = logging.getLogger("tercet.access")
+
+PLAIN = "%(asctime)s %(levelname)s %(request_id)s %(name)s: %(message)s"
+USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+SECRET_PATH = re.compile(r"^(/(?:sign-in|join))/.+", re.DOTALL)
+
+
+def shown_path(path: str) -> str:
+    """Return a path for a log line: on one line, and without the token of a link."""
+    return quote(SECRET_PATH.sub(r"\1/...", path))
+
+
+class WithRequestId(logging.Filter):
+    """Gives every record the id of the request that is handled now."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Add the id; keep the record."""
+        record.request_id = request_id.get()
+        return True
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line, for log collectors."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one record."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "request": getattr(record, "request_id", "-"),
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def configure(level: str, as_json: bool) -> None:
+    """Send the log of this process to standard error."""
+    handler = logging.StreamHandler()
+    handler.addFilter(WithRequestId())
+    handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(PLAIN))
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for talkative in ("alembic", "uvicorn"):
+        logging.getLogger(talkative).setLevel(max(logging.WARNING, logging.getLogger().level))
+
+
+class RequestLog:
+    """Names each request, logs it when its response has ended, and counts it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an app."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, watching its response."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        sent_id = Headers(scope=scope).get("x-request-id", "")
+        name = sent_id if USABLE_ID.fullmatch(sent_id) else uuid.uuid4().hex[:16]
+        request_id.set(name)
+        began = time.perf_counter()
+        status = 500
+
+        async def send_watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = name
+                scope["app"].state.measures.started(scope, status, time.perf_counter() - began)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_watched)
+        finally:
+            milliseconds = 1000 * (time.perf_counter() - began)
+            level = logging.DEBUG if scope["path"].startswith("/static/") else logging.INFO
+            access.log(level, "%s %s %d %.1f ms", scope["method"], shown_path(scope["path"]), status, milliseconds)

@@ -1,0 +1,45 @@
+"""Pages: the Jinja environment, and `render`, which every page handler ends with."""
+
+import json
+from datetime import datetime
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from tercet.settings import asset
+
+
+@cache
+def _environment() -> Environment:
+    loader = FileSystemLoader(asset("templates"))
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.lstrip_blocks = True
+    environment.filters["json"] = lambda value: json.dumps(value, default=str)
+    environment.filters["path"] = lambda value: quote(str(value), safe="")
+    environment.filters["iso"] = lambda value: value.isoformat(timespec="seconds")
+    environment.filters["day"] = lambda value: datetime.strftime(value, "%-d %B %Y %H:%M UTC")
+    environment.filters["date"] = lambda value: datetime.strftime(value, "%-d %B %Y")
+    return environment
+
+
+def site_address(request: Request) -> str:
+    """Return the address under which people reach this server: as set, or else as this request came."""
+    public: str = request.app.state.settings.public_url
+    return (public or str(request.base_url)).rstrip("/")
+
+
+def fill(template: str, **context: Any) -> str:
+    """Return the text of a template that is no page of this server: it knows of no request."""
+    return _environment().get_template(template).render(**context)
+
+
+def render(request: Request, template: str, *, status_code: int = 200, **context: Any) -> HTMLResponse:
+    """Render one template; `signed_in` tells the page frame whether to offer sign-out."""
+    signed_in = "session" in request.scope and bool(request.session.get("user"))
+    page = _environment().get_template(template)
+    body = page.render(request=request, signed_in=signed_in, **context)
+    return HTMLResponse(body, status_code)

@@ -1,0 +1,27 @@
+"""The forms in which rows leave, whichever rows they are: answers, or the items of a run."""
+
+from enum import StrEnum
+
+
+class RowFormat(StrEnum):
+    """How rows are written."""
+
+    NDJSON = "ndjson"
+    CSV = "csv"
+    JSON = "json"
+    NPZ = "npz"
+    PARQUET = "parquet"
+
+    @property
+    def content_type(self) -> str:
+        """Return the type that a response names."""
+        return CONTENT_TYPES[self]
+
+
+CONTENT_TYPES = {
+    RowFormat.NDJSON: "application/x-ndjson",
+    RowFormat.CSV: "text/csv; charset=utf-8",
+    RowFormat.JSON: "application/json",
+    RowFormat.NPZ: "application/octet-stream",
+    RowFormat.PARQUET: "application/vnd.apache.parquet",
+}

@@ -1,0 +1,104 @@
+"""What every request passes and every response carries: headers, the origin check.
+
+Plain ASGI, one class an idea, because responses here may stream for hours.
+"""
+
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tercet.web.errors import respond
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'self'",
+        "img-src 'self' blob: data:",
+        "media-src 'self' blob:",
+        "object-src 'none'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+    ]
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not "no-referrer": browsers would then send "Origin: null" with our own forms.
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+# What a response says about caching unless it says something itself: ask again each time.
+CACHE_CONTROL = "private, no-cache"
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+CROSS_SITE = "This request came from another site, so it was refused. Open the page here and try again."
+
+
+class SecurityHeaders:
+    """Puts the headers on every response, error pages included."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an app."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and add the headers when its response starts."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                headers.setdefault("Cache-Control", CACHE_CONTROL)
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers)
+
+
+class PlainAddress:
+    """Refuses addresses with a NUL character, which nothing here is called and PostgreSQL cannot be asked for."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an app."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 400."""
+        if scope["type"] == "http" and ("\0" in scope["path"] or b"%00" in scope["query_string"]):
+            await respond(Request(scope), 400, "The address holds a NUL character (%00).")(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+class OriginCheck:
+    """Refuses changes that another site's page asks for with this browser's cookie.
+
+    Browsers say where a request comes from in Sec-Fetch-Site, and over plain HTTP in Origin; a page cannot
+    forge either. A bearer token is never sent by a browser on its own, so requests with one pass.
+    """
+
+    def __init__(self, app: ASGIApp, public_url: str = "") -> None:
+        """Wrap an app; `public_url` is the address people use when a proxy hides it from us."""
+        self.app = app
+        self.public_host = urlsplit(public_url).netloc
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 403."""
+        if scope["type"] != "http" or scope["method"] in SAFE_METHODS or self.is_ours(Headers(scope=scope)):
+            await self.app(scope, receive, send)
+        else:
+            await respond(Request(scope), 403, CROSS_SITE)(scope, receive, send)
+
+    def is_ours(self, headers: Headers) -> bool:
+        """Return whether one of our own pages, or a program, made the request."""
+        if headers.get("authorization", "").lower().startswith("bearer "):
+            return True
+        if site := headers.get("sec-fetch-site"):
+            return site in ("same-origin", "none")
+        if origin := headers.get("origin"):
+            return urlsplit(origin).netloc in {headers.get("host"), self.public_host} - {"", None}
+        # No browser made it: without a cookie it acts for nobody but itself.
+        return "cookie" not in headers

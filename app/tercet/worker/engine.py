@@ -1,0 +1,161 @@
+"""Dask behind four methods: connect, submit, count the places, close. What is durable lives in the run table.
+
+Dask's key is no lock, its cancel stops nothing that already runs, a finished task may run again, and a killed
+scheduler forgets everything: nothing here relies on more than "some worker will probably call this function".
+`worker/task.py` has that function. The module imports Dask only when it connects, so that a server starts fast.
+"""
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import Any
+
+from tercet.settings import Settings
+
+log = logging.getLogger(__name__)
+CONNECT_SECONDS = 3
+# How long workers may take to end before they are killed; what they compute goes on elsewhere from its checkpoint.
+END_SECONDS = 2.5
+CLOSE_SECONDS = 5
+WARMUP = "tercet.worker.warmup"
+CONFIG = {
+    # Dask does not repeat a task that takes its process down, lest it takes other tasks with it: attempts are
+    # counted in the run table.
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+    "distributed.admin.tick.limit": "60s",  # no warnings when this machine is merely busy
+    # Nobody reads these measurements of Dask's, and fifty times a second they delayed requests.
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    # A worker that died and is not back by then is given up by Dask for good; on a busy machine 15 s are too few.
+    "distributed.deploy.lost-worker-timeout": "60s",
+}
+
+
+class Engine:
+    """Workers that run tasks: processes of this server, or of a scheduler that many servers share."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Remember what to connect to; nothing is started yet."""
+        self.address = settings.dask_scheduler
+        self.workers = settings.workers
+        self._client: Any = None
+        self._cluster: Any = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the workers belong to this server and end with it."""
+        return not self.address
+
+    def connect(self) -> None:
+        """Start workers here or connect to the scheduler; do nothing while the connection and the workers are well."""
+        if self._is_well():
+            return
+        self.close()
+        import dask
+        from distributed import Client, LocalCluster
+
+        dask.config.set(CONFIG)
+        logging.getLogger("distributed").setLevel(logging.ERROR)  # its import sets a lower one
+        if self.is_local:
+            _fork_workers()
+            with _deaf_to_ctrl_c():
+                self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # otherwise its health page takes port 8787
+                    host="127.0.0.1",
+                    # Workers run whatever they are sent, and other users of this machine reach the loopback address:
+                    # certificates that live as long as this process keep them out.
+                    security=True,
+                    preload=[WARMUP],
+                    silence_logs=logging.ERROR,
+                )
+        self._client = Client(self._cluster or self.address, set_as_default=False)  # type: ignore[no-untyped-call]
+        log.info("Runs are computed by %s", self._client)
+
+    def _is_well(self) -> bool:
+        if self._client is None or self._client.status != "running":
+            return False
+        if self._cluster is not None and len(self._cluster.workers) < self.workers:
+            # Dask does not replace them by itself, and without workers no run would ever end.
+            log.warning("Dask has given up a worker that died; starting all anew")
+            return False
+        return True
+
+    def places(self) -> int:
+        """Return the number of runs that can be computed at once: one for each thread of a worker."""
+        return sum(self._client.nthreads().values())
+
+    def submit(self, function: Callable[..., str], *arguments: Any, key: str, done: Callable[[Any], object]) -> Any:
+        """Have a worker call the function; `done` is called in some thread when it has ended."""
+        from distributed import fire_and_forget
+
+        future = self._client.submit(function, *arguments, key=key, pure=False)
+        # On a shared scheduler the task outlives this server.
+        fire_and_forget(future)  # type: ignore[no-untyped-call]
+        future.add_done_callback(done)
+        return future
+
+    def close(self) -> None:
+        """Close the client and end the workers that were started here."""
+        client, cluster = self._client, self._cluster
+        self._client = self._cluster = None
+        if client is not None:
+            client.close(timeout=2)
+        if cluster is not None:
+            # Dask reports the end of its workers as errors; here it is intended, and runs go on elsewhere.
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)
+            try:
+                # Workers end while the scheduler still answers them. Dask's own order would wait four seconds for a
+                # worker deep in a fit, which on a busy machine left too little time for everything else.
+                cluster.sync(_end_workers, cluster, callback_timeout=CLOSE_SECONDS)
+                cluster.close(timeout=CLOSE_SECONDS)
+            except TimeoutError:
+                log.warning("The workers were busy and did not end in time; they end with this process")
+
+
+async def _end_workers(cluster: Any) -> None:
+    """End all workers at once, by force those that take longer than `END_SECONDS`."""
+    await asyncio.gather(*(nanny.close(timeout=END_SECONDS) for nanny in cluster.workers.values()))
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Keep Ctrl-C from the threads and processes that are started in this block.
+
+    A terminal sends it to the workers too. They end when the server asks them, and while they still import what they
+    need, before Dask handles signals, each would print where it was interrupted.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    # Whoever starts this helper of Python's own hears Ctrl-C again afterwards, so it must be there before the block.
+    resource_tracker.ensure_running()
+    blocked_before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked_before)
+
+
+def _fork_workers() -> None:
+    """Have workers forked off a process that has imported what they need.
+
+    A killed worker is back after a second; importing everything again takes five. Systems other than Linux have no
+    fork that is safe with their own libraries, and start each worker from nothing.
+    """
+    if sys.platform != "linux":
+        return
+    import dask
+    from distributed.utils import get_mp_context
+
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    # Dask sets modules of its own when the context is made, and ours replace them.
+    get_mp_context().set_forkserver_preload([WARMUP])  # type: ignore[no-untyped-call]

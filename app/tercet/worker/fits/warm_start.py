@@ -1,0 +1,77 @@
+"""How much a fit goes on from the run before: when it searches over several starts, and what it starts from."""
+
+from typing import Any, NamedTuple
+
+from tercet.models import Run
+from tercet.runs.results import Array
+from tercet.worker.fits.outcome import FitOutcome
+from tercet.worker.inputs import JobInputs
+
+# Starts of a search that answers bring about: people wait for its clusters. A requested run makes all its starts.
+SEARCH_STARTS = 4
+
+
+class SearchPlan(NamedTuple):
+    """How much a fit searches, and how many answers there were at the last search, perhaps this one."""
+
+    warm: bool
+    search: bool
+    starts: int
+    searched: int
+
+
+def plan_search(run: Run, inputs: JobInputs, warm: bool) -> SearchPlan:
+    """Search when a run was requested or the answers have doubled: a refit alone stays near the previous clusters."""
+    previous: dict[str, Any] = {} if inputs.previous is None else inputs.previous.run.metrics
+    searched = int(previous.get("searched_answers", 0))
+    search = not warm or run.reason == "request" or len(inputs.answers) >= 2 * searched
+    starts = run.parameters["n_init"] if search else 1
+    if warm and run.reason == "answers":
+        starts = min(starts, SEARCH_STARTS)
+    return SearchPlan(warm, search, starts, len(inputs.answers) if search else searched)
+
+
+def warm_state(run: Run, inputs: JobInputs, same: tuple[str, ...]) -> dict[str, Array] | None:
+    """Return the state of the previous run, from which this one can go on; None if it cannot.
+
+    It can if that run fitted the same algorithm to the same features, or to learned points of the same dimension, and
+    as many bag labels, with equal parameters of the names in `same`.
+    """
+    previous = inputs.previous
+    if previous is None or previous.run.algorithm != run.algorithm or not previous.state:
+        return None
+    alike = previous.run.feature_set_id == run.feature_set_id
+    alike = alike and previous.run.metrics.get("n_labelled_bags", 0) == inputs.n_labelled_bags
+    alike = alike and _width(previous.state.get("points")) == _width(inputs.points)
+    alike = alike and all(previous.run.parameters.get(name) == run.parameters[name] for name in same)
+    return previous.state if alike else None
+
+
+def _width(points: Array | None) -> int:
+    """Return the dimension of learned points; 0 where there are features."""
+    return 0 if points is None else int(points.shape[1])
+
+
+def adopted_clusters(run: Run, inputs: JobInputs) -> Array | None:
+    """Return the clusters (N,), 0 to K - 1, that a person has just adopted; None if this run cannot start from them."""
+    previous = inputs.previous
+    if previous is None or previous.run.reason != "adopted":
+        return None
+    fits = len(previous.result.labels) == len(inputs.features)
+    fits = fits and previous.result.n_clusters == run.parameters["n_clusters"]
+    return previous.result.labels - 1 if fits else None
+
+
+def warm_outcome(estimator: Any, plan: SearchPlan, **details: Any) -> FitOutcome:
+    """Return what an estimator that learns from answers ended with; `details` are what only some of them have."""
+    return FitOutcome(
+        labels=estimator.labels_,
+        posterior=estimator.posterior_,
+        state=estimator.state_arrays(),
+        lower_bound=float(estimator.lower_bound_),
+        n_iter=int(estimator.n_iter_),
+        converged=bool(estimator.converged_),
+        warm_start=plan.warm,
+        searched_answers=plan.searched,
+        **details,
+    )

@@ -1,0 +1,235 @@
+"""The computation of one run by a worker: begin, load, fit with checkpoints, store the result, refill the queue.
+
+Dask calls `run_job` in a process of its own, perhaps on another machine, perhaps a second time after a crash. Its
+caller passes nothing but the addresses of database and storage: everything else is in the run's row, which
+`runs/lifecycle.py` writes. `inputs.py` loads what is fitted, `fits` fits it, `checkpoints.py` stores what another copy
+of the task goes on from, and `outputs` turns the outcome into what is stored.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sqlalchemy.exc import OperationalError
+
+from tercet.database import Database
+from tercet.labeling.refill import Candidate, refill
+from tercet.models import Purpose, Run, RunStatus, now
+from tercet.runs import lifecycle, results
+from tercet.runs.lifecycle import Superseded
+from tercet.runs.results import Array, Result
+from tercet.storage import Storage
+from tercet.worker.checkpoints import Job
+from tercet.worker.comparison.figures import figures
+from tercet.worker.comparison.fits import compare
+from tercet.worker.fits import learned_points, systems
+from tercet.worker.fits.outcome import FitOutcome, FitProgress
+from tercet.worker.heartbeat import heartbeat
+from tercet.worker.inputs import JobInputs, load
+from tercet.worker.outputs import cluster_map, questions, reports, resolutions
+from tercet.worker.outputs.metrics import measure
+from tercet.worker.outputs.models import numbered
+from tercet.worker.task import JobPlace
+from tercet_algorithms.common.matching import match_clusters
+
+log = logging.getLogger(__name__)
+# A checkpoint may cost a tenth of the time; small fits, which end before the first one, make none.
+CHECKPOINT_SECONDS = 0.5
+COST_SHARE = 0.1
+
+
+_opened: dict[JobPlace, tuple[Database, Storage]] = {}
+
+
+def open_place(place: JobPlace) -> tuple[Database, Storage]:
+    """Return database and storage, whose connections stay open from run to run, until a run of another place."""
+    if place not in _opened:
+        for database, _ in _opened.values():
+            database.close()
+        _opened.clear()
+        _opened[place] = Database(place.database_url, pool_size=2), Storage(place.storage_url)
+    return _opened[place]
+
+
+def run_job(place: JobPlace, run_id: int) -> str:
+    """Compute a run; return the status it ended with, or "superseded" if another copy of the task took over."""
+    database, storage = open_place(place)
+    run = lifecycle.begin_task(database, run_id, place.lease_seconds)
+    if run is None:
+        return "superseded"
+    try:
+        renew = partial(lifecycle.renew, database, run.id, run.token, place.lease_seconds)
+        with heartbeat(f"run {run.id}", renew, place.lease_seconds) as lost:
+            JOBS[Purpose(run.purpose)](Job(database, storage, run, lost, place.lease_seconds))
+            status = "done"
+    except Superseded:
+        status = "cancelled" if lifecycle.end_from_task(database, run, RunStatus.CANCELLED) else "superseded"
+    except OperationalError:
+        # The database does not answer, so nothing can be written: the lease runs out and another attempt is made.
+        raise
+    except Exception as error:
+        log.exception("Run %s of project %s failed", run.number, run.project_id)
+        ended = lifecycle.end_from_task(database, run, RunStatus.FAILED, _sentence(error))
+        status = "failed" if ended else "superseded"
+    if status != "superseded":
+        results.delete_checkpoints(storage, run)
+    return status
+
+
+def _sentence(error: Exception) -> str:
+    return f"The computation failed: {error} ({type(error).__name__})."
+
+
+def _compute_current(job: Job) -> None:
+    """Compute the clustering that people see and are asked about next; it goes on from the one before."""
+    inputs, outcome, resumed = _fit(job)
+    result = number_clusters(outcome, inputs)
+    before = None if inputs.previous is None else inputs.previous.coordinates
+    coordinates = cluster_map.lay_out(inputs.features, result.posterior, before)
+    key = results.save(job.storage, job.run, inputs.by_position(result), inputs.spread(coordinates, 0))
+    results.save_state(job.storage, key, outcome.state)
+    _finish_clustering(job, key, inputs, outcome, result, resumed)
+    if inputs.previous is not None and inputs.previous.run.result is not None:
+        results.delete_state(job.storage, inputs.previous.run.result)
+    _refill(job.database, job.run, inputs, result, outcome)
+
+
+def _compute_alternative(job: Job) -> None:
+    """Compute an alternative: numbered independently, placed on the map of the clustering that it differs from."""
+    inputs, outcome, resumed = _fit(job)
+    result = number_clusters(outcome, inputs)
+    places = inputs.known_here(cluster_map.known_coordinates(job.database, job.storage, job.run))
+    coordinates = cluster_map.keep_places(inputs.features, result.posterior, places)
+    key = results.save(job.storage, job.run, inputs.by_position(result), inputs.spread(coordinates, 0))
+    _finish_clustering(job, key, inputs, outcome, result, resumed)
+
+
+def _compute_comparison(job: Job) -> None:
+    """Compare several systems; the run ends with figures and no clusters."""
+    inputs = load(job.database, job.storage, job.run)
+    _finish(job.database, job.run, None, figures(*compare(job, inputs)))
+
+
+JOBS: dict[Purpose, Callable[[Job], None]] = {
+    Purpose.CURRENT: _compute_current,
+    Purpose.ALTERNATIVE: _compute_alternative,
+    Purpose.COMPARISON: _compute_comparison,
+}
+
+
+def _fit(job: Job) -> tuple[JobInputs, FitOutcome, dict[str, Any]]:
+    """Load and fit with checkpoints, from the last one if another copy was stopped.
+
+    Return the inputs, the outcome and where it resumed.
+    """
+    inputs = load(job.database, job.storage, job.run)
+    checkpoints = Checkpoints(job, inputs.digest())
+    if job.run.feature_set_id is None:
+        inputs = learned_points.add_points(job.run, inputs, checkpoints)
+    state = checkpoints.resume()
+    outcome = systems.fit(job.run, inputs, state, checkpoints)
+    if inputs.points is not None:
+        outcome = learned_points.keep(inputs.points, outcome)
+    if state is None:
+        return inputs, outcome, {}
+    resumed = {"resumed_start": getattr(state, "start", 0), "resumed_iteration": state.iteration}
+    return inputs, outcome, resumed
+
+
+def _finish_clustering(
+    job: Job, key: str, inputs: JobInputs, outcome: FitOutcome, result: Result, resumed: dict[str, Any]
+) -> None:
+    """Store the report and the resolutions with the result, and end the run with its metrics."""
+    results.save_report(job.storage, key, reports.report(inputs, outcome, result.posterior))
+    if outcome.model is not None:
+        results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
+    metrics = measure(job.run, inputs, outcome, result) | resumed
+    if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
+        before = None if inputs.previous is None else inputs.previous.resolutions
+        rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)
+        results.save_resolutions(job.storage, key, inputs.spread(rows.T, 0).T)
+        metrics["most_clusters"] = len(rows) + 1
+    _finish(job.database, job.run, key, metrics)
+
+
+class Checkpoints:
+    """The fit's callback: now and then stores the fit's state and progress, and ends the fit when the run is lost."""
+
+    def __init__(self, job: Job, digest: str) -> None:
+        """Read what another copy stored, and remember where to write; the first checkpoint comes after a while."""
+        self.job, self.digest = job, digest
+        self.stored = job.load_checkpoint(digest)
+        # What later checkpoints hold besides the state of the fit, and the share of the progress before this fit.
+        self.beside: dict[str, Array] = {}
+        self.done_before = 0.0
+        self.next_at = time.monotonic() + CHECKPOINT_SECONDS
+
+    def __call__(self, state: FitProgress) -> None:
+        """Store a checkpoint if it is time for one; the fit calls this after every outer iteration."""
+        self.job.stop_if_lost()
+        started = time.monotonic()
+        if started >= self.next_at:
+            self.write(state)
+            cost = time.monotonic() - started
+            self.next_at = started + max(CHECKPOINT_SECONDS, cost / COST_SHARE)
+
+    def write(self, state: FitProgress) -> None:
+        """Store the state, then its key in the run's row; raise Superseded if another copy of the task took over."""
+        key = self.job.save_checkpoint({**state.to_arrays(), **self.beside}, self.digest)
+        progress = self.done_before + (1 - self.done_before) * float(state.fraction)
+        self.job.write_progress(progress, checkpoint=key)
+
+    def resume(self) -> FitProgress | None:
+        """Read the state of the copy that was stopped; None if there is none or answers have changed since."""
+        arrays, run = self.stored, self.job.run
+        if arrays is None:
+            return None
+        try:
+            state = systems.read_state(run.algorithm, arrays)
+        except (KeyError, ValueError):
+            log.warning("The checkpoint of run %s is of another version of Tercet: it starts again", run.number)
+            return None
+        log.info("Run %s goes on from iteration %s", run.number, state.iteration)
+        return state
+
+
+def number_clusters(outcome: FitOutcome, inputs: JobInputs) -> Result:
+    """Return the result with its clusters numbered."""
+    numbers = cluster_numbers(outcome, inputs)
+    posterior = np.empty(outcome.posterior.shape, dtype=np.float32)
+    posterior[:, numbers] = outcome.posterior
+    labels = (numbers[outcome.labels] + 1).astype(np.int16)
+    return Result(labels, posterior.max(axis=1), posterior)
+
+
+def cluster_numbers(outcome: FitOutcome, inputs: JobInputs) -> Array:
+    """Number the clusters, from 0, as those of the previous run that they share most items with, (K,)."""
+    n_clusters = outcome.posterior.shape[1]
+    if inputs.previous is None:
+        return np.arange(n_clusters)
+    return match_clusters(inputs.previous.result.labels - 1, outcome.labels, n_clusters)
+
+
+def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, Any]) -> None:
+    """End the run as done in one transaction, if no other copy of the task took over."""
+    finished = now()
+    started = run.started_at or finished
+    values = {"status": RunStatus.DONE, "progress": 1.0, "result": key, "finished_at": finished}
+    metrics["seconds"] = (finished - started).total_seconds()
+    further_events = [("clusters", {"run": run.number})] if run.purpose == Purpose.CURRENT else []
+    with database.transaction() as session:
+        lifecycle.write(session, run, *further_events, **values, metrics=metrics, lease_expires_at=None)
+
+
+def _refill(database: Database, run: Run, inputs: JobInputs, result: Result, outcome: FitOutcome) -> None:
+    """Put the most informative questions under the new posteriors into the labelers' queue."""
+    rng = np.random.default_rng(run.number)
+    triplets, scores = questions.informative(result.posterior, inputs.kind, outcome, rng)
+    ids = inputs.item_ids[triplets].tolist()
+    candidates = [
+        Candidate(anchor, left, right, score) for (anchor, left, right), score in zip(ids, scores.tolist(), strict=True)
+    ]
+    refill(database, run.project_id, candidates, (run.answers_to or 0) - run.answers_from)

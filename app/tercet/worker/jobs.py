@@ -1,0 +1,62 @@
+"""The computation of one background job by a worker: begin, call the function of its kind, end.
+
+The functions live in `intake`, where the command line calls them as well, without a job.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+
+from sqlalchemy.exc import OperationalError
+
+from tercet.database import Database
+from tercet.intake import checking, drawing, featuring, imports, storing
+from tercet.intake.work import Work, sentence_of
+from tercet.jobs import lifecycle
+from tercet.jobs.lifecycle import JobStopped
+from tercet.models import BackgroundJob, JobKind, JobStatus
+from tercet.storage import Storage
+from tercet.web.errors import Problem
+from tercet.worker.heartbeat import heartbeat
+from tercet.worker.job import open_place
+from tercet.worker.task import JobPlace
+
+log = logging.getLogger(__name__)
+
+FUNCTIONS: dict[JobKind, Callable[[Work], None]] = {
+    JobKind.CHECK_IMPORT: checking.check_import,
+    JobKind.STORE_IMPORT: storing.store_import,
+    JobKind.MAKE_FEATURES: featuring.make_features,
+    JobKind.DRAW_PICTURES: drawing.draw_pictures,
+}
+
+
+def run_background_job(place: JobPlace, job_id: int) -> str:
+    """Do a job; return the status it ended with, or "superseded" if another copy of the task took over."""
+    database, storage = open_place(place)
+    job = lifecycle.begin_job(database, job_id, place.lease_seconds)
+    if job is None:
+        return "superseded"
+    ended = _do(place, database, storage, job)
+    if ended in (JobStatus.FAILED, JobStatus.CANCELLED):
+        with database.transaction() as session:
+            imports.settle(session)
+    return ended
+
+
+def _do(place: JobPlace, database: Database, storage: Storage, job: BackgroundJob) -> str:
+    try:
+        renew = partial(lifecycle.renew, database, job.id, job.token, place.lease_seconds)
+        with heartbeat(f"job {job.id}", renew, place.lease_seconds) as lost:
+            FUNCTIONS[JobKind(job.kind)](Work(database, storage, job, lost, place.lease_seconds))
+            return "done"
+    except JobStopped:
+        return lifecycle.end_from_task(database, job, JobStatus.CANCELLED) or "superseded"
+    except OperationalError:
+        # The database does not answer, so nothing can be written: the lease runs out and another attempt is made.
+        raise
+    except Exception as error:
+        log.warning("Job %s of project %s failed", job.id, job.project_id, exc_info=not isinstance(error, Problem))
+        faults = {"faults": [asdict(fault) for fault in error.errors]} if isinstance(error, Problem) else {}
+        return lifecycle.end_from_task(database, job, JobStatus.FAILED, sentence_of(error), faults) or "superseded"

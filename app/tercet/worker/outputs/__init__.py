@@ -1,0 +1,8 @@
+"""What is computed from a finished fit, so that pages only read: metrics, map, reports, questions, resolutions.
+
+- metrics: the figures of a run that an analyst sees, kept in its row.
+- cluster map: two coordinates for every item.
+- report: how probable the run finds every answer, and how far it agrees with every labeler.
+- questions: the most informative triplets, for the labelers' queue.
+- resolutions: the clusters of every other number, where the algorithm learns a space to cut them in.
+"""

@@ -1,0 +1,189 @@
+"""A thread of the web process that claims due runs and background jobs, submits them to the workers and releases those
+whose worker died.
+
+Every server may have one: the tables decide who gets which run and job (`runs/lifecycle.py`, `jobs/lifecycle.py`). It
+wakes at once when this process makes one due or a task ends, and otherwise looks every quarter of a second. What it
+submits is in `task.py`. Now and then it puts in order what nobody else would: see `intake/upkeep.py`.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from tercet.database import Database
+from tercet.intake.upkeep import put_in_order
+from tercet.jobs import lifecycle as job_lifecycle
+from tercet.jobs import wake_up
+from tercet.jobs.lifecycle import JobClaim
+from tercet.projects.deleting import remove_long_deleted
+from tercet.runs import lifecycle
+from tercet.runs.lifecycle import Claim
+from tercet.settings import Settings
+from tercet.storage import Storage
+from tercet.worker.engine import Engine
+from tercet.worker.task import JobPlace, run_job_task, run_task
+
+log = logging.getLogger(__name__)
+POLL_SECONDS = 0.25
+RETRY_SECONDS = 1.0
+# How long a project rests after a run: otherwise, while answers keep coming, workers on the server's own processors
+# would never leave them to the people who label. A rest as long as the run took only let faster fits run more often.
+REST_SECONDS = 1.0
+UPKEEP_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class SubmittedTask:
+    """A claimed run or background job whose task the engine has, as Dask's future."""
+
+    future: Any
+    claim: Claim | JobClaim
+
+
+class Supervisor:
+    """Claims runs and jobs, submits them to the engine, and releases those whose worker died."""
+
+    def __init__(self, database: Database, settings: Settings, engine: Engine | None = None) -> None:
+        """Prepare the thread; `start` runs it."""
+        self.database = database
+        self.lease_seconds = settings.run_lease_seconds
+        urls = settings.resolved_database_url(), settings.resolved_storage_url()
+        self.place = JobPlace(*urls, self.lease_seconds)
+        self.engine = engine or Engine(settings)
+        self.storage = Storage(settings.resolved_storage_url())
+        self.submitted: list[SubmittedTask] = []
+        self._job_was_last = False
+        self._next_upkeep = 0.0
+        self._rest_until: dict[int, float] = {}  # by project
+        self._next_renewal = 0.0
+        self._wake_up = threading.Event()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._work, name="supervisor of runs", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look for runs."""
+        wake_up.register(self._wake_up)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and the workers started here; unfinished runs go on from their checkpoint elsewhere."""
+        if not self._thread.is_alive():
+            return
+        self._stopping = True
+        self._wake_up.set()
+        self._thread.join()
+        wake_up.unregister(self._wake_up)
+
+    def _work(self) -> None:
+        while not self._stopping:
+            try:
+                self.engine.connect()
+                self._look()
+                self._wake_up.wait(self._pause())
+            except SQLAlchemyError:
+                log.warning("The database does not answer; trying again in %s s", RETRY_SECONDS, exc_info=True)
+                self._wake_up.wait(RETRY_SECONDS)
+            except (OSError, RuntimeError):
+                # The scheduler went away and forgot its tasks, whose rows are released once it is back; or workers
+                # did not start, as on a machine with no time for them.
+                log.warning("Dask does not answer; connecting again in %s s", RETRY_SECONDS, exc_info=True)
+                self.engine.close()
+                self._wake_up.wait(RETRY_SECONDS)
+        self._shut_down()
+
+    def _look(self) -> None:
+        """Clear up after tasks that have ended, and submit due runs while workers are free."""
+        self._wake_up.clear()
+        for ended in [task for task in self.submitted if task.future.done()]:
+            self.submitted.remove(ended)
+            self._clear_up(ended)
+        self._renew_leases()
+        self._keep_up()
+        while not self.submitted or len(self.submitted) < self.engine.places():
+            claim = self._claim_next()
+            if claim is None:
+                return
+            self._submit(claim)
+
+    def _claim_next(self) -> Claim | JobClaim | None:
+        """Claim a run or a job; where both wait they take turns, so that neither is kept waiting by many others."""
+        claims: list[Callable[[], Claim | JobClaim | None]] = [
+            lambda: job_lifecycle.claim_next(self.database, self.lease_seconds),
+            lambda: lifecycle.claim_next(self.database, self.lease_seconds, self._resting()),
+        ]
+        for claim_next in reversed(claims) if self._job_was_last else claims:
+            claim = claim_next()
+            if claim is not None:
+                self._job_was_last = isinstance(claim, JobClaim)
+                return claim
+        return None
+
+    def _keep_up(self) -> None:
+        """Put in order, now and then, what no task and no request would."""
+        if time.monotonic() >= self._next_upkeep:
+            self._next_upkeep = time.monotonic() + UPKEEP_SECONDS
+            put_in_order(self.database, self.storage)
+            remove_long_deleted(self.database, self.storage)
+
+    def _resting(self) -> list[int]:
+        """Return the projects that still rest, and forget the others."""
+        self._rest_until = {project: end for project, end in self._rest_until.items() if end > time.monotonic()}
+        return list(self._rest_until)
+
+    def _pause(self) -> float:
+        """Return how long to wait for a wake-up: no longer than until the next project has rested."""
+        return max(0.0, min([POLL_SECONDS, *(end - time.monotonic() for end in self._rest_until.values())]))
+
+    def _submit(self, claim: Claim | JobClaim) -> None:
+        function, number = (run_job_task, claim.job_id) if isinstance(claim, JobClaim) else (run_task, claim.run_id)
+        # A new key for every submission: copies of a task are told apart by the token, never by Dask's key.
+        key = f"{function.__name__}-{number}-{uuid.uuid4().hex}"
+        try:
+            future = self.engine.submit(function, self.place, number, key=key, done=self._on_done)
+        except BaseException:
+            self._release(claim)
+            raise
+        self.submitted.append(SubmittedTask(future, claim))
+
+    def _release(self, claim: Claim | JobClaim) -> None:
+        if isinstance(claim, JobClaim):
+            job_lifecycle.release(self.database, claim.job_id)
+        else:
+            lifecycle.release(self.database, claim.run_id)
+
+    def _on_done(self, future: Any) -> None:
+        self._wake_up.set()
+
+    def _clear_up(self, ended: SubmittedTask) -> None:
+        """Release what a task was at that ended with an error: it lost its worker, and the next can begin at once."""
+        future, claim = ended.future, ended.claim
+        if future.status != "finished":
+            log.warning("The worker of %s is gone (%s); another takes over", claim, future.status)
+            self._release(claim)
+        elif self.engine.is_local and isinstance(claim, Claim):
+            self._rest_until[claim.project_id] = time.monotonic() + REST_SECONDS
+        future.release()
+
+    def _renew_leases(self) -> None:
+        """Renew the leases of tasks that still wait for a worker; a task that has begun renews its own."""
+        if time.monotonic() >= self._next_renewal:
+            self._next_renewal = time.monotonic() + self.lease_seconds / 3
+            for claim in (task.claim for task in self.submitted):
+                if isinstance(claim, JobClaim):
+                    job_lifecycle.renew(self.database, claim.job_id, claim.token, self.lease_seconds)
+                else:
+                    lifecycle.renew(self.database, claim.run_id, claim.token, self.lease_seconds)
+
+    def _shut_down(self) -> None:
+        """Close the engine and release what its own workers were at, so that others take it over at once."""
+        self.engine.close()
+        for task in self.submitted:
+            if self.engine.is_local:
+                self._release(task.claim)
+        self.submitted.clear()

@@ -1,0 +1,29 @@
+"""What is sent to a worker for one run or background job: the addresses of database and storage, and a function.
+
+The web process submits these through Dask without importing what `job.py` and `jobs.py` need; the worker imports them
+when it calls the function.
+"""
+
+from typing import NamedTuple
+
+
+class JobPlace(NamedTuple):
+    """The addresses that a job opens; plain values, since it may run on another machine."""
+
+    database_url: str
+    storage_url: str
+    lease_seconds: float
+
+
+def run_task(place: JobPlace, run_id: int) -> str:
+    """Compute a run in this process by `job.run_job`; return its outcome."""
+    from tercet.worker.job import run_job
+
+    return run_job(place, run_id)
+
+
+def run_job_task(place: JobPlace, job_id: int) -> str:
+    """Do a background job in this process by `jobs.run_background_job`; return its outcome."""
+    from tercet.worker.jobs import run_background_job
+
+    return run_background_job(place, job_id)
