@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from alembic import context
 from sqlalchemy import Connection, text
 
-import app.models
-from app.database import Database
-from app.settings import Settings
+import tercet.models
+from tercet.database import Database
+from tercet.settings import Settings
 
 LOCK = 7_238_373  # any number that only this application uses
 
@@ -30,10 +30,10 @@ def migrate(connection: Connection, is_sqlite: bool) -> None:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
         context.configure(
             connection=connection,
-            target_metadata=app.models.Base.metadata,
+            target_metadata=tercet.models.Base.metadata,
             render_as_batch=True,
             compare_type=True,
-            user_module_prefix="app.models.base.",
+            user_module_prefix="tercet.models.base.",
         )
         context.run_migrations()
 

@@ -6,7 +6,7 @@ Revision: ${up_revision}, after ${down_revision | comma,n}.
 import sqlalchemy as sa
 from alembic import op
 
-import app.models.base
+import tercet.models.base
 ${imports if imports else ""}
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-import app.models.base
+import tercet.models.base
 
 revision = "0001"
 down_revision = None
@@ -38,8 +38,8 @@ def upgrade() -> None:
         sa.Column("rerun_max_seconds", sa.Double(), nullable=False),
         sa.Column("answer_number", sa.Integer(), nullable=False),
         sa.Column("event_number", sa.Integer(), nullable=False),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
-        sa.Column("archived_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("archived_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
         sa.CheckConstraint("question_kind IN ('relative', 'outlier')", name=op.f("ck_project_question_kind")),
         sa.CheckConstraint("n_clusters >= 1", name=op.f("ck_project_n_clusters")),
         sa.CheckConstraint("redundancy >= 1", name=op.f("ck_project_redundancy")),
@@ -52,7 +52,7 @@ def upgrade() -> None:
         sa.Column("email", sa.String(length=254), nullable=True),
         sa.Column("name", sa.String(length=200), nullable=False),
         sa.Column("is_admin", sa.Boolean(), nullable=False),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_user")),
         sa.UniqueConstraint("email", name=op.f("uq_user_email")),
     )
@@ -63,10 +63,10 @@ def upgrade() -> None:
         sa.Column("name", sa.String(length=200), nullable=False),
         sa.Column("token_hash", sa.String(length=64), nullable=False),
         sa.Column("scope", sa.String(length=10), nullable=False),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
-        sa.Column("expires_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
-        sa.Column("last_used_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
-        sa.Column("revoked_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("expires_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("last_used_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("revoked_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_api_token_user_id_user"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_api_token")),
         sa.UniqueConstraint("token_hash", name=op.f("uq_api_token_token_hash")),
@@ -97,7 +97,7 @@ def upgrade() -> None:
         sa.Column(
             "payload", sa.JSON().with_variant(postgresql.JSONB(astext_type=sa.Text()), "postgresql"), nullable=False
         ),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
             ["project_id"], ["project.id"], name=op.f("fk_event_project_id_project"), ondelete="CASCADE"
         ),
@@ -119,7 +119,7 @@ def upgrade() -> None:
             sa.JSON().with_variant(postgresql.JSONB(astext_type=sa.Text()), "postgresql"),
             nullable=False,
         ),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
             ["project_id"], ["project.id"], name=op.f("fk_feature_set_project_id_project"), ondelete="CASCADE"
         ),
@@ -133,14 +133,12 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Integer(), nullable=False),
         sa.Column("role", sa.String(length=10), nullable=False),
         sa.Column("participant", sa.String(length=200), nullable=True),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
         sa.CheckConstraint("role IN ('labeler', 'analyst', 'owner')", name=op.f("ck_membership_role")),
         sa.ForeignKeyConstraint(
             ["project_id"], ["project.id"], name=op.f("fk_membership_project_id_project"), ondelete="CASCADE"
         ),
-        sa.ForeignKeyConstraint(
-            ["user_id"], ["user.id"], name=op.f("fk_membership_user_id_user"), ondelete="CASCADE"
-        ),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_membership_user_id_user"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_membership")),
         sa.UniqueConstraint("project_id", "participant", name=op.f("uq_membership_project_id_participant")),
         sa.UniqueConstraint("project_id", "user_id", name=op.f("uq_membership_project_id_user_id")),
@@ -153,8 +151,8 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("token_hash", sa.String(length=64), nullable=False),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
-        sa.Column("revoked_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("revoked_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["project_id"], ["project.id"], name=op.f("fk_share_link_project_id_project"), ondelete="CASCADE"
         ),
@@ -169,8 +167,8 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=False),
         sa.Column("token_hash", sa.String(length=64), nullable=False),
-        sa.Column("expires_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
-        sa.Column("used_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("expires_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("used_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["user_id"], ["user.id"], name=op.f("fk_sign_in_link_user_id_user"), ondelete="CASCADE"
         ),
@@ -220,18 +218,18 @@ def upgrade() -> None:
         sa.Column("feature_set_id", sa.Integer(), nullable=True),
         sa.Column("status", sa.String(length=10), nullable=False),
         sa.Column("reason", sa.String(length=20), nullable=False),
-        sa.Column("due_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("due_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
         sa.Column("token", sa.Integer(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("lease_expires_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("lease_expires_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
         sa.Column("cancel_requested", sa.Boolean(), nullable=False),
         sa.Column("progress", sa.Double(), nullable=False),
         sa.Column("checkpoint", sa.String(length=200), nullable=True),
         sa.Column("answers_from", sa.Integer(), nullable=False),
         sa.Column("answers_to", sa.Integer(), nullable=True),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
-        sa.Column("started_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
-        sa.Column("finished_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("started_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("finished_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
         sa.Column(
             "metrics", sa.JSON().with_variant(postgresql.JSONB(astext_type=sa.Text()), "postgresql"), nullable=False
         ),
@@ -240,9 +238,7 @@ def upgrade() -> None:
         sa.CheckConstraint(
             "status IN ('queued', 'running', 'done', 'failed', 'cancelled')", name=op.f("ck_run_status")
         ),
-        sa.ForeignKeyConstraint(
-            ["feature_set_id"], ["feature_set.id"], name=op.f("fk_run_feature_set_id_feature_set")
-        ),
+        sa.ForeignKeyConstraint(["feature_set_id"], ["feature_set.id"], name=op.f("fk_run_feature_set_id_feature_set")),
         sa.ForeignKeyConstraint(
             ["project_id"], ["project.id"], name=op.f("fk_run_project_id_project"), ondelete="CASCADE"
         ),
@@ -279,9 +275,7 @@ def upgrade() -> None:
         ),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_cluster_note_run_id_run"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_cluster_note")),
-        sa.UniqueConstraint(
-            "project_id", "run_id", "cluster", name=op.f("uq_cluster_note_project_id_run_id_cluster")
-        ),
+        sa.UniqueConstraint("project_id", "run_id", "cluster", name=op.f("uq_cluster_note_project_id_run_id_cluster")),
     )
     with op.batch_alter_table("cluster_note", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_cluster_note_run_id"), ["run_id"], unique=False)
@@ -295,12 +289,10 @@ def upgrade() -> None:
         sa.Column("right_id", sa.Integer(), nullable=False),
         sa.Column("source", sa.String(length=12), nullable=False),
         sa.Column("priority", sa.Double(), nullable=True),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
         sa.CheckConstraint("anchor_id <> left_id AND anchor_id <> right_id", name=op.f("ck_triplet_distinct")),
         sa.CheckConstraint("left_id < right_id", name=op.f("ck_triplet_canonical")),
-        sa.ForeignKeyConstraint(
-            ["anchor_id"], ["item.id"], name=op.f("fk_triplet_anchor_id_item"), ondelete="CASCADE"
-        ),
+        sa.ForeignKeyConstraint(["anchor_id"], ["item.id"], name=op.f("fk_triplet_anchor_id_item"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["left_id"], ["item.id"], name=op.f("fk_triplet_left_id_item"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(
             ["project_id"], ["project.id"], name=op.f("fk_triplet_project_id_project"), ondelete="CASCADE"
@@ -327,8 +319,8 @@ def upgrade() -> None:
         sa.Column("labeler_id", sa.Integer(), nullable=False),
         sa.Column("value", sa.String(length=3), nullable=False),
         sa.Column("response_ms", sa.Integer(), nullable=True),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
-        sa.Column("withdrawn_at", app.models.base.UtcDateTime(timezone=True), nullable=True),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("withdrawn_at", tercet.models.base.UtcDateTime(timezone=True), nullable=True),
         sa.CheckConstraint("value IN ('yes', 'no', 'dnk', '1', '2', '3')", name=op.f("ck_answer_value")),
         sa.ForeignKeyConstraint(["labeler_id"], ["user.id"], name=op.f("fk_answer_labeler_id_user")),
         sa.ForeignKeyConstraint(
@@ -358,10 +350,8 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("triplet_id", sa.Integer(), nullable=False),
         sa.Column("labeler_id", sa.Integer(), nullable=False),
-        sa.Column("expires_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["labeler_id"], ["user.id"], name=op.f("fk_lease_labeler_id_user"), ondelete="CASCADE"
-        ),
+        sa.Column("expires_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["labeler_id"], ["user.id"], name=op.f("fk_lease_labeler_id_user"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(
             ["triplet_id"], ["triplet.id"], name=op.f("fk_lease_triplet_id_triplet"), ondelete="CASCADE"
         ),
@@ -377,10 +367,8 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("triplet_id", sa.Integer(), nullable=False),
         sa.Column("labeler_id", sa.Integer(), nullable=False),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["labeler_id"], ["user.id"], name=op.f("fk_skip_labeler_id_user"), ondelete="CASCADE"
-        ),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["labeler_id"], ["user.id"], name=op.f("fk_skip_labeler_id_user"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(
             ["triplet_id"], ["triplet.id"], name=op.f("fk_skip_triplet_id_triplet"), ondelete="CASCADE"
         ),

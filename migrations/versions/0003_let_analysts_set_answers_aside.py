@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-import app.models.base
+import tercet.models.base
 
 revision = "0003"
 down_revision = "0002"
@@ -22,7 +22,7 @@ def upgrade() -> None:
         sa.Column("answers", sa.Integer(), nullable=False),
         sa.Column("by_id", sa.Integer(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("created_at", app.models.base.UtcDateTime(timezone=True), nullable=False),
+        sa.Column("created_at", tercet.models.base.UtcDateTime(timezone=True), nullable=False),
         sa.CheckConstraint("verdict IN ('set aside', 'put back')", name=op.f("ck_decision_verdict")),
         sa.ForeignKeyConstraint(["by_id"], ["user.id"], name=op.f("fk_decision_by_id_user")),
         sa.ForeignKeyConstraint(["labeler_id"], ["user.id"], name=op.f("fk_decision_labeler_id_user")),
