@@ -1,0 +1,25 @@
+// The comparison page follows its run: progress moves, and what is done is swapped in. It all works without.
+
+import { byId } from "../web/dom.js";
+import { follow } from "../web/events.js";
+import { announceUpdates, refresh, sendFormsInPlace } from "../web/live.js";
+import { keepTimesCurrent } from "../web/relative_times.js";
+
+const news = byId("news");
+
+/** @param {import("../web/events.js").RunEvent} event */
+function onRun({ number, purpose, status, progress }) {
+  if (purpose !== "comparison") return;
+  const bar = document.getElementById("progress");
+  const isOfRun = bar instanceof HTMLProgressElement && bar.dataset.run === String(number);
+  if (status === "running" && isOfRun) bar.value = progress;
+  if (status === "done") news.textContent = "The comparison is done.";
+  refresh();
+}
+
+follow(`${news.dataset.api}/events`, { run: onRun, clusters: refresh, project: refresh }, (state) => {
+  if (state === "live") refresh(); // what happened before the page listened
+});
+announceUpdates(news);
+keepTimesCurrent();
+sendFormsInPlace();

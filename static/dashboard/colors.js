@@ -1,0 +1,73 @@
+// The colours of clusters, read from the stylesheet's tokens so that light and dark have one source.
+// Confidence becomes paleness: each cluster has LEVELS steps from the card's colour to its own.
+
+export const PALETTE = 20;
+const LEVELS = 8;
+const PALEST = 0.3;
+
+/** @typedef {number[]} Color red, green and blue, 0 to 255 each */
+/** @typedef {ReturnType<typeof readColors>} MapColors */
+
+/** @param {string} hex */
+function parse(hex) {
+  const number = Number.parseInt(hex.trim().slice(1), 16);
+  return [number >> 16, (number >> 8) & 255, number & 255];
+}
+
+/**
+ * @param {Color} from
+ * @param {Color} to
+ * @param {number} share
+ */
+function mix(from, to, share) {
+  return from.map((value, k) => Math.round(value + (to[k] - value) * share));
+}
+
+/**
+ * Return a colour as ImageData has it: read as 32-bit numbers, alpha, blue, green, red on every machine with browsers.
+ * @param {Color} color
+ */
+function pack([red, green, blue]) {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** @param {Element} element */
+export function readColors(element) {
+  const styles = getComputedStyle(element);
+  const token = (/** @type {string} */ name) => parse(styles.getPropertyValue(name));
+  const card = token("--card");
+  const clusters = Array.from({ length: PALETTE }, (_, k) => token(`--c${k + 1}`));
+  return {
+    background: pack(card),
+    faded: pack(mix(card, token("--muted"), 0.3)),
+    ink: styles.getPropertyValue("--ink"),
+    halo: styles.getPropertyValue("--card"),
+    accent: styles.getPropertyValue("--accent"),
+    table: Uint32Array.from(clusters.flatMap((color) => shades(card, color))),
+  };
+}
+
+/**
+ * @param {Color} card
+ * @param {Color} color
+ */
+function shades(card, color) {
+  return Array.from({ length: LEVELS }, (_, k) => pack(mix(card, color, PALEST + ((1 - PALEST) * k) / (LEVELS - 1))));
+}
+
+/**
+ * @param {number} cluster
+ * @param {number} confidence
+ */
+export function shadeIndex(cluster, confidence) {
+  const level = Math.min(LEVELS - 1, Math.max(0, Math.floor(confidence * LEVELS)));
+  return ((cluster - 1) % PALETTE) * LEVELS + level;
+}
+
+/**
+ * Return a cluster's shape: after twenty clusters the colours repeat with another one.
+ * @param {number} cluster
+ */
+export function shapeOf(cluster) {
+  return Math.floor((cluster - 1) / PALETTE) % 4;
+}

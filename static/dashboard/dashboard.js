@@ -1,0 +1,106 @@
+// The dashboard: wires the map, the cards, the list of items and the live figures together.
+
+import { byId } from "../web/dom.js";
+import { follow, showJob } from "../web/events.js";
+import { catchUpAfterTyping, refresh, sendFormsInPlace } from "../web/live.js";
+import { playOnClick } from "../web/player.js";
+import { keepTimesCurrent } from "../web/relative_times.js";
+import { addMapButtons } from "./cluster_cards.js";
+import { ItemStore } from "./item_list.js";
+import { ItemTooltip } from "./item_tooltip.js";
+import { ClusterMap } from "./map.js";
+import { fetchPoints } from "./map_points.js";
+import { MapTools } from "./map_tools.js";
+import { Resolution } from "./resolution.js";
+
+/** @typedef {import("../web/events.js").RunEvent} RunEvent */
+/** @typedef {import("../web/events.js").StreamState} StreamState */
+
+const FIGURES_MS = 2000; // the figures follow a stream of answers no faster than this
+/** @type {Record<string, string>} */
+const OUTCOMES = { done: "finished", failed: "failed", cancelled: "was cancelled" };
+/** @type {Record<StreamState, string>} */
+const CONNECTIONS = { live: "live", reconnecting: "reconnecting…", closed: "not live: reload the page" };
+
+const api = byId("board").dataset.api ?? "";
+const canvas = byId("map", HTMLCanvasElement);
+const items = new ItemStore(api);
+const map = new ClusterMap(canvas, {
+  onPoint: (...place) => tooltip.hover(...place),
+  onPick: (...place) => tooltip.pin(...place),
+  onLasso: (positions) => tools.listCircled(map, positions),
+});
+const tooltip = new ItemTooltip(byId("tooltip"), items, map, nameOf);
+const tools = new MapTools([map], items);
+const resolution = new Resolution(api, map);
+let currentRun = "";
+let refreshTimer = 0;
+
+/** @param {number} cluster */
+function nameOf(cluster) {
+  if (resolution.number) return ""; // names belong to the run's own clusters
+  const input = document.getElementById(`name-${cluster}`);
+  return input instanceof HTMLInputElement ? input.value : "";
+}
+
+async function loadMap() {
+  const run = byId("clusters").dataset.run;
+  if (!run || run === currentRun) return;
+  currentRun = run;
+  const points = await fetchPoints(api, run);
+  if (run !== currentRun) return;
+  map.show(points);
+  canvas.dataset.run = run;
+  resolution.enter(run, points);
+}
+
+function onUpdate() {
+  addMapButtons(map);
+  resolution.updateControls();
+  loadMap();
+}
+
+function refreshSoon() {
+  refreshTimer ||= setTimeout(() => {
+    refreshTimer = 0;
+    refresh();
+  }, FIGURES_MS);
+}
+
+/** @param {RunEvent} event */
+function onRun({ number, purpose, status, progress }) {
+  const bar = document.getElementById("progress");
+  if (purpose !== "current") refreshSoon();
+  else if (status === "running" && bar instanceof HTMLProgressElement) bar.value = progress;
+  else if (status !== "done") refresh(); // a done run is followed by the event "clusters"
+  if (OUTCOMES[status]) byId("news").textContent = `Run ${number} ${OUTCOMES[status]}.`;
+}
+
+/** @param {import("../web/events.js").JobEvent} job */
+function onJob({ kind, status, progress, note }) {
+  if (status !== "running" || !showJob(kind, progress, note)) refresh();
+}
+
+/** @param {Record<string, number>} counts */
+function onAnswers(counts) {
+  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-answers]"))) {
+    const count = counts[figure.dataset.answers ?? ""];
+    if (count !== undefined) figure.textContent = count.toLocaleString("en");
+  }
+  refreshSoon();
+}
+
+/** @param {StreamState} state */
+function onState(state) {
+  byId("connection").textContent = CONNECTIONS[state];
+  if (state === "live") refresh(); // what happened while the page did not listen
+}
+
+document.documentElement.classList.add("js");
+document.addEventListener("tercet:updated", onUpdate);
+sendFormsInPlace();
+catchUpAfterTyping();
+playOnClick();
+keepTimesCurrent();
+onUpdate();
+follow(`${api}/events`, { run: onRun, job: onJob, clusters: refresh, project: refresh, answers: onAnswers }, onState);

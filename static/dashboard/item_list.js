@@ -1,0 +1,180 @@
+// Items that were pointed at, pinned, circled or listed by cluster: fetched by their place in the map, once each, and
+// listed in the panel under it.
+
+import { createElement } from "../web/dom.js";
+import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
+
+/**
+ * @typedef {{ position: number, key: string, text: string, media_type: string | null, media_url: string | null,
+ *   picture_url: string | null, thumbnail_url: string | null }} Item
+ */
+
+const PAGE_SIZE = 60;
+
+/** The items of one project by position: each is fetched once. */
+export class ItemStore {
+  /** @param {string} api */
+  constructor(api) {
+    this.url = `${api}/positions`;
+    /** @type {Map<number, Item>} */
+    this.items = new Map();
+  }
+
+  /**
+   * @param {number[]} positions
+   * @returns {Promise<Item[]>}
+   */
+  async at(positions) {
+    const missing = positions.filter((position) => !this.items.has(position));
+    if (missing.length) {
+      const response = await fetch(`${this.url}?at=${missing.join(",")}`);
+      if (!response.ok) throw new Error(`items could not be read: ${response.status}`);
+      for (const item of (await response.json()).items) this.items.set(item.position, item);
+    }
+    return positions.map((position) => this.items.get(position)).filter((item) => item !== undefined);
+  }
+}
+
+/** @param {number} cluster */
+export function chip(cluster) {
+  const swatch = createElement("span", { className: `swatch c${((cluster - 1) % 20) + 1} s${Math.floor((cluster - 1) / 20) % 4}` });
+  swatch.setAttribute("aria-hidden", "true");
+  return createElement("span", { className: "chip" }, swatch, String(cluster));
+}
+
+/** @param {Item} item */
+export function picture(item) {
+  const src = item.thumbnail_url ?? item.picture_url;
+  return src ? createElement("img", { src, alt: item.text || item.key }) : "";
+}
+
+/**
+ * Return a link to an item's media; sounds are played in place.
+ * @param {Item & { media_url: string }} item
+ * @param {{ className?: string, textContent?: string }} properties
+ * @param {...Node} children
+ */
+export function mediaLink(item, properties, ...children) {
+  const link = createElement("a", { href: item.media_url, ...properties }, ...children);
+  if (isSound(item)) link.dataset.play = "";
+  return link;
+}
+
+/** @param {Item} item */
+export function isSound(item) {
+  return Boolean(item.media_type?.startsWith("audio"));
+}
+
+/**
+ * @param {Item} item
+ * @returns {item is Item & { media_url: string }}
+ */
+export function hasMedia(item) {
+  return item.media_url !== null;
+}
+
+/** @param {Item} item */
+function thumbnail(item) {
+  const content = picture(item) || (item.text && createElement("span", { className: "thumb-text", textContent: item.text }));
+  if (!content) return "";
+  return hasMedia(item) ? mediaLink(item, { className: "thumb" }, content) : createElement("span", { className: "thumb" }, content);
+}
+
+/**
+ * Return how many of the items are in each cluster, the largest share first.
+ * @param {number[]} positions
+ * @param {Float32Array} points
+ */
+function countByCluster(positions, points) {
+  /** @type {Map<number, number>} */
+  const counts = new Map();
+  for (const position of positions) {
+    const cluster = points[position * STRIDE + CLUSTER];
+    counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
+
+/** The panel under the map: how the listed items spread over clusters, then the items, least certain last. */
+export class ItemList {
+  /** @type {Element | null} what had the focus before the list was opened */
+  #opener = null;
+  /** @type {number[]} */
+  #positions = [];
+  /** @type {Float32Array} */
+  #points = new Float32Array();
+  #rows = createElement("tbody");
+  #more = createElement("button", { type: "button", className: "small", textContent: "Show more", onclick: () => this.#fill() });
+
+  /**
+   * @param {HTMLElement} panel
+   * @param {ItemStore} items
+   * @param {import("./map.js").ClusterMap} map
+   */
+  constructor(panel, items, map) {
+    this.panel = panel;
+    this.items = items;
+    this.map = map;
+  }
+
+  /** Close the list; who uses the keyboard goes on where the list was asked for. */
+  close() {
+    this.panel.hidden = true;
+    const { canvas } = this.map;
+    const opener = this.#opener;
+    const target = opener instanceof HTMLElement && opener.isConnected && opener !== document.body ? opener : canvas;
+    target.focus({ preventScroll: target === canvas });
+  }
+
+  /**
+   * @param {string} title
+   * @param {number[]} positions
+   */
+  async show(title, positions) {
+    const points = (this.#points = this.map.target);
+    if (!this.panel.contains(document.activeElement)) this.#opener = document.activeElement;
+    this.#positions = [...positions].sort((a, b) => points[b * STRIDE + CONFIDENCE] - points[a * STRIDE + CONFIDENCE]);
+    this.#rows.replaceChildren();
+    const count = positions.length.toLocaleString("en");
+    const heading = createElement("h3", { id: "item-list-title", tabIndex: -1, textContent: `${title}: ${count} items` });
+    const close = createElement("button", { type: "button", className: "small", textContent: "Close", onclick: () => this.close() });
+    const scroll = createElement("div", { className: "scroll", tabIndex: 0 });
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", "Listed items");
+    scroll.append(createElement("table", {}, createElement("thead", {}, headRow()), this.#rows), this.#more);
+    const spread = countByCluster(positions, points).map(([cluster, size]) => createElement("span", {}, chip(cluster), ` ${size}`));
+    this.panel.replaceChildren(
+      createElement("header", {}, heading, close),
+      createElement("p", { className: "counts" }, ...spread),
+      scroll,
+    );
+    this.panel.hidden = false;
+    heading.focus({ preventScroll: true });
+    await this.#fill();
+  }
+
+  async #fill() {
+    const start = this.#rows.childElementCount;
+    const positions = this.#positions;
+    const items = await this.items.at(positions.slice(start, start + PAGE_SIZE));
+    if (positions !== this.#positions) return; // another list was opened meanwhile
+    this.#rows.append(...items.map((item) => this.#row(item)));
+    this.#more.hidden = this.#rows.childElementCount >= positions.length;
+  }
+
+  /** @param {Item} item */
+  #row(item) {
+    const start = item.position * STRIDE;
+    return createElement("tr", {},
+      createElement("td", {}, thumbnail(item)),
+      createElement("th", { scope: "row", textContent: item.key }),
+      createElement("td", {}, chip(this.#points[start + CLUSTER])),
+      createElement("td", { className: "number", textContent: this.#points[start + CONFIDENCE].toFixed(2) }));
+  }
+}
+
+function headRow() {
+  const columns = ["Item", "Key", "Cluster", "Confidence"];
+  return createElement("tr", {}, ...columns.map((textContent) =>
+    createElement("th", { scope: "col", textContent, className: textContent === "Confidence" ? "number" : "" })));
+}

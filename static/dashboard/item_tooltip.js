@@ -1,0 +1,86 @@
+// What is known of the item that is pointed at or pinned on a map, beside the pointer.
+
+import { createElement } from "../web/dom.js";
+import { chip, hasMedia, isSound, mediaLink, picture } from "./item_list.js";
+import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
+
+/** @typedef {import("./item_list.js").Item} Item */
+
+const HOVER_MS = 60; // the pointer rests this long before an item's picture is fetched
+
+export class ItemTooltip {
+  /**
+   * @param {HTMLElement} box
+   * @param {import("./item_list.js").ItemStore} items
+   * @param {import("./map.js").ClusterMap} map
+   * @param {(cluster: number) => string} nameOf
+   */
+  constructor(box, items, map, nameOf) {
+    this.box = box;
+    this.items = items;
+    this.map = map;
+    this.nameOf = nameOf;
+    this.hovered = -1;
+    this.pinned = -1;
+  }
+
+  /**
+   * @param {number} position -1 for no item
+   * @param {number} column
+   * @param {number} row
+   */
+  hover(position, column, row) {
+    if (this.pinned >= 0) return;
+    if (position === this.hovered && position >= 0 && !this.box.hidden) return;
+    this.hovered = position;
+    if (position < 0) this.box.hidden = true;
+    else setTimeout(() => this.hovered === position && this.show(position, column, row, false), HOVER_MS);
+  }
+
+  /**
+   * @param {number} position -1 for no item
+   * @param {number} column
+   * @param {number} row
+   */
+  pin(position, column, row) {
+    this.pinned = position;
+    this.hovered = -1;
+    this.box.hidden = true;
+    if (position >= 0) this.show(position, column, row, true);
+  }
+
+  /**
+   * @param {number} position
+   * @param {number} column
+   * @param {number} row
+   * @param {boolean} isPinned
+   */
+  async show(position, column, row, isPinned) {
+    const [item] = await this.items.at([position]);
+    if (!isPinned && this.hovered !== position) return;
+    const { box, map } = this;
+    box.replaceChildren(picture(item), ...describe(item, map.target, this.nameOf));
+    if (isPinned && hasMedia(item)) box.append(mediaLink(item, { textContent: isSound(item) ? "Play" : "Open" }));
+    box.classList.toggle("pinned", isPinned);
+    box.hidden = false;
+    const left = Math.min(column + 14, map.width - box.offsetWidth - 4);
+    const top = row + 14 + box.offsetHeight > map.height ? row - box.offsetHeight - 14 : row + 14;
+    box.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, top)}px)`;
+  }
+}
+
+/**
+ * @param {Item} item
+ * @param {Float32Array} points
+ * @param {(cluster: number) => string} nameOf
+ */
+function describe(item, points, nameOf) {
+  const cluster = points[item.position * STRIDE + CLUSTER];
+  const confidence = points[item.position * STRIDE + CONFIDENCE];
+  const name = nameOf(cluster);
+  return [
+    createElement("p", {}, createElement("strong", { textContent: item.key })),
+    ...(item.text && item.text !== item.key ? [createElement("p", { textContent: item.text })] : []),
+    createElement("p", { className: "number" }, chip(cluster), ` ${name ? `${name}, ` : ""}confidence ${confidence.toFixed(2)}`),
+  ];
+}

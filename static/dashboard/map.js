@@ -1,0 +1,274 @@
+// The cluster map: points on a canvas that can be moved, zoomed, pointed at and circled with a lasso.
+// What happens to a pointed or circled item is the page's business: it hands in three functions.
+
+import { readColors } from "./colors.js";
+import { drawLasso, drawNumbers, drawRings, paintPoints, pointRadius } from "./map_paint.js";
+import { between, bounds, centers, changedItems, Grid, STRIDE } from "./map_points.js";
+import { listen } from "./map_input.js";
+
+const TRAVEL_MS = 500;
+const FLASH_MS = 2000;
+const FLASH_LIMIT = 400; // rings; when nearly every item changed its cluster they would say nothing
+const MARGIN = 28; // pixels between the outermost point and the edge
+const REACH = 12; // pixels from the pointer at which a point counts as pointed at
+
+/** @typedef {import("./map_input.js").Pixel} Pixel */
+
+/**
+ * @typedef {{
+ *   onPoint: (position: number, column: number, row: number) => void,
+ *   onPick: (position: number, column: number, row: number) => void,
+ *   onLasso: (positions: number[]) => void,
+ * }} MapHandlers what is pointed at or clicked, -1 for no item, and what a lasso was closed around
+ */
+
+export class ClusterMap {
+  /** @type {Grid | null} */
+  grid = null;
+  /** @type {ReturnType<typeof centers>} */
+  centers = [];
+  /** @type {ImageData | null} */
+  image = null;
+  /** @type {Pixel[] | null} a lasso that is being drawn */
+  outline = null;
+  width = 0;
+  height = 0;
+  ratio = 1;
+  started = 0;
+  isDrawQueued = false;
+
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {MapHandlers} handlers
+   */
+  constructor(canvas, { onPoint, onPick, onLasso }) {
+    this.canvas = canvas;
+    this.onPoint = onPoint;
+    this.onPick = onPick;
+    this.onLasso = onLasso;
+    this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
+    /** @type {Float32Array} */
+    this.points = new Float32Array(); // as they are painted, on their way to the target
+    /** @type {Float32Array} */
+    this.target = this.points;
+    this.box = bounds(this.points);
+    this.view = { x: 0, y: 0, zoom: 1 }; // the middle, in units of the map, and the magnification
+    this.isTouched = false; // whether the person moved the view, which new results then leave alone
+    this.chosen = 0;
+    this.pinned = -1;
+    /** @type {number[]} */
+    this.changed = [];
+    this.lassoMode = false;
+    this.hasMotion = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.colors = readColors(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    listen(canvas, this);
+  }
+
+  /**
+   * Show other points. The same number of items travels from the old places to the new ones.
+   * @param {Float32Array} points
+   */
+  show(points) {
+    const before = this.points;
+    const travels = before.length === points.length && before.length > 0;
+    this.changed = travels ? changedItems(before, points) : [];
+    if (this.changed.length > FLASH_LIMIT) this.changed = [];
+    this.target = points;
+    this.grid = new Grid(points);
+    this.centers = centers(points);
+    this.started = performance.now();
+    if (!this.isTouched) this.fit(points);
+    if (travels && this.hasMotion) this.travel(before);
+    else this.settle();
+  }
+
+  /**
+   * Show the same points in other clusters: nothing moves.
+   * @param {Float32Array} points
+   */
+  recolor(points) {
+    this.points = this.target = points;
+    if (this.grid) this.grid.points = points;
+    this.changed = [];
+    this.centers = centers(points);
+    this.draw();
+  }
+
+  /** @param {Float32Array} before */
+  travel(before) {
+    const share = Math.min(1, (performance.now() - this.started) / TRAVEL_MS);
+    if (share >= 1 || this.grid?.points !== this.target) {
+      this.settle();
+      return;
+    }
+    this.points = between(before, this.target, share * share * (3 - 2 * share));
+    this.draw();
+    requestAnimationFrame(() => this.travel(before));
+  }
+
+  settle() {
+    this.points = this.target;
+    this.canvas.dataset.points = String(this.points.length / STRIDE);
+    this.draw();
+    const { changed } = this;
+    if (changed.length) setTimeout(() => this.removeRings(changed), FLASH_MS);
+  }
+
+  /** @param {number[]} changed */
+  removeRings(changed) {
+    if (this.changed === changed) this.changed = [];
+    this.draw();
+  }
+
+  restyle() {
+    this.colors = readColors(this.canvas);
+    this.draw();
+  }
+
+  resize() {
+    this.ratio = Math.min(devicePixelRatio || 1, 3);
+    this.width = this.canvas.clientWidth;
+    this.height = this.canvas.clientHeight;
+    this.canvas.width = Math.round(this.width * this.ratio);
+    this.canvas.height = Math.round(this.height * this.ratio);
+    this.image = this.canvas.width && this.canvas.height
+      ? this.context.createImageData(this.canvas.width, this.canvas.height) : null;
+    if (!this.isTouched) this.fit(this.target);
+    this.paint();
+  }
+
+  /** @param {Float32Array} points */
+  fit(points) {
+    this.box = bounds(points);
+    this.view = { x: (this.box.left + this.box.right) / 2, y: (this.box.bottom + this.box.top) / 2, zoom: 1 };
+  }
+
+  /** Return the pixels (of the page) for one unit of the map. */
+  scale() {
+    const { left, right, bottom, top } = this.box;
+    const horizontal = (this.width - 2 * MARGIN) / (right - left || 1);
+    const vertical = (this.height - 2 * MARGIN) / (top - bottom || 1);
+    return Math.max(1e-9, Math.min(horizontal, vertical)) * this.view.zoom;
+  }
+
+  place() {
+    const scale = this.scale();
+    return { x: this.width / 2 - this.view.x * scale, y: this.height / 2 + this.view.y * scale, scale };
+  }
+
+  /**
+   * @param {number} column
+   * @param {number} row
+   */
+  toMap(column, row) {
+    const place = this.place();
+    return { x: (column - place.x) / place.scale, y: (place.y - row) / place.scale };
+  }
+
+  /**
+   * @param {number} columns
+   * @param {number} rows
+   */
+  pan(columns, rows) {
+    this.isTouched = true;
+    this.view.x -= columns / this.scale();
+    this.view.y += rows / this.scale();
+    this.draw();
+  }
+
+  /**
+   * Zoom about a place on the screen, which stays where it is.
+   * @param {number} factor
+   */
+  zoom(factor, column = this.width / 2, row = this.height / 2) {
+    const fixed = this.toMap(column, row);
+    this.isTouched = true;
+    this.view.zoom = Math.min(200, Math.max(0.5, this.view.zoom * factor));
+    const shifted = this.toMap(column, row);
+    this.view.x += fixed.x - shifted.x;
+    this.view.y += fixed.y - shifted.y;
+    this.draw();
+  }
+
+  reset() {
+    this.isTouched = false;
+    this.fit(this.points);
+    this.draw();
+  }
+
+  /** @param {number} cluster */
+  choose(cluster) {
+    this.chosen = cluster;
+    this.draw();
+  }
+
+  /**
+   * @param {number} column
+   * @param {number} row
+   */
+  at(column, row) {
+    if (!this.grid) return -1;
+    const { x, y } = this.toMap(column, row);
+    return this.grid.nearest(x, y, REACH / this.scale());
+  }
+
+  /**
+   * @param {number} column
+   * @param {number} row
+   */
+  point(column, row) {
+    const position = this.at(column, row);
+    this.canvas.classList.toggle("pointing", position >= 0);
+    this.onPoint(position, column, row);
+  }
+
+  /**
+   * @param {number} column
+   * @param {number} row
+   */
+  pick(column, row) {
+    this.pinned = this.at(column, row);
+    this.draw();
+    this.onPick(this.pinned, column, row);
+  }
+
+  /** @param {Pixel[] | null} outline */
+  lasso(outline) {
+    this.outline = outline;
+    this.draw();
+  }
+
+  finishLasso() {
+    const polygon = (this.outline ?? []).map(({ column, row }) => this.toMap(column, row));
+    this.outline = null;
+    this.draw();
+    if (polygon.length > 2 && this.grid) this.onLasso(this.grid.inside(polygon));
+  }
+
+  /** Paint in the next frame: many changes in one frame are painted once. */
+  draw() {
+    if (this.isDrawQueued) return;
+    this.isDrawQueued = true;
+    requestAnimationFrame(() => {
+      this.isDrawQueued = false;
+      this.paint();
+    });
+  }
+
+  paint() {
+    if (!this.image) return;
+    const { x, y, scale } = this.place();
+    const place = { x: x * this.ratio, y: y * this.ratio, scale: scale * this.ratio };
+    const radius = pointRadius(this.points.length / STRIDE, this.view.zoom) * this.ratio;
+    paintPoints(this.image, this.points, place, this.colors, radius, this.chosen);
+    this.context.putImageData(this.image, 0, 0);
+    const ring = radius + 3 * this.ratio;
+    drawRings(this.context, this.points, this.changed, place, ring, this.colors.accent, 1.5 * this.ratio);
+    if (this.pinned >= 0) drawRings(this.context, this.points, [this.pinned], place, ring, this.colors.ink, 2 * this.ratio);
+    drawNumbers(this.context, this.centers, place, this.colors, this.ratio);
+    if (this.outline) drawLasso(this.context, this.outline, this.colors.accent, this.ratio);
+    this.canvas.dataset.zoom = this.view.zoom.toFixed(3);
+  }
+}

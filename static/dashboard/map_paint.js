@@ -1,0 +1,183 @@
+// Paints points into the pixels of an ImageData, which stays fast where one canvas call per point does not:
+// half a million points are painted in the time of a frame. Small marks over them are ordinary canvas calls.
+
+import { shadeIndex, shapeOf } from "./colors.js";
+import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
+
+/** @typedef {{ x: number, y: number, scale: number }} Placement column = x + scale * the map's x, row = y - scale * its y */
+/** @typedef {{ dx: number, dy: number, covered: number }[]} Stamp a shape's pixels as offsets from its middle */
+/** @typedef {{ pixels: Uint32Array, width: number, height: number }} Target */
+/** @typedef {import("./colors.js").MapColors} MapColors */
+
+const SMOOTH_LIMIT = 60000; // points; above this only whole pixels are painted
+
+/**
+ * Return how much of a pixel a shape covers, from 0 to 1.
+ * @param {number} shape
+ * @param {number} dx
+ * @param {number} dy
+ * @param {number} radius
+ */
+function coverage(shape, dx, dy, radius) {
+  const distance = Math.hypot(dx, dy);
+  const disc = clamp(radius + 0.5 - distance);
+  if (shape === 1) return Math.max(0, disc - clamp(radius - 1 - distance));
+  if (shape === 2) return Math.min(disc, clamp(radius / 2.5 + 0.5 - Math.min(Math.abs(dx), Math.abs(dy))));
+  if (shape === 3) return clamp(radius + 0.5 - Math.max(Math.abs(dx), Math.abs(dy)));
+  return disc;
+}
+
+/** @param {number} value */
+function clamp(value) {
+  return Math.min(1, Math.max(0, value));
+}
+
+/**
+ * @param {number} shape
+ * @param {number} radius
+ * @param {boolean} isSmooth
+ */
+function stamp(shape, radius, isSmooth) {
+  const reach = Math.ceil(radius + 0.5);
+  /** @type {Stamp} */
+  const pixels = [];
+  for (let dy = -reach; dy <= reach; dy += 1) {
+    for (let dx = -reach; dx <= reach; dx += 1) {
+      const covered = coverage(shape, dx, dy, radius);
+      if (isSmooth ? covered > 0.05 : covered >= 0.5) pixels.push({ dx, dy, covered: isSmooth ? covered : 1 });
+    }
+  }
+  return pixels;
+}
+
+/**
+ * @param {number} under
+ * @param {number} over
+ * @param {number} share
+ */
+function blend(under, over, share) {
+  let mixed = 0xff;
+  for (const shift of [16, 8, 0]) {
+    const low = (under >>> shift) & 255;
+    mixed = (mixed << 8) | Math.round(low + (((over >>> shift) & 255) - low) * share);
+  }
+  return mixed >>> 0;
+}
+
+/**
+ * @param {number} n
+ * @param {number} zoom
+ */
+export function pointRadius(n, zoom) {
+  const base = n <= 1500 ? 4 : n <= 8000 ? 3 : n <= SMOOTH_LIMIT ? 2 : 1.25;
+  return base * Math.min(1.6, Math.max(1, zoom) ** 0.25);
+}
+
+/**
+ * Paint all points; a chosen cluster is painted over the others, which fade.
+ * @param {ImageData} image
+ * @param {Float32Array} points
+ * @param {Placement} place
+ * @param {MapColors} colors
+ * @param {number} radius
+ * @param {number} chosen a cluster, or 0 for all
+ */
+export function paintPoints(image, points, place, colors, radius, chosen) {
+  const target = { pixels: new Uint32Array(image.data.buffer), width: image.width, height: image.height };
+  const isSmooth = points.length / STRIDE <= SMOOTH_LIMIT;
+  const stamps = [0, 1, 2, 3].map((shape) => stamp(shape, radius, isSmooth));
+  target.pixels.fill(colors.background);
+  const margin = Math.ceil(radius) + 1;
+  const paint = (/** @type {boolean} */ isInFront) => {
+    for (let i = 0; i < points.length; i += STRIDE) {
+      const cluster = points[i + CLUSTER];
+      if (cluster < 1) continue; // set aside
+      if (chosen && (cluster === chosen) !== isInFront) continue;
+      const column = Math.round(place.x + points[i] * place.scale);
+      const row = Math.round(place.y - points[i + 1] * place.scale);
+      if (column < -margin || row < -margin || column >= target.width + margin || row >= target.height + margin) continue;
+      const color = isInFront ? colors.table[shadeIndex(cluster, points[i + CONFIDENCE])] : colors.faded;
+      press(target, stamps[shapeOf(cluster)], column, row, color);
+    }
+  };
+  if (chosen) paint(false);
+  paint(true);
+}
+
+/**
+ * @param {Target} target
+ * @param {Stamp} stamp
+ * @param {number} column
+ * @param {number} row
+ * @param {number} color
+ */
+function press(target, stamp, column, row, color) {
+  for (const { dx, dy, covered } of stamp) {
+    const [x, y] = [column + dx, row + dy];
+    if (x < 0 || y < 0 || x >= target.width || y >= target.height) continue;
+    const index = y * target.width + x;
+    target.pixels[index] = covered >= 1 ? color : blend(target.pixels[index], color, covered);
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {{ cluster: number, size: number, x: number, y: number }[]} centers
+ * @param {Placement} place
+ * @param {MapColors} colors
+ * @param {number} ratio
+ */
+export function drawNumbers(context, centers, place, colors, ratio) {
+  context.font = `600 ${14 * ratio}px system-ui, sans-serif`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  context.lineWidth = 4 * ratio;
+  context.strokeStyle = colors.halo;
+  context.fillStyle = colors.ink;
+  for (const { cluster, size, x, y } of centers) {
+    const lift = size < 5 ? 13 * ratio : 0; // above the few points, not over them
+    const [column, row] = [place.x + x * place.scale, place.y - y * place.scale - lift];
+    context.strokeText(String(cluster), column, row);
+    context.fillText(String(cluster), column, row);
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Float32Array} points
+ * @param {number[]} positions
+ * @param {Placement} place
+ * @param {number} radius
+ * @param {string} color
+ * @param {number} width
+ */
+export function drawRings(context, points, positions, place, radius, color, width) {
+  context.strokeStyle = color;
+  context.lineWidth = width;
+  for (const k of positions) {
+    context.beginPath();
+    const [x, y] = [points[k * STRIDE], points[k * STRIDE + 1]];
+    context.arc(place.x + x * place.scale, place.y - y * place.scale, radius, 0, 2 * Math.PI);
+    context.stroke();
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./map_input.js").Pixel[]} outline
+ * @param {string} color
+ * @param {number} ratio
+ */
+export function drawLasso(context, outline, color, ratio) {
+  context.beginPath();
+  for (const { column, row } of outline) context.lineTo(column * ratio, row * ratio);
+  context.closePath();
+  context.strokeStyle = color;
+  context.lineWidth = 2 * ratio;
+  context.stroke();
+  context.globalAlpha = 0.12;
+  context.fillStyle = color;
+  context.fill();
+  context.globalAlpha = 1;
+}

@@ -1,0 +1,75 @@
+// What a page does with its maps: the buttons beside them, the lasso, a cluster shown alone, items listed. The dashboard
+// has one map; a run's page may have two that move together, and buttons and cards act on the last one.
+
+import { byId, closest, query } from "../web/dom.js";
+import { choose } from "./cluster_cards.js";
+import { ItemList } from "./item_list.js";
+import { itemsOfCluster } from "./map_points.js";
+
+/** @typedef {import("./map.js").ClusterMap} ClusterMap */
+
+export class MapTools {
+  /**
+   * @param {ClusterMap[]} maps
+   * @param {import("./item_list.js").ItemStore} items
+   */
+  constructor(maps, items) {
+    const panel = byId("item-list");
+    this.maps = maps;
+    this.main = maps[maps.length - 1];
+    this.lists = new Map(maps.map((map) => [map, new ItemList(panel, items, map)]));
+    /** @type {Record<string, () => void>} */
+    this.tools = {
+      in: () => this.main.zoom(1.4),
+      out: () => this.main.zoom(1 / 1.4),
+      reset: () => this.main.reset(),
+      lasso: () => this.setLasso(!this.main.lassoMode),
+    };
+    document.addEventListener("click", (event) => this.click(event));
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    const tool = closest(event, "[data-map]");
+    const clusterButton = closest(event, "[data-choose]");
+    const listButton = closest(event, "[data-list]");
+    if (tool) this.tools[tool.dataset.map ?? ""]();
+    if (clusterButton) choose(this.main, Number(clusterButton.dataset.choose));
+    if (listButton && this.main.target.length) {
+      event.preventDefault();
+      const cluster = Number(listButton.dataset.list);
+      this.list(this.main, `Cluster ${cluster}`, itemsOfCluster(this.main.target, cluster));
+    }
+  }
+
+  /** @param {boolean} isOn */
+  setLasso(isOn) {
+    for (const map of this.maps) {
+      map.lassoMode = isOn;
+      map.canvas.classList.toggle("lassoing", isOn);
+    }
+    query(document, '[data-map="lasso"]').setAttribute("aria-pressed", String(isOn));
+  }
+
+  /**
+   * List the items around which a map's lasso was closed.
+   * @param {ClusterMap} map
+   * @param {number[]} positions
+   */
+  listCircled(map, positions) {
+    this.setLasso(false);
+    this.list(map, this.maps.length > 1 ? `Circled, clusters of run ${map.canvas.dataset.run}` : "Circled", positions);
+  }
+
+  /**
+   * @param {ClusterMap} map
+   * @param {string} title
+   * @param {number[]} positions
+   */
+  list(map, title, positions) {
+    const list = this.lists.get(map);
+    if (!list) return;
+    list.show(title, positions);
+    list.panel.scrollIntoView({ block: "nearest", behavior: map.hasMotion ? "smooth" : "instant" });
+  }
+}

@@ -1,0 +1,248 @@
+// A new project from files, or more items for one that exists: takes what is dropped or chosen, sends it, has it checked,
+// and follows what the server does with it. What the server knows is shown by its own template, kept current in place.
+
+import { byId, query } from "../web/dom.js";
+import { copyOnClick } from "../web/copy.js";
+import { follow, showJob } from "../web/events.js";
+import { catchUpAfterTyping, refresh, sendFormsInPlace, show } from "../web/live.js";
+import { playOnClick } from "../web/player.js";
+import { explain } from "../web/problem.js";
+import { keepTimesCurrent } from "../web/relative_times.js";
+import { pathsInImport, readDrop, readPicker } from "./dropped_files.js";
+import { fetchReceived, Uploads } from "./upload.js";
+import { UploadView } from "./upload_view.js";
+
+/** @typedef {import("./dropped_files.js").Selection} Selection */
+/** @typedef {import("../web/events.js").RunEvent} RunEvent */
+
+const zone = byId("drop-zone");
+const view = new UploadView();
+/** @type {Uploads | null} */
+let uploads = null;
+let isStartedHere = false; // this page was told to import: then its labeling link is made as well
+let isChecked = false; // the files that came were sent off to be checked
+let project = encodeURIComponent(zone.dataset.project ?? "");
+let number = zone.dataset.import ?? "";
+/** @type {Promise<void>} */
+let turn = Promise.resolve(); // what is dropped together or soon after is taken one after the other
+
+const importAddress = () => `/api/v1/projects/${project}/imports/${number}`;
+
+/** @param {string} sentence */
+function report(sentence) {
+  byId("drop-problem").textContent = sentence;
+}
+
+/**
+ * Send a form's fields; return the answer. What the server refuses is an error with its sentence.
+ * @param {string} address
+ * @param {Record<string, string>} [fields]
+ * @param {string} [accept]
+ */
+async function post(address, fields = {}, accept = "application/json") {
+  const response = await fetch(address, { method: "POST", headers: { Accept: accept }, body: new URLSearchParams(fields) }).catch(() => null);
+  if (!response) throw new Error("No connection: nothing was sent. Try again.");
+  if (!response.ok) throw new Error(await explain(response));
+  return response;
+}
+
+/**
+ * Begin an import, and the project if there is none yet: the server leads to the import's page, and from then on the
+ * address names it, so that a reload goes on.
+ * @param {string} folder
+ */
+async function makeImport(folder) {
+  if (number) return;
+  const response = await post(zone.dataset.begin ?? "", project ? {} : newProject(folder));
+  const html = await response.text();
+  [, project = "", number = ""] = new URL(response.url).pathname.match(/^\/projects\/([^/]+)\/imports\/(\d+)$/) ?? [];
+  history.replaceState(null, "", response.url);
+  byId("page-title").textContent = new DOMParser().parseFromString(html, "text/html").getElementById("page-title")?.textContent ?? "";
+  for (const part of document.querySelectorAll("[data-until-begun]")) part.remove();
+  addLink(html);
+  show(html);
+  listen();
+}
+
+/** @param {string} folder */
+function newProject(folder) {
+  const name = byId("new-name", HTMLInputElement).value.trim() || folder || "New project";
+  return { name: name.slice(0, 200), n_clusters: byId("new-clusters", HTMLInputElement).value || "8" };
+}
+
+/**
+ * Put the part of the page about the labeling link, which no live update touches, in its place.
+ * @param {string} html
+ */
+function addLink(html) {
+  const part = new DOMParser().parseFromString(html, "text/html").getElementById("link");
+  if (!part) return;
+  const update = document.importNode(part, true);
+  const old = document.getElementById("link");
+  if (old) old.replaceWith(update);
+  else byId("stage").after(update);
+}
+
+let isLinkMade = false;
+
+/** Make a labeling link, which is shown this one time. */
+async function makeLink() {
+  if (isLinkMade) return;
+  isLinkMade = true;
+  try {
+    const response = await post(`/projects/${project}/imports/${number}/link`, {}, "text/html");
+    addLink(await response.text());
+  } catch (error) {
+    isLinkMade = false;
+    query(document, "#make-link .problem").textContent = sentence(error);
+  }
+}
+
+/** @param {unknown} error */
+function sentence(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** @param {Promise<Selection>} reading */
+function take(reading) {
+  turn = turn.then(async () => {
+    try {
+      const selection = await reading;
+      report(selection.files.length ? "" : "There is no file in it that could be sent: it is empty, or all files are hidden.");
+      if (selection.files.length) await sendFiles(selection);
+    } catch (error) {
+      report(sentence(error));
+    }
+  });
+}
+
+/** @param {Selection} selection */
+async function sendFiles(selection) {
+  await makeImport(selection.folder);
+  const present = await fetchReceived(importAddress());
+  isChecked = false;
+  uploads ??= new Uploads(importAddress(), onProgress);
+  uploads.add(pathsInImport(selection, present), present);
+}
+
+function onProgress() {
+  if (!uploads) return;
+  view.update(uploads);
+  byId("upload-go-on").hidden = !(uploads.isFinished && uploads.refused.length && uploads.done);
+  if (uploads.isFinished && !uploads.refused.length) check();
+}
+
+/** Have what came checked, once for each time that files were added. */
+async function check() {
+  if (isChecked) return;
+  isChecked = true;
+  try {
+    await post(`/projects/${project}/imports/${number}/check`);
+    await refresh();
+  } catch (error) {
+    isChecked = false;
+    report(sentence(error));
+    byId("upload-go-on").hidden = false;
+  }
+}
+
+/** @param {import("../web/events.js").JobEvent} job */
+function onJob({ kind, subject, status, progress, note }) {
+  if (subject !== null && String(subject) !== number) return;
+  if (status !== "running" || !showJob(kind, progress, note)) refresh();
+}
+
+/** @param {RunEvent} run */
+function onRun({ status, progress }) {
+  const bar = document.getElementById("run-progress");
+  if (status === "running" && bar instanceof HTMLProgressElement) bar.value = progress;
+  else refresh();
+}
+
+let isListening = false;
+
+function listen() {
+  if (isListening || !project || !number) return;
+  isListening = true;
+  const onState = (/** @type {string} */ state) => {
+    if (state === "live") refresh(); // what happened while the page did not listen
+  };
+  follow(`/api/v1/projects/${project}/events`, { job: onJob, run: onRun, clusters: refresh, project: refresh }, onState);
+}
+
+/** What belongs to a stage is shown with it: the zone while files may come, the link once there is something to label. */
+function onUpdate() {
+  const { status = "" } = byId("stage").dataset;
+  const isOpen = status === "" || status === "uploading";
+  if (!isOpen) byId("upload").hidden = true;
+  if (status !== "ready" && !isOpen) zone.classList.remove("asked-for");
+  zone.hidden = !isOpen && !zone.classList.contains("asked-for");
+  const link = document.getElementById("link");
+  if (link) link.hidden = status !== "done";
+  if (status === "done" && isStartedHere) makeLink();
+}
+
+function watchDrops() {
+  let depth = 0; // how many elements within the page the pointer has entered
+  const mark = (/** @type {number} */ change) => zone.classList.toggle("over", (depth = Math.max(0, depth + change)) > 0);
+  addEventListener("dragenter", () => mark(1));
+  addEventListener("dragleave", () => mark(-1));
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    event.preventDefault(); // else the browser leaves the page to show the file
+    mark(-depth);
+    if (event.dataTransfer?.items.length && !zone.hidden) take(readDrop(event.dataTransfer));
+  });
+}
+
+function watchPickers() {
+  for (const name of ["folder", "files"]) {
+    const input = byId(`pick-${name}`, HTMLInputElement);
+    byId(`choose-${name}`).addEventListener("click", () => input.click());
+    input.addEventListener("change", () => {
+      if (input.files?.length) take(Promise.resolve(readPicker(input.files)));
+      input.value = ""; // the same folder can be chosen again
+    });
+  }
+}
+
+document.documentElement.classList.add("js");
+watchDrops();
+watchPickers();
+byId("upload-go-on").addEventListener("click", check);
+addEventListener("beforeunload", (event) => {
+  if (uploads && !uploads.isFinished) event.preventDefault(); // the browser asks whether to leave
+});
+document.addEventListener("tercet:updated", onUpdate);
+document.addEventListener("click", (event) => {
+  if (event.target instanceof Element && event.target.id === "add-more") {
+    zone.classList.add("asked-for");
+    onUpdate();
+    query(zone, "button").focus();
+  }
+});
+document.addEventListener("submit", (event) => {
+  if (!(event.target instanceof HTMLFormElement)) return;
+  if (event.target.matches(".make")) isStartedHere = true;
+  if (event.target.id === "make-link") {
+    event.preventDefault();
+    makeLink();
+  }
+});
+document.addEventListener("input", (event) => {
+  const slider = event.target;
+  if (!(slider instanceof HTMLInputElement) || slider.type !== "range") return;
+  const output = slider.parentElement?.querySelector("output");
+  if (output) output.textContent = (output.textContent ?? "").replace(/^\S+/, slider.value);
+});
+document.addEventListener("change", (event) => {
+  const form = event.target instanceof Element ? event.target.closest("form") : null;
+  if (form?.matches("[data-send-on-change]")) form.requestSubmit();
+});
+onUpdate();
+listen();
+sendFormsInPlace();
+catchUpAfterTyping();
+playOnClick();
+copyOnClick();
+keepTimesCurrent();

@@ -1,0 +1,284 @@
+// The labeling page: one key an answer. Questions wait in `upcoming`, answers in `history` (for undo) and in the outbox
+// (for the server); the page never waits for the network between two questions. A question is answered only once its
+// pictures are on screen: what nobody saw, nobody judged.
+
+import { byId, closest } from "../web/dom.js";
+import { explain } from "../web/problem.js";
+import { dropUnloaded, preload, stop } from "./preload.js";
+import { newId, Outbox } from "./outbox.js";
+import * as view from "./label_view.js";
+
+/** @typedef {import("./outbox.js").AnswerEntry} AnswerEntry */
+/** @typedef {import("./outbox.js").Entry} Entry */
+/** @typedef {import("./outbox.js").SkipEntry} SkipEntry */
+/** @typedef {import("./preload.js").Question} Question */
+/** @typedef {{ question: Question, state: view.PaintState, paintedAt: number | null }} Screen */
+
+const LEAST_UPCOMING = 6; // the one on screen and five behind it
+const REQUESTED = 6; // so many more are asked for, so that not every answer is followed by asking
+const UNDOABLE = 20;
+const SLOW_AFTER = 10_000; // pictures that take longer may be asked for again, and their question skipped
+const RETRY_AFTER = 15_000;
+
+const root = byId("label");
+const { project = "", user = "", kind } = root.dataset;
+const page = JSON.parse(root.dataset.page ?? "");
+const isOutlier = kind === "outlier";
+/** @type {Record<string, string>} */
+const ANSWER_KEYS = isOutlier
+  ? { 1: "1", 2: "2", 3: "3", d: "dnk", arrowdown: "dnk" }
+  : { y: "yes", arrowleft: "yes", n: "no", arrowright: "no", d: "dnk", arrowdown: "dnk" };
+const PLAY_KEYS = isOutlier ? ["q", "w", "e"] : ["1", "2", "3"];
+
+/** @type {Question[]} */
+let upcoming = [];
+/** @type {(AnswerEntry | SkipEntry)[]} */
+let history = page.recent.map((/** @type {object} */ answer) => ({ kind: "answer", ...answer })).reverse();
+/** @type {view.Progress} */
+let progress = page.next.progress;
+/** @type {Screen | null} the question on screen, replaced whenever it is shown anew */
+let screen = null;
+let isFetching = false;
+let fetchAgain = false; // asked to fetch while fetching: what comes may have been decided before the latest answer
+let changes = 0; // answers and undos of this page so far
+/** @type {Set<string>} answered or skipped here, whether or not the server knows it yet: not shown again, unless undone */
+const settled = new Set();
+
+const outbox = new Outbox({
+  project,
+  user,
+  onChange: () => view.showOutbox(outbox),
+  onSettled(_entry, body) {
+    if (body?.progress && !outbox.waiting) showProgress(body.progress);
+    fetchQuestions();
+  },
+});
+
+/** @param {{ triplet: string[] }} question */
+function keyOf(question) {
+  return JSON.stringify(question.triplet);
+}
+
+/** @param {view.Progress} update */
+function showProgress(update) {
+  progress = update;
+  view.showProgress(progress);
+}
+
+/** @param {number} change */
+function countAnswers(change) {
+  changes += 1;
+  const { mine, mine_today, project_answers } = progress;
+  showProgress({
+    mine: mine + change,
+    mine_today: Math.max(mine_today + change, 0),
+    project_answers: project_answers + change,
+  });
+}
+
+/** @param {Question[]} questions */
+function addUpcoming(questions) {
+  const seen = new Set([...settled, ...upcoming.map(keyOf)]);
+  const added = questions.filter((question) => !seen.has(keyOf(question)));
+  upcoming.push(...added);
+  added.forEach(preload);
+}
+
+/** Show the first upcoming question; it can be answered once it is painted. */
+async function showNext() {
+  stop();
+  const question = upcoming[0];
+  if (!question) {
+    screen = null;
+    return;
+  }
+  /** @type {Screen} */
+  const current = (screen = { question, state: "loading", paintedAt: null });
+  const pictures = view.showQuestion(question);
+  enter(current, pictures.every(({ isDecoded }) => isDecoded) ? "painting" : "loading");
+  const timer = setTimeout(() => enter(current, "slow"), SLOW_AFTER);
+  const isLoaded = (await Promise.all(pictures.map(({ loaded }) => loaded))).every(Boolean);
+  clearTimeout(timer);
+  if (isLoaded) await view.nextPaint();
+  enter(current, isLoaded ? "painted" : "failed");
+  if (isLoaded && !document.hidden) current.paintedAt = performance.now();
+}
+
+/**
+ * @param {Screen} current
+ * @param {view.PaintState} state
+ */
+function enter(current, state) {
+  if (screen !== current) return; // another question is on screen now
+  current.state = state;
+  view.showPaintState(state);
+}
+
+function loadAgain() {
+  if (screen?.state !== "slow" && screen?.state !== "failed") return;
+  dropUnloaded(screen.question);
+  showNext();
+}
+
+/**
+ * Take up an entry of before this page was opened that the server has not acknowledged yet.
+ * @param {Entry} entry
+ */
+function replay(entry) {
+  if (entry.kind === "withdraw") {
+    const undone = history.find((past) => past.kind === "answer" && past.id === entry.id);
+    history = history.filter((past) => past !== undone);
+    countAnswers(-1);
+    if (undone) settled.delete(keyOf(undone));
+    if (undone) addUpcoming([undone]);
+    return;
+  }
+  settled.add(keyOf(entry));
+  if (entry.kind === "answer") {
+    history.push(entry);
+    countAnswers(1);
+  }
+}
+
+/**
+ * Drop what was answered in another window meanwhile, or leased to somebody else while this one lay idle.
+ * @param {Question[]} leased
+ */
+function dropAllBut(leased) {
+  const keys = new Set(leased.map(keyOf));
+  upcoming = upcoming.filter((question) => question.isAgain || keys.has(keyOf(question)));
+}
+
+/** Fetch questions if there are few, or in any case after the window was away. */
+async function fetchQuestions(wasAway = false) {
+  if (upcoming.length >= LEAST_UPCOMING && !wasAway) return;
+  if (isFetching) {
+    fetchAgain = true;
+    return;
+  }
+  isFetching = true;
+  try {
+    // The server still counts unsent answers as questions that this page holds, and names those first.
+    const changesBefore = outbox.waiting ? null : changes;
+    const n = Math.min(LEAST_UPCOMING + REQUESTED + outbox.waiting, 100);
+    const response = await fetch(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${n}`);
+    if (!response.ok) throw new Error(await explain(response));
+    const body = await response.json();
+    const first = upcoming[0];
+    if (wasAway && changesBefore === changes) dropAllBut(body.triplets);
+    addUpcoming(body.triplets);
+    if (changesBefore === changes) showProgress(body.progress); // else it was counted before the latest answer came in
+    if (upcoming[0] !== first) showNext();
+    if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (!upcoming.length) view.showNothing(`The next question cannot be fetched: ${reason}. Trying again.`);
+  }
+  isFetching = false;
+  if (!fetchAgain) return;
+  fetchAgain = false;
+  fetchQuestions();
+}
+
+/**
+ * Leave the question on screen with an answer or a skip.
+ * @param {AnswerEntry | SkipEntry} entry
+ * @param {string} announcement
+ */
+function settle(entry, announcement) {
+  settled.add(keyOf(entry));
+  upcoming.shift();
+  showNext();
+  history = [...history, entry].slice(-UNDOABLE);
+  view.showHistory(history);
+  outbox.add(entry);
+  view.announce(upcoming.length ? `${announcement}. Next question.` : `${announcement}.`);
+  if (!upcoming.length) view.showNothing("Fetching the next question.");
+  fetchQuestions();
+}
+
+/** @param {string} value */
+function answer(value) {
+  if (screen?.state !== "painted") return;
+  const { question, paintedAt } = screen;
+  const { triplet, items } = question;
+  const response_ms = paintedAt === null ? null : Math.round(performance.now() - paintedAt);
+  view.flashButton(value);
+  countAnswers(1);
+  settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms }, `Answered ${view.ANSWER_NAMES[value] ?? value}`);
+}
+
+function skip() {
+  if (!screen || screen.state === "loading" || screen.state === "painting") return;
+  const { triplet, items } = screen.question;
+  settle({ kind: "skip", triplet, items, answer: "skip" }, "Skipped");
+}
+
+function undo() {
+  const last = history.pop();
+  if (!last) return;
+  const { triplet, items } = last;
+  settled.delete(keyOf(last));
+  upcoming = [{ triplet, items, isAgain: true }, ...upcoming.filter((question) => keyOf(question) !== keyOf(last))];
+  showNext();
+  view.showHistory(history);
+  view.announce("Taken back. The question is here again.");
+  if (last.kind === "skip") return; // nothing was stored: the question is only shown again
+  countAnswers(-1);
+  outbox.add({ kind: "withdraw", id: last.id });
+}
+
+/** @param {KeyboardEvent} event */
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (closest(event, "input:not([type=hidden]), textarea, select, [contenteditable]")) return;
+  const key = event.key.toLowerCase();
+  const help = byId("help", HTMLDetailsElement);
+  if (help.open && key.startsWith("arrow")) return; // they scroll the guidelines
+  /** @type {Record<string, () => void>} */
+  const actions = {
+    s: skip,
+    backspace: undo,
+    "?": () => (help.open = !help.open),
+    escape: () => (help.open = false),
+  };
+  const place = PLAY_KEYS.indexOf(key);
+  if (ANSWER_KEYS[key]) answer(ANSWER_KEYS[key]);
+  else if (actions[key]) actions[key]();
+  else if (place >= 0) /** @type {HTMLElement} */ (root.querySelectorAll(".play")[place]).click();
+  else return;
+  event.preventDefault();
+}
+
+/** @param {SubmitEvent} event */
+function onSubmit(event) {
+  const form = closest(event, "form");
+  /** @type {Record<string, () => void>} */
+  const actions = { answer: () => answer(event.submitter?.getAttribute("value") ?? ""), skip, undo };
+  // Not `form.id`: the plain form's field of that name hides the property.
+  const action = actions[form?.getAttribute("id") ?? ""];
+  if (!action) return;
+  event.preventDefault();
+  action();
+}
+
+outbox.entries.forEach(replay);
+addUpcoming(page.next.triplets);
+showProgress(progress);
+view.showHistory(history);
+view.showOutbox(outbox);
+if (upcoming.length) showNext();
+byId("load-again").addEventListener("click", loadAgain);
+document.addEventListener("keydown", onKey);
+document.addEventListener("submit", onSubmit);
+document.addEventListener("visibilitychange", () => {
+  if (screen) screen.paintedAt = null; // time away is no time of thought
+  if (!document.hidden) fetchQuestions(true);
+});
+window.addEventListener("online", () => {
+  loadAgain();
+  fetchQuestions();
+});
+setInterval(fetchQuestions, RETRY_AFTER);
+outbox.send();
+fetchQuestions();

@@ -1,0 +1,207 @@
+// Answers on their way to the server. Each is kept in localStorage under a key of its own until the server has
+// acknowledged it, so that neither a reload nor a lost network nor a second tab can lose one. They are sent one
+// after the other in the order in which they were given; the server knows an answer by its id, so sending one
+// twice stores it once.
+
+import { readProblem } from "../web/problem.js";
+
+/** @typedef {import("./preload.js").Question} Question */
+
+/**
+ * @typedef {Pick<Question, "triplet" | "items"> & { kind: "answer", id: string, answer: string, response_ms: number | null }} AnswerEntry
+ * @typedef {Pick<Question, "triplet" | "items"> & { kind: "skip", answer: "skip" }} SkipEntry
+ * @typedef {{ kind: "withdraw", id: string }} WithdrawEntry
+ * @typedef {AnswerEntry | SkipEntry | WithdrawEntry} Entry
+ */
+
+/**
+ * What became of one request: the server's body when it stored the entry, why it never will, or why to try again.
+ * @typedef {{ body: any } | { refusal: string } | { trouble: string, retryAfter?: number }} Outcome
+ */
+
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 15_000;
+const LONGEST_RETRY_AFTER = 300_000; // a careless Retry-After must not hold answers for hours
+const NO_NETWORK = "no network";
+
+// Refusals of the server itself that no repetition changes. Anything else passes: a proxy's pages, 401 once the person
+// has signed in again, 408 and 429 after a while.
+const FINAL = new Set([400, 403, 404, 409, 422]);
+
+export class Outbox {
+  #prefix;
+  #base;
+  #storage;
+  /** @type {{ key: string, entry: Entry }[]} */
+  #pending;
+  #added = 0;
+  #isSending = false;
+  #wake = () => {};
+
+  /**
+   * `onChange()` is called after every change of `waiting` or `trouble`, `onSettled(entry, body)` once the server has
+   * stored an entry, with its body, or has refused it for good, with null.
+   * @param {{ project: string, user: string, onChange: () => void, onSettled: (entry: Entry, body: any) => void }} options
+   */
+  constructor({ project, user, onChange, onSettled }) {
+    this.#prefix = `tercet-outbox/${project}/${user}/`;
+    this.#base = `/api/v1/projects/${encodeURIComponent(project)}`;
+    this.onChange = onChange;
+    this.onSettled = onSettled;
+    this.trouble = "";
+    /** @type {string[]} */
+    this.refusals = [];
+    this.#storage = openStorage();
+    this.isStored = this.#storage !== null;
+    this.#pending = this.#load();
+    window.addEventListener("online", () => {
+      if (this.trouble === NO_NETWORK) this.#wake();
+    });
+    window.addEventListener("beforeunload", (event) => {
+      if (!this.isStored && this.waiting) event.preventDefault();
+    });
+  }
+
+  /** How many entries the server has not acknowledged. */
+  get waiting() {
+    return this.#pending.length;
+  }
+
+  get entries() {
+    return this.#pending.map(({ entry }) => entry);
+  }
+
+  /** @param {Entry} entry */
+  add(entry) {
+    // Keys sort in the order of the answers, and are unique also where the clock is coarse or another window is open.
+    this.#added += 1;
+    const key = `${this.#prefix}${String(Date.now()).padStart(15, "0")}-${String(this.#added).padStart(6, "0")}-${newId()}`;
+    try {
+      this.#storage?.setItem(key, JSON.stringify(entry));
+    } catch {
+      this.isStored = false; // storage is full: still sent from memory, and leaving the page asks first
+    }
+    this.#pending.push({ key, entry });
+    this.onChange();
+    this.send();
+  }
+
+  /** Send what is pending, one after the other, until nothing is. */
+  async send() {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    let wait = FIRST_WAIT;
+    try {
+      while (this.#pending.length) {
+        const { key, entry } = this.#pending[0];
+        const outcome = await this.#post(entry);
+        this.trouble = "trouble" in outcome ? outcome.trouble : "";
+        if ("trouble" in outcome) {
+          this.onChange();
+          await this.#pause(Math.max(wait, outcome.retryAfter ?? 0));
+          wait = Math.min(2 * wait, LONGEST_WAIT);
+        } else {
+          wait = FIRST_WAIT;
+          this.#pending.shift();
+          this.#storage?.removeItem(key);
+          if ("refusal" in outcome && outcome.refusal) this.refusals.push(outcome.refusal);
+          this.onSettled(entry, "body" in outcome ? outcome.body : null);
+        }
+        this.onChange();
+      }
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  /**
+   * @param {Entry} entry
+   * @returns {Promise<Outcome>}
+   */
+  async #post(entry) {
+    const { method, path, body } = requestOf(entry);
+    let response;
+    try {
+      response = await fetch(this.#base + path, {
+        method,
+        headers: { "content-type": "application/json" },
+        body: body && JSON.stringify(body),
+        keepalive: true,
+      });
+    } catch {
+      return { trouble: NO_NETWORK };
+    }
+    if (response.ok) {
+      // A sign-in page of the network that one is in also comes with status 200, but it is no JSON.
+      const stored = await response.json().catch(() => null);
+      return stored ? { body: stored } : { trouble: troubleOf(response.status) };
+    }
+    const problem = await readProblem(response);
+    if (!problem || !FINAL.has(response.status)) {
+      return { trouble: troubleOf(response.status), retryAfter: retryAfter(response) };
+    }
+    // Withdrawing what is withdrawn or was never stored leaves nothing to do.
+    return { refusal: entry.kind === "withdraw" ? "" : problem.detail };
+  }
+
+  /** @param {number} milliseconds */
+  #pause(milliseconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve(undefined);
+      };
+    });
+  }
+
+  #load() {
+    const storage = this.#storage;
+    if (!storage) return [];
+    const keys = Object.keys(storage).filter((key) => key.startsWith(this.#prefix));
+    return keys.sort().map((key) => ({ key, entry: JSON.parse(storage.getItem(key) ?? "") }));
+  }
+}
+
+function openStorage() {
+  try {
+    return window.localStorage;
+  } catch {
+    return null; // forbidden by the browser's settings
+  }
+}
+
+/** @param {Entry} entry */
+function requestOf(entry) {
+  if (entry.kind === "withdraw") return { method: "DELETE", path: `/answers/${entry.id}` };
+  if (entry.kind === "skip") return { method: "POST", path: "/skips", body: { triplet: entry.triplet } };
+  const { id, triplet, answer, response_ms } = entry;
+  return { method: "POST", path: "/answers", body: { id, triplet, answer, response_ms } };
+}
+
+/** @param {number} status */
+function troubleOf(status) {
+  if (status === 401) return "you are signed out";
+  if (status === 429 || status >= 500) return "the server is busy";
+  return `something on the way to the server answered with status ${status}`;
+}
+
+/**
+ * Return how many milliseconds the response asks to wait: Retry-After holds seconds or a date.
+ * @param {Response} response
+ */
+function retryAfter(response) {
+  const value = response.headers.get("retry-after") ?? "";
+  const milliseconds = /^\d+$/.test(value) ? 1000 * Number(value) : Date.parse(value) - Date.now();
+  return Number.isNaN(milliseconds) ? 0 : Math.min(Math.max(milliseconds, 0), LONGEST_RETRY_AFTER);
+}
+
+/** Return a random id, also where crypto.randomUUID is missing: on pages that come over plain http from another machine. */
+export function newId() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
