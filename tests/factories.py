@@ -14,10 +14,10 @@ from fastapi.testclient import TestClient
 from itsdangerous import TimestampSigner
 from sqlalchemy.orm import Session
 
-from app.accounts.access import hash_token
-from app.database import Database
-from app.models import ApiToken, Base, FeatureSet, Item, Membership, Project, Role, Scope, User
-from app.storage import Storage
+from tercet.accounts.access import hash_token
+from tercet.database import Database
+from tercet.models import ApiToken, Base, FeatureSet, Item, Membership, Project, Role, Scope, User
+from tercet.storage import Storage
 
 
 def make_user(session: Session, name: str = "Ada", *, is_admin: bool = False) -> User:

@@ -13,14 +13,16 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import psutil
 import pytest
 from sqlalchemy import func, select
 
-from app import cli
-from app.accounts.access import hash_token
-from app.database import Database
-from app.demo.server import free_port, running_server
-from app.models import ApiToken, Item, Membership, Project, Role, SignInLink, User
+from tercet import cli
+from tercet.accounts.access import hash_token
+from tercet.database import Database
+from tercet.demo.server import free_port, running_server
+from tercet.models import ApiToken, Import, Item, Membership, Project, Role, SignInLink, User
+from tests.intake.conftest import wav
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -64,7 +66,7 @@ def opened(tmp_path: Path, sqlite_template: Path) -> Database:
 
 
 def test_help_needs_nothing_slow(tercet: Tercet) -> None:
-    code = "import sys, app.cli; print(sorted({'numpy', 'sqlalchemy', 'fastapi', 'distributed'} & set(sys.modules)))"
+    code = "import sys, tercet.cli; print(sorted({'numpy', 'sqlalchemy', 'fastapi', 'distributed'} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout == "[]\n"
     assert "serve" in tercet("--help").stdout
@@ -96,7 +98,6 @@ def test_people_and_their_keys(tercet: Tercet, opened: Database) -> None:
         (["export", "songs", "answers"], "There is no project 'songs'."),
         (["import", "songs"], "There is no project 'songs'."),
         (["import", "songs", "--items", "missing.csv"], "missing.csv"),
-        (["serve", "--port", "70000"], "should be less than or equal to 65535"),
     ],
 )
 def test_mistakes_are_answered_in_sentences(
@@ -106,6 +107,15 @@ def test_mistakes_are_answered_in_sentences(
     assert done.returncode != 0
     assert sentence in " ".join(done.stderr.replace("│", " ").split())
     assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_cannot_be_is_named(tercet: Tercet) -> None:
+    done = tercet("serve", "--port", "70000")
+    assert done.returncode == 2
+    # In the words of the oldest and of the newest typer.
+    limits = ("70000 is not in the range 1<=x<=65535", "Input should be less than or equal to 65535")
+    sentence = " ".join(done.stderr.replace("│", " ").split())
+    assert any(f"Invalid value for '--port': {limit}" in sentence for limit in limits), sentence
 
 
 @pytest.mark.parametrize(
@@ -129,7 +139,13 @@ def test_items_in_and_answers_out(tercet: Tercet, tmp_path: Path, opened: Databa
     np.save(tmp_path / "X.npy", np.arange(6.0).reshape(3, 2))
     files = ["--items", "items.csv", "--features", "X.npy"]
     done = tercet("import", "songs", *files, "--owner", "ada@example.org", "--clusters", "2")
-    assert done.stdout == "3 items were added to 'songs', and 2 features of 3 items.\n", done.stderr
+    printed = done.stdout.splitlines()
+    assert printed[:2] == [
+        "Understood 1 as features, 1 as table.",
+        "3 items were added to 'songs', and 2 features of 3 items.",
+    ], done.stderr
+    assert printed[2].startswith("2 clusters, of ")
+    assert "/join/" in printed[3]
     with opened.reading() as session:
         assert session.execute(select(Project.key, Project.n_clusters)).one() == ("songs", 2)
         assert session.scalars(select(Membership.role)).all() == [Role.OWNER]
@@ -138,9 +154,33 @@ def test_items_in_and_answers_out(tercet: Tercet, tmp_path: Path, opened: Databa
     written = tercet("export", "songs", "answers", "--output", "answers.csv")
     assert (written.returncode, written.stdout) == (0, "")
     assert (tmp_path / "answers.csv").read_text().startswith("id,number,anchor")
-    none_yet = tercet("export", "songs", "clusters")
-    assert none_yet.returncode == 1
-    assert "run" in none_yet.stderr
+    assert len(tercet("export", "songs", "clusters").stdout.splitlines()) == 4
+    again = tercet("import", "songs", "--items", "items.csv", "--features", "X.npy")
+    assert "0 items were added to 'songs', and 2 features of 3 items." in again.stdout
+    assert "there is one already" in again.stdout
+
+
+def test_a_folder_of_sounds_becomes_clusters(tercet: Tercet, tmp_path: Path, opened: Database) -> None:
+    tercet("user", "add", "ada@example.org")
+    folder = tmp_path / "clips"
+    for number in range(8):
+        path = folder / f"site {number % 2}" / f"tone {number}.wav"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(wav(hz=700 if number < 4 else 3_000))
+    (folder / "notes.pdf").write_bytes(b"%PDF")
+    (folder / "broken.wav").write_bytes(wav()[:30])
+    options = ["--owner", "ada@example.org", "--clusters", "2"]
+    refused = tercet("import", "songs", str(folder), *options)
+    assert refused.returncode == 1
+    assert "broken.wav" in refused.stderr
+    done = tercet("import", "songs", str(folder), *options, "--skip-bad")
+    assert done.returncode == 0, done.stderr
+    assert "skipped clips/notes.pdf" in done.stdout
+    assert "skipped clips/broken.wav" in done.stdout
+    assert "2 clusters, of 4, 4 items." in done.stdout
+    with opened.reading() as session:
+        assert session.scalars(select(Import.source)).all() == ["command"]
+        assert session.scalar(select(func.count()).select_from(Item)) == 8
 
 
 def test_a_failed_first_import_leaves_no_project(tercet: Tercet, tmp_path: Path, opened: Database) -> None:
@@ -163,7 +203,7 @@ def test_serving_and_stopping(tmp_path: Path) -> None:
     with log.open("wb") as stderr, running_server(settings, stderr=stderr) as server:
         assert httpx.get(f"{server.url}/healthz").json() == {"status": "ok"}
         assert httpx.get(f"{server.url}/sign-in/the-secret").status_code == 404
-        with httpx.stream("GET", f"{server.url}/static/style.css") as response:
+        with httpx.stream("GET", f"{server.url}/static/web/style.css") as response:
             assert response.headers["content-type"].startswith("text/css")
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(timeout=15) in (0, -signal.SIGTERM)
@@ -183,9 +223,17 @@ def test_a_taken_port_is_said_before_anything_is_made(tercet: Tercet, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path) -> None:
+def imports_something(server: int) -> bool:
+    """Whether a process that forks workers, or is one, has begun to import what they need."""
+    processes = psutil.Process(server).children(recursive=True)
+    return any("numpy" in mapped.path for process in processes for mapped in process.memory_maps())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what other processes have mapped")
+@pytest.mark.parametrize("workers", ["still start", "are ready"])
+def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path, workers: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERCET_DATA": str(tmp_path), "TERCET_LOG_LEVEL": "info"}
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(free_port())]
+    command = [sys.executable, "-m", "tercet.cli", "serve", "--port", str(free_port())]
     log = tmp_path / "log"
     with log.open("wb") as stderr:
         # A session of its own, as a terminal gives: Ctrl-C goes to all of its processes.
@@ -193,7 +241,9 @@ def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path) -> None:
             command, env=environment, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
         )
         deadline = time.monotonic() + 60
-        while "Runs are computed by" not in log.read_text():
+        while not (
+            imports_something(process.pid) if workers == "still start" else "Runs are computed by" in log.read_text()
+        ):
             assert time.monotonic() < deadline, log.read_text()
             assert process.poll() is None, log.read_text()
             time.sleep(0.05)

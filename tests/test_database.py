@@ -4,21 +4,19 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from app import database as module
-from app.database import Database
-from app.items.features import Features
-from app.items.importing import add
-from app.items.tables import ItemRow
-from app.storage import Storage
+from tercet import database as module
+from tercet.database import Database
+from tercet.intake.features import Features
+from tercet.intake.importing import add
+from tercet.intake.tables import ItemRow
+from tercet.storage import Storage
 from tests.factories import make_project
 
 
 def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     if database.is_sqlite:
         pytest.skip("SQLite's connections have no server that could end them")
-    end_others = (
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = :d"
-    )
+    end_others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = :d"
     with database.reading() as one, database.reading() as two:
         pids = {session.execute(text("SELECT pg_backend_pid()")).scalar_one() for session in (one, two)}
         ended = one.execute(text(end_others), {"d": database.url.database}).scalars().all()
@@ -31,7 +29,7 @@ def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monk
             assert two.execute(text("SELECT 2")).scalar_one() == 2
 
 
-@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+@pytest.mark.only_on("postgres")
 def test_postgres_knows_at_once_how_many_items_an_import_brought(database: Database, storage: Storage) -> None:
     with database.transaction() as session:
         project = make_project(session, n_items=0)

@@ -1,4 +1,4 @@
-"""The README cannot drift: its settings table is the settings class, its commands exist."""
+"""What is written cannot drift: settings and commands of the README, files of the walks, the picture of the imports."""
 
 import re
 import warnings
@@ -6,10 +6,14 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from app.cli import cli
-from app.settings import Settings
+from benchmarks import architecture
+from tercet.cli import cli
+from tercet.settings import Settings
 
-README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 
 
 def settings_table() -> str:
@@ -39,3 +43,37 @@ def test_every_command_of_the_readme_exists() -> None:
     commands = get_command(cli).commands  # type: ignore[attr-defined]
     named = set(re.findall(r"tercet ([a-z]+)", README))
     assert named - set(commands) == set()
+
+
+def test_every_file_that_is_named_exists() -> None:
+    for document in DOCUMENTS:
+        text = (ROOT / document).read_text()
+        files = set(re.findall(r"`((?:app|algorithms|static|templates|tests|benchmarks|migrations)/[\w./-]+)`", text))
+        files |= set(re.findall(r"\]\((?!https?:)([\w./-]+)\)", text))
+        assert [file for file in sorted(files) if not (ROOT / file).exists()] == [], document
+
+
+def test_each_walk_has_ten_lines_with_files() -> None:
+    walks = re.findall(r"^### .*\n\n((?:.+\n)+)", CONTRIBUTING.partition("## Three walks")[2], re.MULTILINE)
+    assert len(walks) == 3
+    for walk in walks:
+        lines = walk.splitlines()
+        assert [line.split(".")[0] for line in lines] == [str(number) for number in range(1, 11)]
+        assert all(".py`" in line or ".js`" in line for line in lines)
+
+
+def test_functions_that_the_walks_name_stand_in_their_files() -> None:
+    named = re.findall(r"`([\w/]+\.py)`: `(?:\w+\.)?(\w+)`", CONTRIBUTING)
+    assert named
+    assert [pair for pair in named if f"def {pair[1]}(" not in (ROOT / pair[0]).read_text()] == []
+
+
+def test_the_picture_of_the_imports_is_up_to_date() -> None:
+    drawn = architecture.draw(architecture.read_graph())
+    assert architecture.FILE.read_text(encoding="utf-8") == drawn, "run: python -m benchmarks.architecture"
+
+
+def test_the_changelog_begins_with_what_is_not_released() -> None:
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == "Unreleased"
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d{2}-\d{2}\)", heading) for heading in headings[1:])

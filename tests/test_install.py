@@ -1,42 +1,124 @@
-"""A wheel installed somewhere else works as the checkout does: pages, styles and migrations travel along."""
+"""A wheel installed somewhere else works as the checkout does: pages, styles, migrations and types travel along.
+
+The wheel is built from a source archive of a tagged copy, since both have to know the version without the other's help.
+"""
 
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import sysconfig
 import time
+import venv
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import pytest
 
-from app.demo.server import free_port
+from tercet.demo.server import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ["app", "algorithms", "templates", "static", "migrations", "pyproject.toml", "README.md", "LICENSE"]
+PARTS = ["app", "algorithms", "templates", "static", "migrations"]
+FILES = ["pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE"]
+VERSION = "1.2.3"
+FIT = """
+import numpy as np
+from tercet import DCRC
+
+X = np.random.default_rng(0).normal(size=(60, 2)) + 9 * np.repeat(np.eye(3, 2), 20, axis=0)
+print(len(set(DCRC(3, random_state=0).fit_predict(X, triplets=[[0, 1, 30]], answers=["yes"]))))
+"""
+TYPES = "import tercet\nfrom tercet import DCRC\nreveal_type(tercet.__version__)\nreveal_type(DCRC(3).tau)\n"
+IGNORED = shutil.ignore_patterns("__pycache__")
 
 
-def run(*command: str, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHONPATH", "TERCET"))}
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=variables | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def build_and_install(work: Path) -> Path:
-    """Build from a copy, so that nothing of the checkout can be found by accident, and install beside it."""
-    source = work / "source"
-    source.mkdir()
+def tagged_copy(folder: Path) -> Path:
+    """Copy what goes into a wheel, so that nothing of the checkout can be found by accident, and tag it."""
+    folder.mkdir()
     for part in PARTS:
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
-        copy(ROOT / part, source / part)
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(work), cwd=source)
-    wheel = next(work.glob("*.whl"))
+        shutil.copytree(ROOT / part, folder / part, ignore=IGNORED)
+    for file in FILES:
+        shutil.copy(ROOT / file, folder / file)
+    identity = ["-c", "user.name=Tests", "-c", "user.email=tests@example.org"]
+    run("git", "init", "--quiet", cwd=folder)
+    run("git", "add", ".", cwd=folder)
+    run("git", *identity, "commit", "--quiet", "--message", "Release", cwd=folder)
+    run("git", "tag", f"v{VERSION}", cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel made from a source archive, as `pip install` of one makes it."""
+    work = tmp_path_factory.mktemp("wheel")
+    source = tagged_copy(work / "source")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", work, source, cwd=work)
     shutil.rmtree(source)
-    site = work / "site"
-    run(
-        sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(site), str(wheel), cwd=work
-    )
-    return site
+    return next(work.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    """The bin folder of a fresh environment with the wheel, and with what it depends on from the tests' environment."""
+    folder = wheel.parent / "environment"
+    venv.create(folder, symlinks=True, with_pip=True)
+    run(folder / "bin" / "pip", "install", "--quiet", "--no-deps", "--no-index", wheel, cwd=wheel.parent)
+    [site] = folder.glob("lib/python*/site-packages")
+    # One by one: the checkout under test must not be seen, neither installed nor by an editable installation's .pth.
+    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if "tercet" not in entry.name and entry.suffix != ".pth" and not (site / entry.name).exists():
+            (site / entry.name).symlink_to(entry)
+    return folder / "bin"
+
+
+@pytest.fixture
+def crowded(tmp_path: Path) -> Path:
+    """A folder with names of its own that were ours once, or are the names of our folders."""
+    for name in ("app", "tests", "algorithms", "templates"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError('this is the user\\'s own')\n")
+    (tmp_path / "algorithms.py").write_text("raise ImportError('this is the user\\'s own')\n")
+    return tmp_path
+
+
+def test_the_wheel_takes_two_names_and_says_its_types(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    metadata = f"tercet-{VERSION}.dist-info"
+    assert {name.split("/")[0] for name in names} == {"tercet", "tercet_algorithms", metadata}
+    assert {"tercet/py.typed", "tercet_algorithms/py.typed"} <= set(names)
+
+
+def test_command_import_and_fit_among_a_users_own_folders(installed: Path, crowded: Path) -> None:
+    assert run(installed / "tercet", "--version", cwd=crowded, PYTHONPATH=".") == f"tercet {VERSION}\n"
+    assert "serve" in run(installed / "tercet", "--help", cwd=crowded, PYTHONPATH=".")
+    assert run(installed / "python", "-c", FIT, cwd=crowded, PYTHONPATH=".") == "3\n"
+
+
+def test_users_see_types(installed: Path, crowded: Path) -> None:
+    (crowded / "use.py").write_text(TYPES)
+    shown = run(installed / "python", "-m", "mypy", "--cache-dir", crowded / "cache", "use.py", cwd=crowded)
+    assert [line.split("Revealed type is ")[1] for line in shown.splitlines() if "Revealed" in line] == [
+        '"str"',
+        '"float"',
+    ]
 
 
 def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
@@ -51,28 +133,32 @@ def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the server was not ready in time")
 
 
-def test_the_wheel_works_from_an_empty_directory(tmp_path: Path) -> None:
-    site = build_and_install(tmp_path)
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(site), "TERCET_WORKERS": "0"}
+@pytest.fixture
+def server(installed: Path, crowded: Path) -> Iterator[str]:
+    """The address of a server that the installed command started in the folder."""
     port = free_port()
-    command = [sys.executable, "-P", str(site / "bin" / "tercet"), "serve", "--port", str(port)]
-    with subprocess.Popen(command, cwd=empty, env=environment, stderr=subprocess.DEVNULL) as process:
+    command = [str(installed / "tercet"), "serve", "--port", str(port)]
+    environment = {**os.environ, "PYTHONPATH": ".", "TERCET_WORKERS": "0"}
+    with subprocess.Popen(command, cwd=crowded, env=environment, stderr=subprocess.DEVNULL) as process:
         try:
             url = f"http://127.0.0.1:{port}"
             wait_until_ready(url, process)
-            page = httpx.get(url, headers={"Accept": "text/html"})
-            assert page.status_code == 401
-            assert "Tercet" in page.text
-            for file in sorted(path for path in (ROOT / "static").rglob("*") if path.is_file()):
-                address = f"{url}/static/{file.relative_to(ROOT / 'static').as_posix()}"
-                assert httpx.get(address).content == file.read_bytes()
+            yield url
         finally:
             process.terminate()
+
+
+def test_the_installed_server_has_all_its_files(server: str, installed: Path, crowded: Path) -> None:
+    page = httpx.get(server, headers={"Accept": "text/html"})
+    assert page.status_code == 401
+    assert "Tercet" in page.text
+    for file in sorted(path for path in (ROOT / "static").rglob("*") if path.is_file()):
+        address = f"{server}/static/{file.relative_to(ROOT / 'static').as_posix()}"
+        assert httpx.get(address).content == file.read_bytes()
+    [package] = installed.parent.glob("lib/python*/site-packages/tercet")
     for part in ("templates", "static", "migrations"):
-        wanted = {path.relative_to(ROOT / part) for path in (ROOT / part).rglob("*.*") if path.suffix != ".pyc"}
-        assert wanted <= {path.relative_to(site / "app" / part) for path in (site / "app" / part).rglob("*.*")}
-    with sqlite3.connect(empty / "tercet-data" / "tercet.db") as database:
+        files = {path.relative_to(ROOT / part) for path in (ROOT / part).rglob("*.*") if path.suffix != ".pyc"}
+        assert files <= {path.relative_to(package / part) for path in (package / part).rglob("*.*")}
+    with sqlite3.connect(crowded / "tercet-data" / "tercet.db") as database:
         revision = database.execute("SELECT version_num FROM alembic_version").fetchone()[0]
     assert list((ROOT / "migrations" / "versions").glob(f"{revision}*.py"))

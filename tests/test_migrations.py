@@ -3,9 +3,9 @@
 import sqlalchemy as sa
 from alembic import command
 
-from app.database import Database
-from app.migrate import alembic_config
-from app.models import Base
+from tercet.database import Database
+from tercet.migrate import alembic_config
+from tercet.models import Base
 
 
 def test_models_and_migrations_agree(database: Database) -> None:

@@ -4,9 +4,10 @@ A route that is not in the table fails `test_every_route_is_in_the_table`. What 
 """
 
 import io
+import re
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -18,20 +19,26 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 from starlette.routing import Mount
 
-from app.accounts import service
-from app.clustering.schedule import request_run
-from app.database import Database
-from app.models import ApiToken, Base, Role, Scope, User
-from app.storage import Storage
+from tercet.accounts import service
+from tercet.database import Database
+from tercet.intake import imports
+from tercet.models import ApiToken, Base, ImportSource, Role, Scope, User
+from tercet.runs.schedule import request_run
+from tercet.storage import Storage
 from tests.factories import add_features, add_member, make_project, make_token, make_user, session_cookie
+from tests.loops import run
+
+# One kind of database is enough: permissions are decided before anything that differs.
+pytestmark = pytest.mark.only_on("sqlite")
 
 
 class Who(Enum):
-    """Whom a route is for: everybody, whoever is signed in (in a browser), or a member with an action."""
+    """Whom a route is for: everybody, a user, one in a browser, one with an account too, a member with an action."""
 
     ANYBODY = "anybody"
     USER = "user"
     PERSON = "person"
+    HOLDER = "holder"
     ACCOUNT = "account"
     LOOK = "look"
     LABEL = "label"
@@ -57,6 +64,7 @@ FORM = {"id": ANSWER_ID, "triplet": TRIPLET, "answer": "yes"}
 CONSTRAINT = {"triplet": TRIPLET, "answer": "yes", "labeler": "Cy"}
 API = "/api/v1/projects"
 ONE = f"{API}/{{project}}"
+IMPORT = ONE + "/imports/{number}"
 PAGE = "/projects/{project}"
 
 
@@ -83,6 +91,9 @@ TABLE = [
     Row("GET", "/openapi.json", Who.ANYBODY),
     Row("GET", "/api/docs", Who.ANYBODY),
     Row("GET", "/help/systems", Who.ANYBODY),
+    Row("GET", "/help/estimators", Who.ANYBODY),
+    Row("GET", "/help/estimators/{name}", Who.ANYBODY, {404}),
+    Row("GET", "/help/architecture", Who.ANYBODY),
     Row("GET", "/healthz", Who.ANYBODY),
     Row("GET", "/readyz", Who.ANYBODY),
     Row("GET", "/metrics", Who.ANYBODY),
@@ -93,7 +104,7 @@ TABLE = [
     Row("POST", "/join/{token}", Who.ANYBODY, {303}, {"data": {"name": ""}}),
     Row("GET", "/", Who.USER),
     Row("GET", "/account", Who.PERSON),
-    Row("POST", "/account/tokens", Who.PERSON, {201}, {"data": {"name": "mine", "scope": "read"}}),
+    Row("POST", "/account/tokens", Who.HOLDER, {201}, {"data": {"name": "mine", "scope": "read"}}),
     Row("POST", "/account/tokens/{token_id}/revoke", Who.PERSON, {404}),
     Row("GET", API, Who.USER),
     Row("POST", API, Who.ACCOUNT, {201}, {"json": {"name": "Another"}}),
@@ -105,6 +116,21 @@ TABLE = [
     Row("DELETE", ONE + "/members/{member}", Who.OWN, {404}),
     Row("GET", ONE + "/items", Who.READ),
     Row("POST", ONE + "/items", Who.WRITE, {409}, {"json": {"items": [{"key": "new"}]}}),
+    Row("GET", ONE + "/items/{key:path}", Who.READ),
+    Row("PATCH", ONE + "/items/{key:path}", Who.WRITE, {200}, {"json": {"text": "a song"}}),
+    Row("DELETE", ONE + "/items/{key:path}", Who.WRITE, {200, 404}),
+    Row("POST", ONE + "/imports", Who.WRITE, {201}, {"json": {}}),
+    Row("GET", ONE + "/imports", Who.READ),
+    Row("GET", IMPORT, Who.READ),
+    Row("GET", IMPORT + "/files", Who.READ),
+    Row("PUT", IMPORT + "/files/{path:path}", Who.WRITE, {200, 409}, {"params": {"size": "3"}, "content": b"abc"}),
+    Row("POST", IMPORT + "/check", Who.WRITE, {422}, {"json": {}}),
+    Row("GET", IMPORT + "/preview", Who.READ),
+    Row("GET", IMPORT + "/preview/{position}/picture", Who.READ, {404}),
+    Row("POST", IMPORT + "/start", Who.WRITE, {409}),
+    Row("POST", IMPORT + "/undo", Who.WRITE, {409}),
+    Row("POST", IMPORT + "/cancel", Who.WRITE, {200, 409}),
+    Row("POST", ONE + "/undelete", Who.OWN, {409}),
     Row("GET", ONE + "/features", Who.READ),
     Row("PUT", ONE + "/features", Who.WRITE, {200}, {"content": npy()}),
     Row("GET", ONE + "/media/{kind}/{key:path}", Who.LOOK, {404}),
@@ -130,13 +156,25 @@ TABLE = [
     Row("GET", ONE + "/runs/{run}/items", Who.READ, {409}),
     Row("GET", ONE + "/runs/{run}/map", Who.READ, {409}),
     Row("GET", ONE + "/runs/{run}/resolutions", Who.READ, {409}),
+    Row("GET", ONE + "/runs/{run}/selections", Who.READ, {409}),
+    Row("GET", ONE + "/runs/{run}/clips", Who.READ, {409}),
+    Row("GET", ONE + "/runs/{run}/posterior", Who.READ, {409}),
+    Row("GET", ONE + "/runs/{run}/model", Who.READ, {409}),
+    Row("GET", ONE + "/runs/{run}/report", Who.READ, {409}),
+    Row("POST", ONE + "/runs/{run}/predict", Who.READ, {409}, {"json": {"features": [[1, 2]]}}),
+    Row("GET", ONE + "/features/{version}", Who.READ, {404}),
+    Row("GET", ONE + "/archive", Who.READ),
+    Row("POST", API + "/restore", Who.ACCOUNT, {422}, {"params": {"key": "new"}, "content": b"no archive"}),
+    Row("GET", "/restore", Who.ACCOUNT),
+    Row("POST", "/restore", Who.ACCOUNT, {422}, {"data": {"key": "new"}, "files": {"archive": b"no archive"}}),
+    Row("GET", PAGE + "/export", Who.READ),
     Row("POST", ONE + "/comparisons", Who.WRITE, {202, 409}, {"json": {}}),
     Row("GET", ONE + "/comparisons/latest", Who.READ, {200, 404}),
     Row("POST", ONE + "/runs/{run}/another", Who.WRITE, {409}, {"json": {}}),
     Row("POST", ONE + "/runs/{run}/adopt", Who.WRITE, {409}),
     Row("PATCH", ONE + "/runs/{run}", Who.WRITE, {200}, {"json": {"name": "by song"}}),
     Row("GET", ONE + "/runs/{run}/contingency", Who.READ, {409}, {"params": {"with": "1"}}),
-    Row("GET", ONE + "/views", Who.READ),
+    Row("GET", ONE + "/alternatives", Who.READ),
     Row("GET", ONE + "/events", Who.READ, endless=True),
     Row("GET", ONE + "/summary", Who.READ),
     Row("GET", ONE + "/positions", Who.READ, {200}, {"params": {"at": "0,3"}}),
@@ -145,7 +183,7 @@ TABLE = [
     Row("POST", PAGE + "/label", Who.LABEL, {303, 409}, {"data": FORM}),
     Row("POST", PAGE + "/label/skip", Who.LABEL, {303}, {"data": {"triplet": TRIPLET}}),
     Row("POST", PAGE + "/label/undo", Who.LABEL, {404}, {"data": {"id": str(uuid.uuid4())}}),
-    Row("GET", PAGE + "/views", Who.READ),
+    Row("GET", PAGE + "/alternatives", Who.READ),
     Row("GET", PAGE + "/runs/{run}", Who.READ),
     Row("POST", PAGE + "/runs/{run}/another", Who.WRITE, {409}),
     Row("POST", PAGE + "/runs/{run}/name", Who.WRITE, {303}, {"data": {"name": "by song"}}),
@@ -163,10 +201,25 @@ TABLE = [
     Row("POST", PAGE + "/answers/{answer}/put-back", Who.WRITE, {404}),
     Row("POST", PAGE + "/labelers/{labeler}/set-aside", Who.WRITE, {404}, {"data": {"reason": "a robot"}}),
     Row("POST", PAGE + "/labelers/{labeler}/put-back", Who.WRITE, {404}),
+    Row("GET", "/projects/new", Who.ACCOUNT),
+    Row("POST", "/projects/new", Who.ACCOUNT, {303}, {"data": {"name": "Another"}}),
+    Row("GET", PAGE + "/imports", Who.READ),
+    Row("POST", PAGE + "/imports", Who.WRITE, {303}),
+    Row("GET", PAGE + "/imports/{number}", Who.READ),
+    Row("POST", PAGE + "/imports/{number}/check", Who.WRITE, {303, 409, 422}),
+    Row("POST", PAGE + "/imports/{number}/start", Who.WRITE, {303, 409}),
+    Row("POST", PAGE + "/imports/{number}/undo", Who.WRITE, {303, 409}),
+    Row("POST", PAGE + "/imports/{number}/link", Who.OWN),
+    Row("POST", PAGE + "/imports/{number}/cancel", Who.WRITE, {303, 409}),
+    Row("POST", PAGE + "/features/make", Who.WRITE, {303}),
+    Row("POST", PAGE + "/features", Who.WRITE, {303}, {"files": {"array": ("X.npy", npy())}}),
+    Row("POST", PAGE + "/pictures", Who.WRITE, {303}, {"data": {"preset": "songbird"}}),
+    Row("POST", PAGE + "/undelete", Who.OWN, {409}),
     Row("GET", PAGE + "/settings", Who.READ),
     Row("POST", PAGE + "/settings", Who.WRITE, {303}, {"data": {"guidelines": "Listen."}}),
     Row("POST", PAGE + "/settings/share-links", Who.OWN, {201}),
     Row("POST", PAGE + "/settings/share-links/{link}/revoke", Who.OWN, {404}),
+    Row("POST", PAGE + "/settings/copy", Who.WRITE, {303}, {"data": {"name": "Copied"}}),
     Row("POST", PAGE + "/settings/members", Who.OWN, {303}, {"data": {"email": "bo@example.org", "role": "analyst"}}),
     Row("POST", PAGE + "/settings/members/{member}/remove", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/delete", Who.OWN, {303, 404}, {"data": {"confirm": "songs"}}),
@@ -179,12 +232,6 @@ def routes_of(app: FastAPI) -> set[tuple[str, str]]:
         if not isinstance(route.original_route, Mount):
             found |= {(method, route.path) for method in route.methods or set() if method != "HEAD"}
     return found
-
-
-@pytest.fixture
-def database_url(sqlite_database_url: str) -> str:
-    """One kind of database is enough: permissions are decided before anything that differs."""
-    return sqlite_database_url
 
 
 @dataclass
@@ -218,10 +265,17 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
         users |= {"stranger": make_user(session), "admin": make_user(session, is_admin=True)}
         users["labeler"].email = None
         elsewhere = service.make_share_link(session, make_project(session, "elsewhere"))
-        users["visitor"] = service.join(session, elsewhere).user
+        users["visitor"] = service.join(session, elsewhere, service.Visitor(None, "a secret")).user
         tokens = {f"token {scope}": make_token(session, users["owner"], scope) for scope in Scope}
         request_run(session, project, reason="request")
-        values = {"project": "songs", "token": service.make_share_link(session, project), "run": "1", "cluster": "1"}
+        imports.make(session, project, users["owner"], {}, ImportSource.REST)
+        values = {
+            "project": "songs",
+            "token": service.make_share_link(session, project),
+            "run": "1",
+            "cluster": "1",
+            "version": "9",
+        }
     headers = {"anonymous": {}} | {name: cookie_header(app, user) for name, user in users.items()}
     headers |= {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
     values |= {
@@ -231,7 +285,11 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
         "answer": str(uuid.uuid4()),
         "labeler": "999",
         "kind": "media",
+        "name": "no-such-estimator",
         "key": "item-0",
+        "number": "1",
+        "path": "sub/a.csv",
+        "position": "0",
     }
     with TestClient(app) as client:
         yield World(client, database, headers, values)
@@ -249,6 +307,8 @@ def may(who: Who, visitor: str) -> bool:
             return visitor != "anonymous"
         case Who.PERSON:
             return visitor in SIGNED_IN
+        case Who.HOLDER:
+            return visitor in SIGNED_IN - {"labeler", "visitor"}
         case Who.ACCOUNT:
             return visitor in (SIGNED_IN - {"labeler", "visitor"}) | {"token write", "token own"}
         case _:
@@ -316,3 +376,89 @@ def test_tokens_of_people_who_left(world: World, database: Database) -> None:
     row = next(row for row in TABLE if row.path == ONE)
     for visitor in ("owner", *TOKENS):
         assert world.ask(row, visitor)[0] == 401
+
+
+async def send_unread(app: FastAPI, row: Row, path: str, headers: dict[str, str]) -> int:
+    """Send a request with a body of a terabyte of which nothing may be read; return the status of the answer."""
+    statuses: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        raise AssertionError("some of the body was read")
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    sent = {**headers, "Accept": "application/json", "Content-Type": "application/json", "Content-Length": str(2**40)}
+    scope = {
+        "type": "http",
+        "method": row.method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
+        "server": ("testserver", 80),
+        "scheme": "http",
+        "http_version": "1.1",
+    }
+    await app(scope, receive, send)
+    return statuses[0]
+
+
+def test_whoever_may_not_has_nothing_read(app: FastAPI, world: World) -> None:
+    for row in TABLE:
+        if row.method == "GET":
+            continue
+        path = row.path.replace(":path", "").format(**world.values)
+        for visitor in [*VISITORS, *TOKENS]:
+            status = run(send_unread(app, row, path, world.headers[visitor]))
+            assert status == (413 if may(row.who, visitor) else refusal(row.who, visitor)), f"{row}, {visitor}"
+
+
+HUGE = ["100000000000000000000", str(2**64), str(2**63), "-1"]
+
+
+def numbered_requests(app: FastAPI, row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the row's path with each of its parameters but the project huge, then its query with each of its own."""
+    for name in re.findall(r"{(\w+)", row.path):
+        if name != "project":
+            yield re.sub(rf"{{{name}[^}}]*}}", "{number}", row.path), row.send
+    described = app.openapi()["paths"].get(row.path.replace(":path", ""), {}).get(row.method.lower(), {})
+    names = [one["name"] for one in described.get("parameters", []) if one["in"] == "query"]
+    # Pages are not described; what they do not know they leave alone.
+    for name in names or (["after", "with", "labeler", "cluster", "run"] if row.method == "GET" else []):
+        yield row.path, {**row.send, "params": {**row.send.get("params", {}), name: "{number}"}}
+
+
+def test_no_number_in_an_address_is_too_large(app: FastAPI, world: World) -> None:
+    rows = [row for row in TABLE if not row.endless and row.who is not Who.ANYBODY]
+    asked = 0
+    for row in rows:
+        for path, send in numbered_requests(app, row):
+            for number in HUGE:
+                world.values["number"] = number
+                params = {name: value.format(number=number) for name, value in send.get("params", {}).items()}
+                status, text = world.ask(replace(row, path=path, send={**send, "params": params}), "owner")
+                assert status < 500, f"{row.method} {path} {params} with {number}: {text}"
+                asked += 1
+    assert asked > 300
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", ONE + "/runs", {"algorithm": "cmbc", "parameters": {"known_runs": [10**20]}}),
+        ("POST", ONE + "/runs", {"parameters": {"n_clusters": 10**20}}),
+        ("POST", ONE + "/runs", {"parameters": {"random_state": 10**20}}),
+        ("PATCH", ONE, {"algorithm": "cmbc", "parameters": {"known_runs": [10**20]}}),
+        ("PATCH", ONE, {"n_clusters": 10**20}),
+        ("PATCH", ONE, {"redundancy": 10**20}),
+        ("POST", API, {"name": "Other", "rerun_answers": 10**20}),
+        ("POST", ONE + "/runs/1/another", {"known_runs": [10**20]}),
+        ("POST", ONE + "/runs/1/another", {"n_clusters": 10**20}),
+        ("POST", ONE + "/answers", {**FORM, "response_ms": 10**20}),
+    ],
+)
+def test_no_number_in_a_body_is_too_large(world: World, method: str, path: str, body: dict[str, Any]) -> None:
+    status, text = world.ask(Row(method, path, Who.OWN, send={"json": body}), "owner")
+    assert status == 422, text

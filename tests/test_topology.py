@@ -16,14 +16,14 @@ import pytest
 import yaml
 from sqlalchemy.orm import Session
 
-from app.database import Database
-from app.demo.server import Server, free_port, running_server
-from app.models import Role
-from app.settings import Settings
-from app.storage import Storage
+from tercet.database import Database
+from tercet.demo.server import DemoServer, free_port, running_server
+from tercet.models import Role
+from tercet.settings import Settings
+from tercet.storage import Storage
 from tests.factories import add_features, add_member, make_project, make_token
 
-WORKER = ("--nthreads", "1", "--no-dashboard", "--preload", "app.clustering.warmup")
+WORKER = ("--nthreads", "1", "--no-dashboard", "--preload", "tercet.worker.warmup")
 COMPOSE = yaml.safe_load((Path(__file__).resolve().parent.parent / "docker-compose.yml").read_text())
 
 
@@ -48,7 +48,7 @@ def three_blobs(session: Session, storage: Storage) -> str:
 
 
 @pytest.fixture
-def servers(postgres_database_url: str, tmp_path: Path) -> Iterator[tuple[list[Server], str]]:
+def servers(postgres_database_url: str, tmp_path: Path) -> Iterator[tuple[list[DemoServer], str]]:
     """Two web servers over one database, one scheduler and two workers, and a token for the project 'blobs'."""
     database = Database(postgres_database_url)
     with database.transaction() as session:
@@ -69,7 +69,7 @@ def servers(postgres_database_url: str, tmp_path: Path) -> Iterator[tuple[list[S
         yield [stack.enter_context(running_server(settings)) for _ in range(2)], token
 
 
-def follow_until(server: Server, token: str, kind: str, seconds: float) -> Iterator[str]:
+def follow_until(server: DemoServer, token: str, kind: str, seconds: float) -> Iterator[str]:
     """Yield 'open' once the stream is open, then each event's kind, until the wanted kind or the deadline."""
     headers = {"Authorization": f"Bearer {token}"}
     deadline = time.monotonic() + seconds
@@ -85,7 +85,7 @@ def follow_until(server: Server, token: str, kind: str, seconds: float) -> Itera
             assert time.monotonic() < deadline, f"no {kind} event within {seconds} s"
 
 
-def test_a_run_started_on_one_server_is_seen_live_on_the_other(servers: tuple[list[Server], str]) -> None:
+def test_a_run_started_on_one_server_is_seen_live_on_the_other(servers: tuple[list[DemoServer], str]) -> None:
     (first, second), token = servers
     events = follow_until(second, token, "clusters", 60)
     assert next(events) == "open"

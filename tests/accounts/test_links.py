@@ -9,11 +9,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from app.accounts import service
-from app.accounts.access import hash_token
-from app.database import Database
-from app.errors import Forbidden, NotFound
-from app.models import Membership, Project, Role, ShareLink, SignInLink, User, now
+from tercet.accounts import service
+from tercet.accounts.access import hash_token
+from tercet.database import Database
+from tercet.models import Membership, Project, Role, ShareLink, SignInLink, User, now
+from tercet.web.errors import NotFound
 from tests.factories import add_member, make_project, make_user, signed_in
 
 SAME_SITE = {"Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
@@ -119,38 +119,97 @@ def test_coming_back_is_no_second_labeler(database: Database, anonymous: TestCli
     assert "signed in as <strong>Ada</strong>" in anonymous.get(f"/join/{token}").text
 
 
-def test_the_same_participant_is_the_same_user(database: Database, app: FastAPI) -> None:
+def come(client: TestClient, token: str, participant: str) -> None:
+    """Open the link and press its button, as a browser does."""
+    page = client.get(f"/join/{token}", params={"participant": participant}, headers=SAME_SITE).text
+    sent = re.findall(r'name="participant" value="([^"]*)"', page)
+    assert sent == [participant]
+    client.post(f"/join/{token}", data={"participant": sent[0]}, headers=SAME_SITE, follow_redirects=False)
+
+
+def shown_names(database: Database) -> list[str | None]:
+    with database.reading() as session:
+        return list(session.scalars(select(Membership.participant).order_by(Membership.id)))
+
+
+def test_a_participant_goes_on_in_the_same_browser(database: Database, app: FastAPI) -> None:
     token = share_link(database)
-    for participant in ("worker 7", "worker 7", "worker 8"):
-        with TestClient(app) as client:
-            page = client.get(f"/join/{token}", params={"participant": participant}, headers=SAME_SITE).text
-            sent = re.findall(r'name="participant" value="([^"]*)"', page)
-            assert sent == [participant]
-            client.post(f"/join/{token}", data={"participant": sent[0]}, headers=SAME_SITE, follow_redirects=False)
-    assert count(database, User) == 2
+    with TestClient(app) as client:
+        for participant in ("worker 7", "worker 7", "worker 8", "worker 7"):
+            come(client, token, participant)
+    assert shown_names(database) == ["worker 7", "worker 8"]
 
 
-def test_participants_who_come_at_once_are_made_once(database: Database) -> None:
-    token = share_link(database)
-
-    def come(_: int) -> int:
-        with database.transaction() as session:
-            return service.join(session, token, participant="worker 7").user.id
-
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(come, range(8)))) == 1
-    assert count(database, User) == 1
-
-
-@pytest.mark.parametrize("role", [Role.ANALYST, Role.OWNER])
-def test_a_share_link_never_opens_an_account_with_rights(database: Database, role: Role) -> None:
+def test_a_name_is_no_way_to_come_in_as_somebody_else(database: Database, app: FastAPI) -> None:
     with database.transaction() as session:
         project = make_project(session)
         token = service.make_share_link(session, project)
-        user = service.participant_user(session, project, "worker 7")
+        add_member(session, project, Role.ANALYST, "Bo")
+        service.imported_labeler(session, project, "Cy")
+    for participant in ("Ada", "Ada", "Ada", "Bo", "Cy"):
+        with TestClient(app) as another_browser:
+            come(another_browser, token, participant)
+    assert shown_names(database) == [None, "Cy", "Ada", "Ada (2)", "Ada (3)", "Bo (2)", "Cy (2)"]
+    assert count(database, User) == 7
+
+
+def test_names_of_any_length_are_told_apart(database: Database) -> None:
+    token = share_link(database)
+    for browser in ("one", "another"):
+        with database.transaction() as session:
+            service.join(session, token, service.Visitor(None, browser), participant="x" * 200)
+    assert shown_names(database) == ["x" * 200, "x" * 190 + " (2)"]
+
+
+def test_presses_of_the_button_in_one_browser_make_one_labeler(database: Database) -> None:
+    token = share_link(database)
+
+    def press(_: int) -> int:
+        with database.transaction() as session:
+            return service.join(session, token, service.Visitor(None, "a secret"), participant="worker 7").user.id
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(press, range(8)))) == 1
+    assert count(database, User) == 1
+
+
+def test_a_labeler_of_a_link_belongs_to_one_project(database: Database, app: FastAPI) -> None:
+    with database.transaction() as session:
+        first = service.make_share_link(session, make_project(session, "first"))
+        second = service.make_share_link(session, make_project(session, "second"))
+    with TestClient(app, headers=SAME_SITE) as client:
+        for token, own, other in ((first, "first", "second"), (second, "second", "first"), (first, "first", "second")):
+            come(client, token, "Ada")
+            assert client.get(f"/projects/{own}/label").status_code == 200
+            assert client.get(f"/projects/{other}/label").status_code == 404
+    with database.reading() as session:
+        projects = session.execute(select(Membership.user_id, Membership.project_id)).all()
+    assert len({user for user, _ in projects}) == len(projects) == 2, "who came back to the first is who they were"
+
+
+def test_people_with_an_account_come_as_themselves_to_every_project(database: Database, app: FastAPI) -> None:
+    with database.transaction() as session:
+        person = make_user(session, "Ada")
+        tokens = [service.make_share_link(session, make_project(session, key)) for key in ("first", "second")]
+    with signed_in(app, person) as client:
+        for token in tokens:
+            come(client, token, "")
+    with database.reading() as session:
+        assert set(session.scalars(select(Membership.user_id))) == {person.id}
+
+
+@pytest.mark.parametrize("role", [Role.ANALYST, Role.OWNER])
+def test_a_share_link_never_opens_a_labeler_with_rights(database: Database, role: Role) -> None:
+    visitor = service.Visitor(None, "a secret")
+    token = share_link(database)
+    with database.transaction() as session:
+        user = service.join(session, token, visitor, participant="worker 7").user
         session.execute(update(Membership).where(Membership.user_id == user.id).values(role=role))
-    with pytest.raises(Forbidden), database.transaction() as session:
-        service.join(session, token, participant="worker 7")
+    with database.transaction() as session:
+        another = service.join(session, token, visitor, participant="worker 7").user
+    assert another.id != user.id
+    with database.reading() as session:
+        assert session.scalar(select(Membership.role).where(Membership.user_id == another.id)) == Role.LABELER
 
 
 def test_a_member_who_opens_the_link_keeps_their_role(database: Database, app: FastAPI) -> None:

@@ -8,12 +8,12 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
-from app.accounts import service
-from app.accounts.access import hash_token
-from app.accounts.usage import TokenUses
-from app.database import Database
-from app.errors import Invalid
-from app.models import ApiToken, Membership, Project, Role, Scope, User, now
+from tercet.accounts import service
+from tercet.accounts.access import hash_token
+from tercet.accounts.usage import TokenUses
+from tercet.database import Database
+from tercet.models import ApiToken, Membership, Project, Role, Scope, User, now
+from tercet.web.errors import Invalid
 from tests.factories import add_member, make_project, make_token, make_user, signed_in
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -120,6 +120,40 @@ def test_a_role_limits_what_a_token_may(database: Database, anonymous: TestClien
     assert anonymous.delete("/api/v1/projects/songs", headers=bearer(token)).status_code == 403
     with database.reading() as session:
         assert session.scalars(select(Project.key)).all() == ["songs"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "reads", "labels", "writes"),
+    [
+        (Scope.READ, 200, 403, 403),
+        (Scope.LABEL, 403, 200, 403),
+        (Scope.WRITE, 200, 200, 200),
+        (Scope.OWN, 200, 200, 200),
+    ],
+)
+def test_a_scope_limits_what_a_token_may(
+    database: Database, owner: User, anonymous: TestClient, scope: Scope, reads: int, labels: int, writes: int
+) -> None:
+    with database.transaction() as session:
+        headers = bearer(make_token(session, owner, scope))
+    project = "/api/v1/projects/songs"
+    assert anonymous.get(f"{project}/runs", headers=headers).status_code == reads
+    assert anonymous.get(f"{project}/triplets/next", headers=headers).status_code == labels
+    assert anonymous.patch(project, json={"name": "Songs"}, headers=headers).status_code == writes
+
+
+def test_labelers_of_a_link_have_no_tokens(app: FastAPI, database: Database, anonymous: TestClient) -> None:
+    with database.transaction() as session:
+        link = service.make_share_link(session, make_project(session))
+        labeler = service.join(session, link, service.Visitor(None, "a secret"), participant="Ada").user
+    with signed_in(app, labeler) as client:
+        assert client.get("/api/v1/projects/songs").status_code == 200
+        assert "labeling link" in client.get("/account").text
+        refused = client.post("/account/tokens", data={"name": "mine", "scope": "own"})
+    assert (refused.status_code, "account with your address" in refused.text) == (403, True)
+    with database.transaction() as session:
+        older = make_token(session, labeler)
+    assert anonymous.get("/api/v1/projects/songs", headers=bearer(older)).status_code == 401
 
 
 def test_use_is_noted_at_most_every_five_minutes(database: Database, owner: User, anonymous: TestClient) -> None:

@@ -11,11 +11,11 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.clustering.results import AnswerReport, LabelerReport, Report, save_report
-from app.database import Database
-from app.labeling.service import ConstraintRow, store_constraints
-from app.models import Answer, Item, Project, Role, Run, User
-from app.storage import Storage
+from tercet.database import Database
+from tercet.labeling.service import ConstraintRow, store_constraints
+from tercet.models import Answer, Item, Project, Role, Run, User
+from tercet.runs.results import AnswerReport, LabelerReport, Report, save_report
+from tercet.storage import Storage
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member, make_project, signed_in
 

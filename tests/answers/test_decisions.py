@@ -8,17 +8,17 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from app.answers import service
-from app.clustering import material
-from app.clustering.claims import claim_next
-from app.clustering.material import Material
-from app.clustering.measures import agreement
-from app.clustering.schedule import answers_arrived
-from app.database import Database
-from app.labeling.queue import lease_next
-from app.models import Answer, Decision, Event, Project, Role, Run, RunStatus, Triplet, now
-from app.projects.service import delete_project
-from app.storage import Storage
+from tercet.answers import service
+from tercet.database import Database
+from tercet.labeling.queue import lease_next
+from tercet.models import Answer, Decision, Event, Project, Role, Run, RunStatus, Triplet, now
+from tercet.projects.deleting import remove_project
+from tercet.runs.lifecycle import claim_next
+from tercet.runs.schedule import answers_arrived
+from tercet.storage import Storage
+from tercet.worker import inputs
+from tercet.worker.inputs import JobInputs
+from tercet.worker.outputs.metrics import agreement
 from tests.answers.conftest import SONGS, World, answer, stored
 from tests.factories import add_member, make_project, row_counts, signed_in
 
@@ -35,7 +35,7 @@ def back(client: TestClient, world: World, number: int) -> dict[str, Any]:
     return dict(done.json())
 
 
-def pinned(database: Database, storage: Storage) -> Material:
+def pinned(database: Database, storage: Storage) -> JobInputs:
     """What the waiting run would compute with now."""
     with database.transaction() as session:
         for waiting in session.scalars(select(Run).where(Run.status == RunStatus.QUEUED)):
@@ -48,7 +48,7 @@ def pinned(database: Database, storage: Storage) -> Material:
     assert claimed.run_id == run.id
     with database.reading() as session:
         claimed_run = session.get_one(Run, run.id)
-    return material.load(database, storage, claimed_run)
+    return inputs.load(database, storage, claimed_run)
 
 
 def priority(database: Database, number: int) -> float | None:
@@ -286,5 +286,5 @@ def test_an_answer_of_another_project_is_none_of_ours(
 def test_deleting_the_project_deletes_the_log(analyst: TestClient, world: World, database: Database) -> None:
     aside(analyst, world, 4)
     with database.transaction() as session:
-        delete_project(session, session.get_one(Project, world.project.id))
+        remove_project(session, session.get_one(Project, world.project.id))
     assert row_counts(database)["decision"] == 0

@@ -7,11 +7,11 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from app.answers.listing import by_suspicion
-from app.clustering.results import AnswerReport
-from app.database import Database
-from app.models import Project, Run, RunStatus
-from app.storage import Storage
+from tercet.answers.listing import by_suspicion
+from tercet.database import Database
+from tercet.models import Project, Run, RunStatus
+from tercet.runs.results import AnswerReport
+from tercet.storage import Storage
 from tests.answers.conftest import GIVEN, SONGS, World, add_run, answer, stored
 
 

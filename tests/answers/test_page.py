@@ -8,10 +8,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 
-from app.answers import board
-from app.database import Database
-from app.models import Item, Project, User
-from app.storage import Storage
+from tercet.answers import overview
+from tercet.database import Database
+from tercet.models import Item, Project, User
+from tercet.storage import Storage
 from tests.answers.conftest import PAGE, World, add_run, answer, stored
 from tests.dashboard.test_pages import HOSTILE
 from tests.factories import add_member, make_project, signed_in
@@ -168,7 +168,7 @@ def test_the_log_leads_to_each_answer(analyst: TestClient, world: World) -> None
 def test_somebody_who_is_not_among_the_busiest_can_be_chosen(
     analyst: TestClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "PEOPLE", 1)
+    monkeypatch.setattr(overview, "PEOPLE", 1)
     page = read(analyst, labeler=world.cem.id)
     assert f'<option value="{world.cem.id}" selected>Cem</option>' in page
     assert "labelers?after=1" in page

@@ -10,12 +10,12 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from algorithms.metrics import labeler_agreement
-from app.answers import queries
-from app.answers.quality import answers_an_hour
-from app.answers.queries import Habit
-from app.database import Database
-from app.models import Answer, Project, Triplet, now
+from tercet.answers import queries
+from tercet.answers.quality import answers_an_hour
+from tercet.answers.queries import Habit
+from tercet.database import Database
+from tercet.models import Answer, Project, Triplet, now
+from tercet_algorithms.answers.metrics import labeler_agreement
 from tests.answers.conftest import SONGS, World, answer
 from tests.factories import add_member, make_project, signed_in
 

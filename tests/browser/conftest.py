@@ -22,13 +22,14 @@ from axe_playwright_python.sync_playwright import Axe
 from itsdangerous import TimestampSigner
 from playwright.sync_api import Browser, Page
 
-from app import migrate
-from app.database import Database
-from app.demo.birdsong import make_syllables, to_wav
-from app.demo.server import running_server
-from app.items.media import Media, prepare
-from app.models import Item, Project, Role, User
-from app.storage import Storage
+from tercet import migrate
+from tercet.database import Database
+from tercet.demo.birdsong import make_syllables, to_wav
+from tercet.demo.server import running_server
+from tercet.intake.media import Media, prepare
+from tercet.models import Item, Project, Role, User
+from tercet.sounds.picture_settings import PictureSettings
+from tercet.storage import Storage
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member, make_project
 
@@ -57,15 +58,15 @@ OpenPage = Callable[..., Page]
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """The system's Chromium, without its own errands on the network."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
         reason = f"no Chromium on the PATH (on Debian: apt install {BROWSERS[0]})"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
     switches = ["no-sandbox", "disable-quic", "no-first-run", "disable-background-networking"]
     switches += ["disable-component-update", "disable-sync"]
-    return {**browser_type_launch_args, "executable_path": found, "args": [f"--{switch}" for switch in switches]}
+    return {**browser_type_launch_args, "executable_path": executable, "args": [f"--{switch}" for switch in switches]}
 
 
 @pytest.fixture(scope="session")
@@ -112,7 +113,10 @@ def cookie_of(user: User, url: str) -> dict[str, str]:
 @cache
 def songs(count: int = 30) -> list[Media]:
     """Real sounds with their spectrograms."""
-    return [prepare(to_wav(one.samples, one.sample_rate), seconds=1.0) for one in make_syllables(count, seed=3)]
+    return [
+        prepare(to_wav(syllable.samples, syllable.sample_rate), PictureSettings(seconds=1.0))
+        for syllable in make_syllables(count, seed=3)
+    ]
 
 
 def make_songs(live: LiveServer, **values: Any) -> tuple[Project, User]:
@@ -126,9 +130,7 @@ def make_songs(live: LiveServer, **values: Any) -> tuple[Project, User]:
                 for kind, blob in (("media", media.media), ("picture", media.picture), ("thumbnail", media.thumbnail))
             }
             key = f"song {position + 1}/30"
-            session.add(
-                Item(project_id=project.id, key=key, position=position, media_type=media.media_type, **stored)
-            )
+            session.add(Item(project_id=project.id, key=key, position=position, media_type=media.media_type, **stored))
         return project, add_member(session, project, Role.LABELER, "Lea")
 
 
@@ -156,7 +158,7 @@ def assert_accessible(page: Page, name: str) -> None:
     for scheme, rules in RULES.items():
         page.emulate_media(color_scheme=scheme)
         take_shot(page, f"{name}-{window['width']}-{scheme}")
-        found = AxeResults(page.evaluate("rules => axe.run(rules)", {"resultTypes": ["violations"], **rules}))
-        assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"
+        report = AxeResults(page.evaluate("rules => axe.run(rules)", {"resultTypes": ["violations"], **rules}))
+        assert report.violations_count == 0, f"{name}, {scheme}: {report.generate_report()}"
         assert page.evaluate("document.documentElement.scrollWidth") <= window["width"], (name, scheme)
     page.emulate_media(color_scheme="light")

@@ -6,15 +6,16 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from sqlalchemy.orm import Session
 
-from app.accounts import service
-from app.main import create_app
-from app.models import Membership, Project, Role, Run, User, now
-from app.settings import Settings
+from tercet.accounts import service
+from tercet.main import create_app
+from tercet.models import Import, ImportSource, Membership, Project, Role, Run, User, now
+from tercet.settings import Settings
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board
 from tests.dashboard.results import add_result
-from tests.factories import add_member, make_project
+from tests.factories import add_member, make_project, make_user
 
-pytestmark = pytest.mark.browser
+# One kind of database is enough: the pages do not depend on it.
+pytestmark = [pytest.mark.browser, pytest.mark.only_on("sqlite")]
 
 # What answers programs and not people.
 FOR_PROGRAMS = {"/openapi.json", "/healthz", "/readyz", "/metrics"}
@@ -28,6 +29,7 @@ class World:
     empty: Project
     owner: User
     labeler: User
+    newcomer: User
     join: str
     sign_in: str
 
@@ -50,18 +52,24 @@ VIEWS = {
     "an old share link": View("/join/{token}", "/join/unknown", 404),
     "account": View("/account", "/account"),
     "nobody signed in": View("/account", "/account", 401, who="nobody"),
+    "a new project": View("/projects/new", "/projects/new"),
+    "home without projects": View("/", "/", who="newcomer"),
+    "imports": View("/projects/{project}/imports", "/projects/{world.full.key}/imports"),
+    "an import": View("/projects/{project}/imports/{number}", "/projects/{world.full.key}/imports/1"),
+    "no such import": View("/projects/{project}/imports/{number}", "/projects/{world.full.key}/imports/9", 404),
     "settings": View("/projects/{project}/settings", "/projects/{world.full.key}/settings"),
-    "settings refused": View(
-        "/projects/{project}/settings", "/projects/{world.full.key}/settings", 403, who="labeler"
-    ),
+    "settings refused": View("/projects/{project}/settings", "/projects/{world.full.key}/settings", 403, who="labeler"),
     "dashboard": View("/projects/{project}", "/projects/{world.full.key}"),
     "a new dashboard": View("/projects/{project}", "/projects/{world.empty.key}"),
     "a run": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/1"),
-    "a view": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/2"),
-    "a view that waits": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/3"),
+    "an alternative": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/2"),
+    "an alternative that waits": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/3"),
     "no such run": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/9", 404),
-    "views": View("/projects/{project}/views", "/projects/{world.full.key}/views"),
-    "no views": View("/projects/{project}/views", "/projects/{world.empty.key}/views"),
+    "alternatives": View("/projects/{project}/alternatives", "/projects/{world.full.key}/alternatives"),
+    "no alternatives": View("/projects/{project}/alternatives", "/projects/{world.empty.key}/alternatives"),
+    "export": View("/projects/{project}/export", "/projects/{world.full.key}/export"),
+    "nothing to export": View("/projects/{project}/export", "/projects/{world.empty.key}/export"),
+    "restore": View("/restore", "/restore"),
     "answers": View("/projects/{project}/answers", "/projects/{world.full.key}/answers"),
     "no answers": View("/projects/{project}/answers", "/projects/{world.empty.key}/answers"),
     "no such project": View("/projects/{project}", "/projects/unknown", 404),
@@ -71,41 +79,44 @@ VIEWS = {
     "a comparison": View("/projects/{project}/compare", "/projects/{world.full.key}/compare"),
     "no comparison": View("/projects/{project}/compare", "/projects/{world.empty.key}/compare"),
     "which system when": View("/help/systems", "/help/systems", who="nobody"),
+    "estimators": View("/help/estimators", "/help/estimators", who="nobody"),
+    "an estimator": View("/help/estimators/{name}", "/help/estimators/DCRC", who="nobody"),
+    "architecture": View("/help/architecture", "/help/architecture", who="nobody"),
     "api docs": View("/api/docs", "/api/docs"),
 }
-
-
-@pytest.fixture
-def database_url(sqlite_database_url: str) -> str:
-    """One kind of database is enough: the pages do not depend on it."""
-    return sqlite_database_url
 
 
 def make_world(live: LiveServer) -> World:
     full, _ = make_board(live)
     with live.database.transaction() as session:
         full = session.get_one(Project, full.id)
-        add_view(session, live, full)
+        add_alternative(session, live, full)
         owner, labeler = add_member(session, full, Role.OWNER), add_member(session, full, Role.LABELER)
         empty = make_project(session, f"empty-{full.key}")
         session.add(Membership(project_id=empty.id, user_id=owner.id, role=Role.OWNER))
+        session.add(Import(project_id=full.id, number=1, user_id=owner.id, source=ImportSource.PAGE))
         return World(
             full,
             empty,
             owner,
             labeler,
+            make_user(session),
             service.make_share_link(session, full),
             service.make_sign_in_link(session, owner),
         )
 
 
-def add_view(session: Session, live: LiveServer, project: Project) -> None:
+def add_alternative(session: Session, live: LiveServer, project: Project) -> None:
     """Another clustering beside the first run, and one that is still to come."""
-    view = add_result(
+    alternative = add_result(
         session, live.storage, project, 2, [1, 2, 3] * 10, mean_confidence=0.65, known_nmi={"run 1": 0.1}
     )
-    view.purpose, view.algorithm, view.parameters = "view", "cmbc", {"known_runs": [1], "known_columns": []}
-    session.add(Run(project_id=project.id, number=3, purpose="view", algorithm="cmbc", due_at=now()))
+    alternative.purpose, alternative.algorithm, alternative.parameters = (
+        "alternative",
+        "cmbc",
+        {"known_runs": [1], "known_columns": []},
+    )
+    session.add(Run(project_id=project.id, number=3, purpose="alternative", algorithm="cmbc", due_at=now()))
 
 
 def test_every_page_is_looked_at(settings: Settings) -> None:
@@ -119,7 +130,12 @@ def test_axe_finds_nothing_and_nothing_sticks_out(live_server: LiveServer, open_
     world = make_world(live_server)
     pages = {
         who: open_page(user, "/api/docs", viewport={"width": width, "height": 844})
-        for who, user in (("owner", world.owner), ("labeler", world.labeler), ("nobody", None))
+        for who, user in (
+            ("owner", world.owner),
+            ("labeler", world.labeler),
+            ("newcomer", world.newcomer),
+            ("nobody", None),
+        )
     }
     for name, view in VIEWS.items():
         page = pages[view.who]

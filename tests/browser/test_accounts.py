@@ -6,8 +6,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.accounts import service
-from app.models import Role
+from tercet.accounts import service
+from tercet.models import Role
 from tests.browser.conftest import LiveServer, make_songs, take_shot
 from tests.factories import add_member
 

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import select
 
-from app.clustering.results import AnswerReport, LabelerReport, Report, save_report
-from app.labeling.service import ConstraintRow, store_constraints
-from app.models import Answer, Item, Project, Role, User
+from tercet.labeling.service import ConstraintRow, store_constraints
+from tercet.models import Answer, Item, Project, Role, User
+from tercet.runs.results import AnswerReport, LabelerReport, Report, save_report
 from tests.browser.conftest import BEFORE, LiveServer, OpenPage, assert_accessible, make_songs
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member
@@ -39,9 +39,11 @@ def make_answers(live: LiveServer) -> tuple[Project, User]:
         run = add_result(session, live.storage, project, 1, BEFORE, krippendorff_alpha=0.61)
         suspicion = np.zeros(ANSWERS, np.int32)
         suspicion[::7] = np.arange(1, len(suspicion[::7]) + 1)
-        told = AnswerReport(np.arange(1, ANSWERS + 1), np.where(suspicion, 0.07, 0.8).astype(np.float32), suspicion)
+        answer_report = AnswerReport(
+            np.arange(1, ANSWERS + 1), np.where(suspicion, 0.07, 0.8).astype(np.float32), suspicion
+        )
         quality = [LabelerReport(person.id, 13, 0.7, 0.6 - k / 4, 0.9 - k / 10) for k, person in enumerate(people)]
-        save_report(live.storage, str(run.result), Report(told, quality))
+        save_report(live.storage, str(run.result), Report(answer_report, quality))
         return project, add_member(session, project, Role.ANALYST, "Ann")
 
 
@@ -107,10 +109,10 @@ def test_all_of_a_labeler_and_back(live_server: LiveServer, open_page: OpenPage)
 def test_what_is_wrong_is_said_beside_the_form(live_server: LiveServer, open_page: OpenPage) -> None:
     project, ann = make_answers(live_server)
     page = open_page(ann, f"/projects/{project.key}/answers")
-    other = page.context.new_page()
-    other.goto(page.url)
-    other.get_by_role("button", name="Set aside answer 40").click()
-    expect(other.locator("#answer-40")).to_contain_text("set aside by Ann")
+    second_page = page.context.new_page()
+    second_page.goto(page.url)
+    second_page.get_by_role("button", name="Set aside answer 40").click()
+    expect(second_page.locator("#answer-40")).to_contain_text("set aside by Ann")
     page.get_by_role("button", name="Set aside answer 40").click()
     expect(page.locator("#answer-40 .problem")).to_contain_text("Answer 40 is set aside already, by Ann")
 
@@ -122,7 +124,7 @@ def test_a_new_run_is_offered_not_imposed(live_server: LiveServer, open_page: Op
         page.goto(f"/projects/{project.key}/answers?order=suspect")
     with live_server.database.transaction() as session:
         add_result(session, live_server.storage, session.get_one(Project, project.id), 2, BEFORE)
-    expect(page.locator("#fresh")).to_contain_text("Run 2 is done.")
+    expect(page.locator("#new-run")).to_contain_text("Run 2 is done.")
     expect(page.locator(".answer").first).to_contain_text("Run 1 expected")
     page.get_by_role("link", name="Show what it says").click()
     expect(page).to_have_url(f"{live_server.url}/projects/{project.key}/answers?order=suspect")

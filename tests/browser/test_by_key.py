@@ -1,11 +1,11 @@
-"""Views, comparisons and runs by key alone: all is reached, the focus is seen, and stays when parts are swapped."""
+"""Alternatives, comparisons and runs by key: all is reached, the focus is seen, and stays when parts are swapped."""
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select
 
-from app import events
-from app.models import Item, Project, Purpose, Run, User, now
+from tercet.live import events
+from tercet.models import Item, Project, Purpose, Run, User, now
 from tests.browser.conftest import LiveServer, OpenPage, make_board
 from tests.browser.test_resolution import store_resolutions
 from tests.dashboard.results import add_result
@@ -41,7 +41,7 @@ def board(live_server: LiveServer) -> tuple[Project, User]:
 
 def add_view(live: LiveServer, session: object, project: Project, number: int) -> None:
     view = add_result(session, live.storage, project, number, [1] * 15 + [2] * 15)
-    view.purpose, view.algorithm = Purpose.VIEW, "cmbc"
+    view.purpose, view.algorithm = Purpose.ALTERNATIVE, "cmbc"
     view.parameters = {"n_clusters": 3, "method": "regress-out", "known_runs": [1], "known_columns": []}
 
 
@@ -53,7 +53,7 @@ def open_at(open_page: OpenPage, board: tuple[Project, User], path: str) -> Page
     return page
 
 
-@pytest.mark.parametrize("path", ["views", "compare", "runs/2", "runs/1?with=2"])
+@pytest.mark.parametrize("path", ["alternatives", "compare", "runs/2", "runs/1?with=2"])
 def test_tab_reaches_all_and_the_focus_is_seen(open_page: OpenPage, board: tuple[Project, User], path: str) -> None:
     page = open_at(open_page, board, path)
     workable = page.evaluate(WORKABLE)
@@ -89,19 +89,19 @@ def test_another_clustering_is_asked_for_by_key(open_page: OpenPage, board: tupl
 def test_the_focus_stays_where_views_are_swapped(
     live_server: LiveServer, open_page: OpenPage, board: tuple[Project, User]
 ) -> None:
-    page = open_at(open_page, board, "views")
+    page = open_at(open_page, board, "alternatives")
     make_current = page.locator("#run-2").get_by_role("button", name="Make current")
     make_current.focus()
     with live_server.database.transaction() as session:
         add_view(live_server, session, session.get_one(Project, board[0].id), 5)
         run = session.scalars(select(Run).where(Run.project_id == board[0].id, Run.number == 5)).one()
         run.name = "newer"
-    expect(page.locator(".view")).to_have_count(3)
+    expect(page.locator(".alternative")).to_have_count(3)
     expect(make_current).to_be_focused()
     name = page.get_by_label("Name of run 2")
     name.fill("by site")
     name.press("Enter")
-    page.wait_for_url("**/views#run-2")
+    page.wait_for_url("**/alternatives#run-2")
     page.keyboard.press("Tab")
     expect(page.locator("#run-2 a")).to_be_focused()
 
@@ -114,8 +114,8 @@ def test_the_focus_goes_to_the_heading_when_what_had_it_is_gone(
     with live_server.database.transaction() as session:
         run = session.scalars(select(Run).where(Run.project_id == board[0].id, Run.number == 3)).one()
         run.status, run.error = "failed", "Out of luck."
-        told = {"number": 3, "purpose": run.purpose, "status": "failed", "progress": 0.5, "reason": "request"}
-        events.record(session, board[0].id, ("run", told))
+        payload = {"number": 3, "purpose": run.purpose, "status": "failed", "progress": 0.5, "reason": "request"}
+        events.record(session, board[0].id, ("run", payload))
     expect(page.get_by_text("Out of luck.")).to_be_visible()
     expect(page.locator("#start-title")).to_be_focused()
     page.keyboard.press("Tab")

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from app.models import Run
+from tercet.models import Run
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board, take_shot
 
 pytestmark = pytest.mark.browser

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.models import Project, Role
+from tercet.models import Project, Role
 from tests.browser.conftest import BEFORE, LiveServer, OpenPage, assert_accessible, make_board, make_songs, take_shot
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member
@@ -54,15 +54,15 @@ def test_hover_shows_the_item_and_a_click_pins_it(live_server: LiveServer, open_
     _, page = open_board(live_server, open_page)
     x, y = place_of_item(page, 12)
     page.mouse.move(x + 4, y)
-    tip = page.locator("#tip")
-    expect(tip).to_contain_text("song 13/30")
-    expect(tip).to_contain_text(f"confidence {np.linspace(0.4, 0.9, 30)[12]:.2f}")
-    assert tip.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    tooltip = page.locator("#tooltip")
+    expect(tooltip).to_contain_text("song 13/30")
+    expect(tooltip).to_contain_text(f"confidence {np.linspace(0.4, 0.9, 30)[12]:.2f}")
+    assert tooltip.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
     page.mouse.move(x + 150, y)
-    expect(tip).to_be_hidden()
+    expect(tooltip).to_be_hidden()
     page.mouse.click(x, y)
     page.mouse.move(x + 150, y)
-    expect(tip.get_by_role("link", name="Play")).to_be_visible()
+    expect(tooltip.get_by_role("link", name="Play")).to_be_visible()
 
 
 def test_zoom_and_pan_with_mouse_buttons_and_keys(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -74,12 +74,12 @@ def test_zoom_and_pan_with_mouse_buttons_and_keys(live_server: LiveServer, open_
     expect(canvas).to_have_attribute("data-zoom", "2.718")
     page.mouse.move(x + 40, y)
     page.mouse.move(x, y)  # the point under the pointer stayed there
-    expect(page.locator("#tip")).to_contain_text("song 13/30")
+    expect(page.locator("#tooltip")).to_contain_text("song 13/30")
     page.mouse.down()
     page.mouse.move(x + 90, y + 60, steps=5)
     page.mouse.up()
     page.mouse.move(x + 92, y + 60)
-    expect(page.locator("#tip")).to_contain_text("song 13/30")
+    expect(page.locator("#tooltip")).to_contain_text("song 13/30")
     page.get_by_role("button", name="All").click()
     expect(canvas).to_have_attribute("data-zoom", "1.000")
     canvas.focus()
@@ -88,7 +88,7 @@ def test_zoom_and_pan_with_mouse_buttons_and_keys(live_server: LiveServer, open_
     page.keyboard.press("0")
     page.keyboard.press("ArrowLeft")  # 60 pixels: the items move to the right
     page.mouse.move(x + 60, y)
-    expect(page.locator("#tip")).to_contain_text("song 13/30")
+    expect(page.locator("#tooltip")).to_contain_text("song 13/30")
 
 
 @pytest.mark.parametrize("how", ["shift", "button"])
@@ -104,12 +104,12 @@ def test_lasso_lists_what_it_circles(live_server: LiveServer, open_page: OpenPag
     for x, y in ((left + 20, low + 10), (left + 20, high - 10), (left - 20, high - 10), (left - 20, low)):
         page.mouse.move(x, y, steps=4)
     page.mouse.up()
-    picks = page.locator("#picks")
-    expect(picks.get_by_role("heading")).to_have_text("Circled: 10 items")
-    expect(picks.locator("tbody tr")).to_have_count(10)
-    assert sorted(picks.locator("tbody th").all_inner_texts()) == sorted(f"song {k}/30" for k in range(1, 11))
-    picks.get_by_role("button", name="Close").click()
-    expect(picks).to_be_hidden()
+    item_list = page.locator("#item-list")
+    expect(item_list.get_by_role("heading")).to_have_text("Circled: 10 items")
+    expect(item_list.locator("tbody tr")).to_have_count(10)
+    assert sorted(item_list.locator("tbody th").all_inner_texts()) == sorted(f"song {k}/30" for k in range(1, 11))
+    item_list.get_by_role("button", name="Close").click()
+    expect(item_list).to_be_hidden()
 
 
 def test_a_card_lists_its_items_and_shows_its_cluster_alone(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -120,8 +120,8 @@ def test_a_card_lists_its_items_and_shows_its_cluster_alone(live_server: LiveSer
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert page.locator("#map").evaluate(COLORS) < many
     page.get_by_role("link", name="8 items").click()
-    expect(page.locator("#picks").get_by_role("heading")).to_have_text("Cluster 3: 8 items")
-    expect(page.locator("#picks tbody tr")).to_have_count(8)
+    expect(page.locator("#item-list").get_by_role("heading")).to_have_text("Cluster 3: 8 items")
+    expect(page.locator("#item-list tbody tr")).to_have_count(8)
 
 
 def test_a_second_run_appears_without_a_reload(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -221,5 +221,5 @@ def test_two_runs_in_motion_end_at_the_second(live_server: LiveServer, open_page
 def test_accessible_and_never_wider_than_the_window(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     _, page = open_board(live_server, open_page, viewport={"width": width, "height": 844})
     page.get_by_role("link", name="8 items").click()
-    expect(page.locator("#picks tbody tr")).to_have_count(8)
+    expect(page.locator("#item-list tbody tr")).to_have_count(8)
     assert_accessible(page, "dashboard")

@@ -5,12 +5,15 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from playwright.sync_api import APIResponse, Page, Route, expect
 from sqlalchemy import delete, select, update
 
-from app.labeling import showing
-from app.models import Answer, Item, Project, Skip, Triplet
+from tercet.labeling import presentation
+from tercet.models import Answer, Item, Project, Skip, Triplet, User
+from tercet.sounds.picture_settings import PictureSettings
+from tercet.sounds.spectrograms import picture_and_thumbnail
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_songs, take_shot
 
 pytestmark = pytest.mark.browser
@@ -22,21 +25,33 @@ def stored(live: LiveServer, project: Project) -> list[Answer]:
         return list(rows)
 
 
-def kept(live: LiveServer, project: Project) -> list[str]:
+def standing_answers(live: LiveServer, project: Project) -> list[str]:
     """The answers that were not withdrawn, in the words of the question on screen."""
     statement = select(Answer, Triplet).join(Triplet).where(Answer.project_id == project.id)
     with live.database.reading() as session:
         rows = session.execute(statement.where(Answer.withdrawn_at.is_(None)).order_by(Answer.number)).all()
     return [
-        showing.answer(project, one.labeler_id, asked.id, (asked.anchor_id, asked.left_id, asked.right_id), one.value)
-        for one, asked in rows
+        presentation.answer(
+            project.question_kind,
+            answer.labeler_id,
+            asked.id,
+            (asked.anchor_id, asked.left_id, asked.right_id),
+            answer.value,
+        )
+        for answer, asked in rows
     ]
+
+
+def open_songs(live: LiveServer, open_page: OpenPage, **values: object) -> tuple[Project, Page]:
+    """Make the project of songs and open its labeling page as its labeler."""
+    project, lea = make_songs(live, **values)
+    return project, open_page(lea, f"/projects/{project.key}/label")
 
 
 def shown(page: Page) -> list[str]:
     """The addresses of the three pictures, which name the items, once the page is there."""
-    expect(page.locator(".view img")).to_have_count(3)
-    return [image.get_attribute("src") or "" for image in page.locator(".view img").all()]
+    expect(page.locator(".media img")).to_have_count(3)
+    return [image.get_attribute("src") or "" for image in page.locator(".media img").all()]
 
 
 def settle(page: Page) -> None:
@@ -44,11 +59,24 @@ def settle(page: Page) -> None:
     expect(page.locator("#saved")).to_have_text("saved", timeout=15_000)
 
 
+def wait_for_paint(page: Page) -> None:
+    """Wait until the question on screen can be answered."""
+    expect(page.locator("#label")).to_have_attribute("data-paint", "painted")
+
+
 def press_and_see(page: Page, key: str) -> None:
     """Press a key and wait for another question."""
     before = shown(page)
+    wait_for_paint(page)
     page.keyboard.press(key)
     wait_until(lambda: shown(page) not in ([], before))
+
+
+def assert_answered(live: LiveServer, project: Project, page: Page, key: str, answer: str) -> None:
+    """Press a key and wait until the server has its answer, the only one of the project."""
+    press_and_see(page, key)
+    settle(page)
+    assert standing_answers(live, project) == [answer]
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
@@ -70,16 +98,16 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
     press_and_see(page, "Backspace")
     press_and_see(page, "s")
     settle(page)
-    assert len(kept(live_server, project)) == 8
+    assert len(standing_answers(live_server, project)) == 8
 
     page.context.set_offline(True)
     for _ in range(5):
         press_and_see(page, "n")
     expect(page.locator("#saved")).to_have_text("5 answers waiting: no network")
-    assert len(kept(live_server, project)) == 8
+    assert len(standing_answers(live_server, project)) == 8
     page.context.set_offline(False)
     settle(page)
-    assert len(kept(live_server, project)) == 13
+    assert len(standing_answers(live_server, project)) == 13
 
     page.context.route("**/answers", lambda route: route.abort())
     for _ in range(3):
@@ -88,7 +116,7 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
     page.context.unroute("**/answers")
     page.reload()
     settle(page)
-    while (done := len(kept(live_server, project))) < 30:
+    while (done := len(standing_answers(live_server, project))) < 30:
         for _ in range(30 - done):
             press_and_see(page, "y")
         settle(page)
@@ -96,18 +124,15 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
     rows = stored(live_server, project)
     assert len(rows) == 32, "30 that count and 2 withdrawn"
     assert len({row.triplet_id for row in rows}) == 31, "the skipped question took the place of one undone"
-    assert Counter(kept(live_server, project))["dnk"] == 5, "two by key, three while the network was away"
+    assert Counter(standing_answers(live_server, project))["dnk"] == 5, "two by key, three while the network was away"
     assert sum(row.response_ms is not None for row in rows) >= 28
     expect(page.locator("#mine")).to_have_text("30")
     with live_server.database.reading() as session:
         assert len(session.scalars(select(Skip).where(Skip.labeler_id == lea.id)).all()) == 1
 
 
-def test_undo_shows_the_question_again_and_the_new_answer_counts(
-    live_server: LiveServer, open_page: OpenPage
-) -> None:
-    project, lea = make_songs(live_server)
-    page = open_page(lea, f"/projects/{project.key}/label")
+def test_undo_shows_the_question_again_and_the_new_answer_counts(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
     seen = []
     for _ in range(10):
         seen.append(shown(page))
@@ -131,8 +156,7 @@ def test_undo_shows_the_question_again_and_the_new_answer_counts(
 def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
-    project, lea = make_songs(live_server, guidelines="Listen twice.\nThen answer.")
-    page = open_page(lea, f"/projects/{project.key}/label")
+    project, page = open_songs(live_server, open_page, guidelines="Listen twice.\nThen answer.")
     answers = page.locator("#answer button")
     assert [re.sub(r"\s+", " ", text).strip() for text in answers.all_inner_texts()] == [
         "Y Yes, like 2",
@@ -152,15 +176,15 @@ def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     page.keyboard.press("Escape")
     expect(page.get_by_text("Listen twice.")).to_be_hidden()
     assert shown(page) == question
+    wait_for_paint(page)
     answers.nth(1).click()
     expect(page.locator("#spoken")).to_contain_text("Answered don't know.")  # a plain form would have left the page
     settle(page)
-    assert kept(live_server, project) == ["dnk"]
+    assert standing_answers(live_server, project) == ["dnk"]
 
 
 def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, open_page: OpenPage) -> None:
-    project, lea = make_songs(live_server, question_kind="outlier")
-    page = open_page(lea, f"/projects/{project.key}/label")
+    project, page = open_songs(live_server, open_page, question_kind="outlier")
     expect(page.locator("#question")).to_have_text("Which one is least like the other two?")
     for key in ["1", "2", "3", "d"]:
         press_and_see(page, key)
@@ -170,7 +194,7 @@ def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, ope
     settle(page)
     page.reload()
     expect(page.locator("#last li")).to_have_text(["don't know", "3", "2", "1"])
-    assert kept(live_server, project) == ["1", "2", "3", "dnk"]
+    assert standing_answers(live_server, project) == ["1", "2", "3", "dnk"]
 
 
 def test_the_end_of_a_small_project_is_explained(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -179,14 +203,19 @@ def test_the_end_of_a_small_project_is_explained(live_server: LiveServer, open_p
         session.execute(delete(Item).where(Item.project_id == project.id, Item.position >= 3))
     page = open_page(lea, f"/projects/{project.key}/label")
     for _ in range(3):
+        wait_for_paint(page)
         page.keyboard.press("y")
     settle(page)
     expect(page.locator("#reason")).to_contain_text("Every question about these 3 items has been answered")
     page.keyboard.press("Backspace")
     expect(page.locator("#question")).to_be_visible()
+    wait_for_paint(page)
     page.keyboard.press("n")
     settle(page)
-    assert kept(live_server, project) == ["yes", "yes", "no"] or len(kept(live_server, project)) == 3
+    assert (
+        standing_answers(live_server, project) == ["yes", "yes", "no"]
+        or len(standing_answers(live_server, project)) == 3
+    )
 
 
 def test_questions_that_come_late_do_not_hide_the_end(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -197,13 +226,15 @@ def test_questions_that_come_late_do_not_hide_the_end(live_server: LiveServer, o
     page.wait_for_load_state("networkidle")
     held: list[tuple[Route, APIResponse]] = []
     page.route("**/triplets/next*", lambda route: route.continue_() if held else held.append((route, route.fetch())))
+    wait_for_paint(page)
     page.keyboard.press("y")
     for _ in range(500):
         page.wait_for_timeout(20)  # not a mere sleep: the route is only served meanwhile
         if held:
             break
-    page.keyboard.press("y")
-    page.keyboard.press("y")
+    for _ in range(2):
+        wait_for_paint(page)
+        page.keyboard.press("y")
     settle(page)
     late, response = held[0]
     assert len(response.json()["triplets"]) >= 2  # decided before the last two answers came in
@@ -212,7 +243,7 @@ def test_questions_that_come_late_do_not_hide_the_end(live_server: LiveServer, o
 
 
 def select_items(project: Project):
-    from app.models import Item
+    from tercet.models import Item
 
     return select(Item).where(Item.project_id == project.id).order_by(Item.position)
 
@@ -234,12 +265,11 @@ def test_plain_forms_do_the_same_without_javascript(live_server: LiveServer, ope
     page.get_by_role("button", name="Skip").click()
     assert shown(page) not in (first, second)
     expect(page.locator("audio")).to_have_count(3)
-    assert kept(live_server, project) == ["dnk"]
+    assert standing_answers(live_server, project) == ["dnk"]
 
 
 def test_axe_finds_nothing(live_server: LiveServer, open_page: OpenPage) -> None:
-    project, lea = make_songs(live_server, guidelines="Listen twice.")
-    page = open_page(lea, f"/projects/{project.key}/label")
+    _, page = open_songs(live_server, open_page, guidelines="Listen twice.")
     press_and_see(page, "y")
     press_and_see(page, "d")
     settle(page)
@@ -253,12 +283,31 @@ def test_a_phone_shows_everything_without_scrolling(live_server: LiveServer, ope
     window = {"width": 390, "height": 780}
     page = open_page(lea, f"/projects/{project.key}/label", viewport=window, has_touch=True, is_mobile=True)
     before = shown(page)
+    wait_for_paint(page)
     page.get_by_role("button", name="Yes, like 2").tap()
     wait_until(lambda: shown(page) not in ([], before))
     settle(page)
     height = page.evaluate("document.documentElement.scrollHeight")
     assert height <= 780
     assert_accessible(page, "label")
+
+
+def test_pictures_of_long_recordings_scroll(live_server: LiveServer, open_page: OpenPage) -> None:
+    samples = np.sin(np.arange(8 * 22_050) * np.linspace(0.5, 1.5, 8 * 22_050))
+    wide = picture_and_thumbnail(samples, 22_050, PictureSettings(seconds=1.0))[0]
+    project, lea = make_songs(live_server)
+    key = live_server.storage.put_content("picture", wide, ".png")
+    with live_server.database.transaction() as session:
+        session.execute(update(Item).where(Item.project_id == project.id).values(picture=key))
+    page = open_page(lea, f"/projects/{project.key}/label")
+    wait_for_paint(page)
+    for media in page.locator(".media").all():
+        measured = media.evaluate("box => [box.scrollWidth / box.clientWidth, box.querySelector('img').clientHeight]")
+        height = media.evaluate("box => box.clientHeight")
+        assert measured[0] > 2, "the picture is squeezed"
+        assert measured[1] == pytest.approx(height, abs=2), "the picture does not fill its height"
+    assert_accessible(page, "label_long_recordings")
+    take_shot(page, "label_long_recordings")
 
 
 def test_items_without_media_show_their_text_or_key(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -270,45 +319,41 @@ def test_items_without_media_show_their_text_or_key(live_server: LiveServer, ope
         session.execute(texts.values(text="A thrush <i>sings</i> from the old fir beside the creek."))
     page = open_page(lea, f"/projects/{project.key}/label")
     expect(page.locator("#question")).to_have_text("Is <b>1</b> nearer to 2?")
-    for text in page.locator(".words").all_inner_texts():
+    for text in page.locator(".item-text").all_inner_texts():
         assert text.startswith(("song ", "A thrush <i>"))
     expect(page.locator(".play:visible")).to_have_count(0)
     take_shot(page, "label-text")
+    wait_for_paint(page)
     page.keyboard.press("y")
     settle(page)
-    assert kept(live_server, project) == ["yes"]
+    assert standing_answers(live_server, project) == ["yes"]
 
 
 def test_a_second_window_catches_up_when_it_comes_to_the_front(live_server: LiveServer, open_page: OpenPage) -> None:
-    project, lea = make_songs(live_server)
-    page = open_page(lea, f"/projects/{project.key}/label")
-    other = page.context.new_page()
-    other.goto(f"/projects/{project.key}/label")
+    project, page = open_songs(live_server, open_page)
+    second_page = page.context.new_page()
+    second_page.goto(f"/projects/{project.key}/label")
     question = shown(page)
-    assert shown(other) == question, "both hold the same leases"
+    assert shown(second_page) == question, "both hold the same leases"
     press_and_see(page, "y")
     settle(page)
-    other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    wait_until(lambda: shown(other) == shown(page))
-    expect(other.locator("#mine")).to_have_text("1")
+    second_page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    wait_until(lambda: shown(second_page) == shown(page))
+    expect(second_page.locator("#mine")).to_have_text("1")
 
 
 def test_answers_wait_in_a_browser_that_forbids_storage(live_server: LiveServer, open_page: OpenPage) -> None:
-    project, lea = make_songs(live_server)
-    page = open_page(lea, f"/projects/{project.key}/label")
+    project, page = open_songs(live_server, open_page)
     forbid = (
         "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })"
     )
     page.add_init_script(forbid)
     page.reload()
-    press_and_see(page, "n")
-    settle(page)
-    assert kept(live_server, project) == ["no"]
+    assert_answered(live_server, project, page, "n", "no")
 
 
 def test_a_page_without_a_mouse(live_server: LiveServer, open_page: OpenPage) -> None:
-    project, lea = make_songs(live_server)
-    page = open_page(lea, f"/projects/{project.key}/label")
+    project, page = open_songs(live_server, open_page)
     answer = page.get_by_role("button", name="No, like 3")
     for _ in range(30):
         if answer.evaluate("button => button === document.activeElement"):
@@ -316,4 +361,162 @@ def test_a_page_without_a_mouse(live_server: LiveServer, open_page: OpenPage) ->
         page.keyboard.press("Tab")
     press_and_see(page, "Enter")
     settle(page)
-    assert len(kept(live_server, project)) == 1
+    assert len(standing_answers(live_server, project)) == 1
+
+
+class HeldPictures:
+    """Pictures that are on their way until they are let through, as on a slow line."""
+
+    def __init__(self, page: Page) -> None:
+        self._routes: list[Route] = []
+        self._are_held = True
+        page.route("**/media/picture/*", self._take)
+
+    def _take(self, route: Route) -> None:
+        if self._are_held:
+            self._routes.append(route)
+        else:
+            route.continue_()
+
+    def release(self) -> None:
+        self._are_held = False
+        for route in self._routes:
+            route.continue_()
+
+    def fail(self) -> None:
+        """Break off all that were asked for; what is asked for from now on comes."""
+        self._are_held = False
+        for route in self._routes:
+            route.abort()
+
+
+def answer_in_every_way(page: Page) -> None:
+    """Press every key that answers or skips, and click every button, also one that looks disabled."""
+    for key in ["y", "n", "d", "ArrowLeft", "ArrowRight", "ArrowDown", "s"]:
+        page.keyboard.press(key)
+    for button in [*page.locator("#answer button").all(), page.locator("#skip button")]:
+        button.dispatch_event("click")
+    page.locator("#answer button").first.focus()
+    page.keyboard.press("Enter")
+
+
+def open_with_held_pictures(open_page: OpenPage, user: User, project: Project) -> tuple[Page, HeldPictures]:
+    page = open_page(user, "/account")
+    pictures = HeldPictures(page)
+    page.goto(f"/projects/{project.key}/label", wait_until="commit")
+    expect(page.locator("#label")).to_have_attribute("data-paint", "loading")
+    return page, pictures
+
+
+def test_nothing_is_answered_before_its_pictures_are_painted(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page, pictures = open_with_held_pictures(open_page, lea, project)
+    expect(page.get_by_role("status").filter(has_text="Pictures are loading…")).to_be_visible()
+    for button in [*page.locator("#answer button").all(), page.locator("#skip button")]:
+        expect(button).to_have_attribute("aria-disabled", "true")
+    expect(page.locator("#asking")).to_have_attribute("aria-busy", "true")
+    question = shown(page)
+    answer_in_every_way(page)
+    page.wait_for_timeout(200)
+    settle(page)
+    assert stored(live_server, project) == []
+    assert shown(page) == question
+
+    pictures.release()
+    wait_for_paint(page)
+    expect(page.get_by_text("Pictures are loading…")).to_be_hidden()
+    expect(page.locator("#answer button").first).to_have_attribute("aria-disabled", "false")
+    painted_at = time.monotonic()
+    press_and_see(page, "y")
+    settle(page)
+    [row] = stored(live_server, project)
+    assert row.response_ms is not None
+    assert row.response_ms <= 1000 * (time.monotonic() - painted_at) + 100, "counted from the paint on"
+
+
+def test_the_plain_form_is_not_there_before_the_script(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, "/account")
+    held: list[Route] = []
+    page.route("**/label.js", lambda route: held.append(route))
+    page.goto(f"/projects/{project.key}/label", wait_until="commit")
+    expect(page.locator("#question")).to_be_visible()
+    for button in [*page.locator("#answer button").all(), page.locator("#skip button")]:
+        expect(button).to_be_hidden()
+    expect(page.get_by_text("Pictures are loading…")).to_be_visible()
+    held[0].continue_()
+    wait_for_paint(page)
+    expect(page.locator("#answer button").first).to_be_visible()
+    assert_answered(live_server, project, page, "n", "no")
+
+
+def test_a_picture_that_fails_is_said_and_can_be_loaded_again(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page, pictures = open_with_held_pictures(open_page, lea, project)
+    question = page.locator(".media img").evaluate_all("images => images.map((image) => image.src)")
+    pictures.fail()
+    expect(page.locator("#label")).to_have_attribute("data-paint", "failed")
+    expect(page.get_by_text("A picture cannot be loaded. Load it again, or skip this question.")).to_be_visible()
+    expect(page.locator(".media").first).to_have_text("Spectrogram of item 1: not loaded")
+    page.keyboard.press("y")
+    assert stored(live_server, project) == []
+    assert_accessible(page, "label-failed")
+    page.get_by_role("button", name="Load again").click()
+    wait_for_paint(page)
+    assert page.locator(".media img").evaluate_all("images => images.map((image) => image.src)") == question
+    assert_answered(live_server, project, page, "y", "yes")
+
+
+def test_a_picture_that_fails_can_be_skipped(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page, pictures = open_with_held_pictures(open_page, lea, project)
+    pictures.fail()
+    expect(page.locator("#label")).to_have_attribute("data-paint", "failed")
+    page.keyboard.press("s")
+    wait_for_paint(page)
+    settle(page)
+    with live_server.database.reading() as session:
+        assert len(session.scalars(select(Skip).where(Skip.labeler_id == lea.id)).all()) == 1
+
+
+def test_pictures_that_take_long_can_be_skipped_or_asked_for_again(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, "/account")
+    page.clock.install()
+    pictures = HeldPictures(page)
+    page.goto(f"/projects/{project.key}/label", wait_until="commit")
+    expect(page.locator("#label")).to_have_attribute("data-paint", "loading")
+    page.clock.run_for(10_000)
+    expect(page.get_by_text("You may also skip this question.")).to_be_visible()
+    expect(page.locator("#skip button")).to_have_attribute("aria-disabled", "false")
+    page.keyboard.press("y")
+    assert stored(live_server, project) == []
+    pictures.fail()  # what was asked for before has no say any more
+    page.get_by_role("button", name="Load again").click()
+    page.clock.resume()
+    wait_for_paint(page)
+    assert_answered(live_server, project, page, "y", "yes")
+
+
+def test_a_preloaded_question_is_on_screen_in_the_next_frame(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    page.wait_for_load_state("networkidle")
+    result = page.evaluate(
+        """async () => {
+          const sources = () => [...document.querySelectorAll(".media img")].map((image) => image.src).join();
+          const before = sources();
+          const states = [];
+          const label = document.getElementById("label");
+          new MutationObserver(() => states.push(label.dataset.paint)).observe(label, { attributes: true });
+          document.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true }));
+          await new Promise(requestAnimationFrame);
+          const images = [...document.querySelectorAll(".media img")];
+          const isNext = sources() !== before && images.every((image) => image.complete && image.naturalWidth > 0);
+          await new Promise((resolve) => setTimeout(resolve, 200));
+          return [isNext, [...new Set(states)]];
+        }"""
+    )
+    assert result == [True, ["painting", "painted"]], "no skeleton, no message, no buttons that look disabled"

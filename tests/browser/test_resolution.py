@@ -5,8 +5,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from app.clustering import results
-from app.models import Project, Run, User
+from tercet.models import Project, Run, User
+from tercet.runs import results
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board
 from tests.browser.test_dashboard import finish_run
 
@@ -18,8 +18,8 @@ ROWS = np.stack([np.arange(30) * k // 30 + 1 for k in range(2, 9)]).astype(np.ui
 def store_resolutions(live: LiveServer, project: Project) -> None:
     """Give the newest run clusters of 2 to 8, five suggested."""
     with live.database.transaction() as session:
-        found = select(Run).where(Run.project_id == project.id, Run.result.is_not(None)).order_by(Run.number.desc())
-        run = session.scalars(found).first()
+        statement = select(Run).where(Run.project_id == project.id, Run.result.is_not(None)).order_by(Run.number.desc())
+        run = session.scalars(statement).first()
         assert run is not None
         assert run.result is not None
         results.save_resolutions(live.storage, run.result, ROWS)
@@ -49,14 +49,14 @@ def test_the_slider_shows_other_numbers_at_once(open_page: OpenPage, board: tupl
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(slider).to_have_attribute("aria-valuetext", "5 clusters")
-    listed = page.locator("#resolved")
+    listed = page.locator("#resolution-clusters")
     expect(listed.get_by_role("heading", name="5 clusters")).to_be_visible()
     expect(listed.locator(".cluster")).to_have_count(5)
     assert listed.locator("[data-list]").all_inner_texts() == ["6 items"] * 5
     expect(page.locator("#map")).to_have_attribute("data-clusters", "5")
     expect(page.locator("#clusters")).to_be_hidden()
     listed.get_by_role("button", name="6 items").first.click()
-    expect(page.locator("#picks").get_by_role("heading")).to_have_text("Cluster 1: 6 items")
+    expect(page.locator("#item-list").get_by_role("heading")).to_have_text("Cluster 1: 6 items")
     listed.get_by_role("button", name="2", exact=True).click()
     expect(listed.locator(".cluster").nth(1)).to_have_class("cluster chosen")
     page.get_by_role("button", name="Back to the run's 3").click()
@@ -81,12 +81,12 @@ def test_a_new_run_keeps_the_number_looked_at(
     page = open_it(open_page, board)
     expect(page.locator("#connection")).to_have_text("live")
     page.get_by_label("Number of clusters", exact=True).select_option("4")
-    expect(page.locator("#resolved .cluster")).to_have_count(4)
+    expect(page.locator("#resolution-clusters .cluster")).to_have_count(4)
     page.locator("#map").focus()
     finish_run(live_server, board[0], 2, [1] * 10 + [2] * 9 + [3] * 11)
     expect(page.locator("#map")).to_have_attribute("data-run", "2")
     # That run has one number of clusters only.
-    expect(page.locator("#resolved")).to_be_hidden()
+    expect(page.locator("#resolution-clusters")).to_be_hidden()
     expect(page.locator("#resolution")).to_be_hidden()
     expect(page.locator("#clusters")).to_be_visible()
 
@@ -110,5 +110,5 @@ def test_accessible_and_never_wider_than_the_window(
     page.locator("#run-parameters > summary").click()
     page.get_by_role("radio", name="SKLR").check()
     page.get_by_role("button", name="5 suggested").click()
-    expect(page.locator("#resolved .cluster")).to_have_count(5)
+    expect(page.locator("#resolution-clusters .cluster")).to_have_count(5)
     assert_accessible(page, "resolution")

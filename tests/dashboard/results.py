@@ -7,10 +7,10 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app import events
-from app.clustering import results
-from app.models import Answer, Item, Project, Run, Triplet, User, now
-from app.storage import Storage
+from tercet.live import events
+from tercet.models import Answer, Item, Project, Run, Triplet, User, now
+from tercet.runs import results
+from tercet.storage import Storage
 
 
 def add_result(

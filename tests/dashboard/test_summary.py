@@ -6,10 +6,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
-from app.clustering.schemas import RunOut
-from app.dashboard import queries, service
-from app.database import Database
-from app.models import Answer, Project, Role, Run, User, now
+from tercet.dashboard import queries, service
+from tercet.database import Database
+from tercet.models import Answer, Project, Role, Run, User, now
+from tercet.runs.schemas import RunOut
 from tests.dashboard.results import add_answers
 from tests.factories import add_member, make_project, make_token, signed_in
 

@@ -1,5 +1,6 @@
 """The demonstration's songs: repeatable, realistic in form, and neither too easy nor too hard."""
 
+import io
 from datetime import date
 
 import numpy as np
@@ -10,9 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from app.demo.birdsong import PATTERN_NAMES, PATTERNS, SAMPLE_RATE, make_syllables, to_wav, true_patterns
-from app.items.audio_features import audio_features
-from app.items.spectrograms import read_wav
+from tercet.demo.birdsong import PATTERN_NAMES, PATTERNS, SAMPLE_RATE, make_syllables, to_wav, true_patterns
+from tercet.sounds.decoding import read_sound
+from tercet.sounds.measures import measure_sound
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +25,7 @@ def test_the_same_seed_gives_the_same_songs():
     first, again, other = make_syllables(40, seed=3), make_syllables(40, seed=3), make_syllables(40, seed=4)
     assert [s.pattern for s in first] == [s.pattern for s in again] != [s.pattern for s in other]
     assert all(np.array_equal(a.samples, b.samples) for a, b in zip(first, again, strict=True))
-    assert [(s.key, s.bird, s.site, s.recorded) for s in first] == [
-        (s.key, s.bird, s.site, s.recorded) for s in again
-    ]
+    assert [(s.key, s.bird, s.site, s.recorded) for s in first] == [(s.key, s.bird, s.site, s.recorded) for s in again]
 
 
 def test_number_keys_and_patterns(syllables):
@@ -61,13 +60,13 @@ def test_samples_can_be_played(syllables):
 
 
 def test_wav_round_trip(syllables):
-    samples, rate = read_wav(to_wav(syllables[0].samples, SAMPLE_RATE))
-    assert rate == SAMPLE_RATE
-    np.testing.assert_allclose(samples, syllables[0].samples, atol=1.5 / 32768)
+    sound = read_sound(io.BytesIO(to_wav(syllables[0].samples, SAMPLE_RATE)))
+    assert sound.rate == SAMPLE_RATE
+    np.testing.assert_allclose(sound.samples, syllables[0].samples, atol=1.5 / 32768)
 
 
 def test_louder_than_full_scale_is_clipped_not_wrapped():
-    samples, _ = read_wav(to_wav(np.array([2.0, -2.0, 0.0])))
+    samples = read_sound(io.BytesIO(to_wav(np.array([2.0, -2.0, 0.0])))).samples
     np.testing.assert_allclose(samples, [1.0, -1.0, 0.0], atol=1e-4)
 
 
@@ -76,7 +75,7 @@ def test_features_alone_find_about_half_and_answers_can_help(syllables):
     for seed in range(3):
         songs = make_syllables(200, seed=seed) if seed else syllables
         truth = np.array([s.pattern for s in songs])
-        measured = np.array([audio_features(s.samples, s.sample_rate) for s in songs])
+        measured = np.array([measure_sound(s.samples, s.sample_rate) for s in songs])
         scaled = StandardScaler().fit_transform(measured)
         found = KMeans(14, n_init=10, random_state=seed).fit_predict(scaled)
         rand_indices.append(adjusted_rand_score(truth, found))

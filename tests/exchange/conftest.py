@@ -6,8 +6,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.database import Database
-from app.models import Role
+from tercet.database import Database
+from tercet.models import Role
 from tests.factories import add_member, make_project, make_token
 
 URL = "/api/v1/projects/songs/constraints"

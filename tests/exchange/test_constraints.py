@@ -4,8 +4,11 @@ import csv
 import io
 import json
 import random
+import subprocess
+import sys
 import threading
 import uuid
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +17,10 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.database import Database
-from app.exchange import service
-from app.models import Answer, Item, Membership, Project, Role, Run, Triplet, User
-from app.storage import Storage
+from tercet.database import Database
+from tercet.exchange import service
+from tercet.models import Answer, Item, Membership, Project, Role, Run, Triplet, User
+from tercet.storage import Storage
 from tests.exchange.conftest import NDJSON, URL, keys
 from tests.factories import add_features, add_member, make_token, row_counts
 
@@ -97,9 +100,7 @@ def test_the_same_file_from_somebody_else_is_their_answers(
     with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as other:
         answer = other.post(URL, content=ndjson(ROWS), headers=NDJSON)
     assert (answer.status_code, answer.json()) == (201, {"rows": 3, "stored": 1, "repeated": 2}), answer.text
-    assert exported(client) == [*STORED, (*STORED[2][:4], "Eve")], (
-        "rows that name their labelers are the same answers"
-    )
+    assert exported(client) == [*STORED, (*STORED[2][:4], "Eve")], "rows that name their labelers are the same answers"
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv", "json"])
@@ -192,6 +193,57 @@ def test_many_rows_queue_one_run(client: TestClient, database: Database, storage
         assert session.scalar(sa.select(Project.answer_number)) == len(rows)
 
 
+KILLED = 9
+RECEIVE_UNTIL_KILLED = f"""
+import os, pathlib, sys
+from sqlalchemy import event
+from tercet.database import Database
+from tercet.exchange.service import Upload, receive
+
+url, path, project_id, sender_id, commits = sys.argv[1], pathlib.Path(sys.argv[2]), *map(int, sys.argv[3:])
+database, seen = Database(url), []
+
+def kill_before_the_last(connection):
+    seen.append(connection)
+    if len(seen) > commits:
+        os._exit({KILLED})
+
+event.listen(database.engine, "commit", kill_before_the_last)
+receive(database, Upload(path, "application/x-ndjson", project_id, sender_id))
+"""
+
+
+def test_rows_of_an_upload_that_was_killed_stay_and_the_rest_is_stored_when_it_is_sent_again(
+    client: TestClient, database: Database, database_url: str, tmp_path: Path
+) -> None:
+    chance = random.Random(2)
+    rows = [{"triplet": keys(*chance.sample(range(6), 3)), "answer": "yes"} for _ in range(2 * service.BATCH + 7)]
+    path = tmp_path / "rows.ndjson"
+    path.write_text(ndjson(rows))
+    with database.reading() as session:
+        project_id, sender_id = session.execute(sa.select(Membership.project_id, Membership.user_id)).one()
+    # One commit is that of the labelers, so that the second batch is not committed any more.
+    arguments = [database_url, str(path), str(project_id), str(sender_id), "2"]
+    killed = subprocess.run([sys.executable, "-c", RECEIVE_UNTIL_KILLED, *arguments], check=False)
+    assert killed.returncode == KILLED
+    with database.reading() as session:
+        numbers = sa.select(Answer.number).order_by(Answer.number)
+        assert session.scalars(numbers).all() == list(range(1, service.BATCH + 1))
+        assert session.scalar(sa.select(Project.answer_number)) == service.BATCH
+    again = client.post(URL, content=ndjson(rows), headers=NDJSON)
+    assert again.json() == {"rows": len(rows), "stored": len(rows) - service.BATCH, "repeated": service.BATCH}
+    with database.reading() as session:
+        assert session.scalars(numbers).all() == list(range(1, len(rows) + 1))
+
+
+def test_readme_and_the_api_page_say_how_many_rows_are_stored_at_a_time(app: FastAPI) -> None:
+    said = f"stored {service.BATCH} at a time, so that labelers go on"
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    page = app.openapi()["paths"]["/api/v1/projects/{project}/constraints"]["post"]["description"]
+    assert said in " ".join(readme.split())
+    assert said in " ".join(page.split())
+
+
 def test_labelers_answer_while_rows_come_in(client: TestClient, database: Database) -> None:
     chance = random.Random(1)
     rows = [{"triplet": keys(*chance.sample(range(6), 3)), "answer": "no"} for _ in range(5 * service.BATCH)]
@@ -218,9 +270,7 @@ def test_labelers_answer_while_rows_come_in(client: TestClient, database: Databa
         assert last == answered + len(rows) == session.scalar(sa.select(Project.answer_number))
 
 
-@pytest.mark.parametrize(
-    "change", [{"answer": "no"}, {"triplet": keys(0, 1, 3)}, {"labeler": "Cy"}, {"labeler": None}]
-)
+@pytest.mark.parametrize("change", [{"answer": "no"}, {"triplet": keys(0, 1, 3)}, {"labeler": "Cy"}, {"labeler": None}])
 def test_an_id_taken_by_another_answer(client: TestClient, database: Database, change: dict[str, Any]) -> None:
     taken = str(uuid.uuid4())
     assert client.post(URL, content=json.dumps({**ROWS[0], "id": taken}), headers=NDJSON).status_code == 201

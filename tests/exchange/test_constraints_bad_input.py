@@ -7,22 +7,19 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.database import Database
-from app.exchange.reading import LONGEST_ROW
-from app.models import Project
+from tercet.database import Database
+from tercet.exchange.reading import LONGEST_ROW
+from tercet.models import Project
 from tests.exchange.conftest import NDJSON, URL, keys
 from tests.factories import row_counts
+
+# One kind of database will do: all of this is refused before any is asked.
+pytestmark = pytest.mark.only_on("sqlite")
 
 GOOD: dict[str, Any] = {"triplet": keys(0, 1, 2), "answer": "yes", "labeler": "Bo"}
 ID = "0b6d3b0a-58b1-4a5c-8e6e-6f1f0a4f7c11"
 CSV = {"Content-Type": "text/csv"}
 JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture
-def database_url(sqlite_database_url: str) -> str:
-    """One kind of database will do: all of this is refused before any is asked."""
-    return sqlite_database_url
 
 
 def with_good_around(row: object) -> str:

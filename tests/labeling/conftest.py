@@ -4,12 +4,12 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import httpx
+import httpx2 as httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.models import Project, Role, User
+from tercet.models import Project, Role, User
 from tests.factories import add_member, make_project, signed_in
 
 SONGS = "/api/v1/projects/songs"

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from app.labeling.canonical import VALUES, as_shown, canonical, order
-from app.models import QuestionKind
+from tercet.labeling.canonical import VALUES, as_shown, canonical, order
+from tercet.models import QuestionKind
 
 
 def test_the_same_relative_question_asked_both_ways_is_one_row() -> None:

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import delete, select, update
 
-from app.models import Answer, Item, Project, Skip
+from tercet.models import Answer, Item, Project, Skip
 from tests.labeling.conftest import World
 
 PAGE = "/projects/songs/label"

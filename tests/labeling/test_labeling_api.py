@@ -4,15 +4,15 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
-import httpx
+import httpx2 as httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from app.labeling import api
-from app.labeling.schemas import NextOut
-from app.models import Answer, Lease, Project, Triplet, now
+from tercet.labeling import api
+from tercet.labeling.schemas import NextOut
+from tercet.models import Answer, Lease, Project, Triplet, now
 from tests.labeling.conftest import SONGS, World, ask, give
 from tests.loops import run
 
@@ -56,9 +56,7 @@ def test_few_requests_lease_at_a_time_and_all_get_questions(
 
     async def ask_at_once() -> list[httpx.Response]:
         transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://testserver", cookies=ada.cookies
-        ) as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://testserver", cookies=ada.cookies) as client:
             return await asyncio.gather(*(client.get(f"{SONGS}/triplets/next") for _ in range(12)))
 
     monkeypatch.setattr(api, "run_in_threadpool", watched)
@@ -191,9 +189,7 @@ def test_answers_have_numbers_without_gaps_and_leave_the_queue(app: FastAPI, ada
         assert session.scalar(select(Project.answer_number)) == 7
 
 
-def test_outlier_questions_turn_their_answers_to_the_stored_order(
-    app: FastAPI, ada: TestClient, world: World
-) -> None:
+def test_outlier_questions_turn_their_answers_to_the_stored_order(app: FastAPI, ada: TestClient, world: World) -> None:
     with app.state.database.transaction() as session:
         session.execute(update(Project).values(question_kind="outlier"))
     refused = give(ada, ["item-5", "item-2", "item-7"], "yes")

@@ -6,18 +6,22 @@ import random
 import threading
 import uuid
 from collections import Counter
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event, func, select, text, update
 
-from app.clustering.questions import WANTED
-from app.database import Database
-from app.errors import Conflict
-from app.labeling import queries, queue, service, statements, storing, triplets
-from app.labeling.refill import Candidate, refill
-from app.labeling.service import ConstraintRow
-from app.models import Answer, Item, Lease, Membership, Project, Role, Skip, Source, Triplet, now
+from tercet.database import Database
+from tercet.labeling import queries, queue, service, triplets
+from tercet.labeling.refill import Candidate, refill
+from tercet.labeling.service import ConstraintRow
+from tercet.labeling.sql import statements
+from tercet.models import Answer, Item, Lease, Membership, Project, Role, Skip, Source, Triplet, now
+from tercet.web.errors import Conflict
+from tercet.worker.outputs.questions import REFILL
 from tests.factories import add_member, make_project
 
 THREADS = 20
@@ -85,14 +89,40 @@ def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(data
         held = queue.lease_next(session, project, ada, 50, seconds=60)
         assert len(held) == 12, "four items, each as anchor with three pairs"
         assert queue.lease_next(session, project, ben, 5, seconds=60) == []
-        reason = queries.why_nothing(session, project, ben, 4)
+        reason = queries.why_nothing(session, project.id, ben, 4)
         assert "screens of other labelers" in reason
         assert f"{held[0].expires_at:%H:%M} UTC" in reason
     for one in held:
         answer(database, project, ada, one.triplet)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ben, 5, seconds=60) == []
-        assert "has been answered" in queries.why_nothing(session, project, ben, 4)
+        assert "has been answered" in queries.why_nothing(session, project.id, ben, 4)
+
+
+@pytest.mark.only_on("postgres")
+def test_one_whose_questions_another_labeler_leased_first_gets_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, [ada, ben] = make_labelers(database, 2, n_items=5)
+    with database.transaction() as session:
+        queue.top_up(session, project, 10)
+    write_leases, snatched = queue._write_leases, list[int]()
+
+    def write_too_late(
+        connection: Connection, parameters: dict[str, Any], ending: Collection[int], candidates: Collection[int]
+    ) -> set[int]:
+        if not snatched:
+            snatched.extend(candidates)
+            with database.transaction() as session:
+                until = now() + timedelta(seconds=60)
+                session.add_all(Lease(triplet_id=key, labeler_id=ben, expires_at=until) for key in candidates)
+        return write_leases(connection, parameters, ending, candidates)
+
+    monkeypatch.setattr(queue, "_write_leases", write_too_late)
+    with database.transaction() as session:
+        leased = queue.lease_next(session, project, ada, 2, seconds=60)
+    assert len(snatched) == len(leased) == 2
+    assert not {lease.id for lease in leased} & set(snatched)
 
 
 def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
@@ -103,7 +133,7 @@ def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
         answer(database, project, ada, held.triplet)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ada, 1, seconds=60) == []
-        assert "needs other labelers" in queries.why_nothing(session, project, ada, 3)
+        assert "needs other labelers" in queries.why_nothing(session, project.id, ada, 3)
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -111,7 +141,7 @@ def test_a_project_with_too_few_items_says_so(database: Database, count: int) ->
     project, [ada] = make_labelers(database, 1, n_items=count)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ada, 5, seconds=60) == []
-        assert f"has {count} items" in queries.why_nothing(session, project, ada, count)
+        assert f"has {count} items" in queries.why_nothing(session, project.id, ada, count)
 
 
 def test_a_short_queue_is_topped_up_within_the_same_request(database: Database) -> None:
@@ -133,12 +163,9 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
         driver.set_trace_callback(ran.append)
         held = queue.lease_next(session, project, ada, 5, seconds=60)
         queries.looks(session, held[0].triplet)
-        row = storing.Row(uuid.uuid4(), *held[0].triplet, ada, "yes", None)
-        storing.store(session.connection(), project.id, 1, [row], {ada})
+        service.store_constraints(session, project, [ConstraintRow(0, uuid.uuid4(), held[0].triplet, "yes", ada, None)])
         statements = ran.copy()
-        service.store_constraints(
-            session, project, [ConstraintRow(0, uuid.uuid4(), held[1].triplet, "yes", ada, None)]
-        )
+        service.get_progress(session, project.id, [ada])
         driver.set_trace_callback(None)
         plans = {
             statement: [step[3] for step in session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")]
@@ -154,10 +181,10 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
     assert any("ix_triplet_queue" in step for step in taking)
 
 
-@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+@pytest.mark.only_on("postgres")
 def test_postgres_reads_only_the_head_of_a_queue_that_a_first_run_filled(database: Database) -> None:
     project, [ada] = make_labelers(database, 1, n_items=400)
-    refill(database, project.id, some_candidates(items_of(database, project), WANTED), 0)
+    refill(database, project.id, some_candidates(items_of(database, project), REFILL), 0)
     me = {"project": project.id, "user": ada, "at": now(), "redundancy": 1, "wanted": 5}
     taking = statements.TAKE.compile(dialect=database.engine.dialect)
     with database.transaction() as session:

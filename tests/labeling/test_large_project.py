@@ -8,11 +8,14 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.database import Database
-from app.storage import Storage
+from tercet.database import Database
+from tercet.storage import Storage
 from tests.conftest import run_on_postgres
 from tests.factories import add_features
 from tests.labeling.conftest import World, ask, give
+
+# SQLite's plans are looked at in test_labeling_queue.py.
+pytestmark = pytest.mark.only_on("postgres")
 
 LARGE = ("answer", "item", "triplet", "user")
 # psycopg prepares a statement after five times, and PostgreSQL keeps one plan for it after five more.
@@ -31,12 +34,6 @@ FROM triplet WHERE priority IS NULL;
 UPDATE project SET answer_number = (SELECT count(*) FROM answer);
 ANALYZE;
 """
-
-
-@pytest.fixture
-def database_url(postgres_database_url: str) -> str:
-    """SQLite's plans are looked at in test_labeling_queue.py."""
-    return postgres_database_url
 
 
 def test_asking_and_answering_read_no_large_table_whole(

@@ -4,6 +4,7 @@ import io
 import json
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -11,14 +12,15 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.clustering import claims
-from app.clustering.job import run_job
-from app.database import Database
-from app.models import Answer, Base, Item, Membership, Project, Role, Run, Scope, Triplet, User
-from app.settings import Settings
-from app.storage import Storage
-from tests.clustering.support import place
+from tercet.database import Database
+from tercet.models import Answer, Base, Item, Membership, Project, Role, Run, Scope, Triplet, User, now
+from tercet.projects.deleting import DELETED_FOR, remove_long_deleted
+from tercet.runs import lifecycle
+from tercet.settings import Settings
+from tercet.storage import Storage
+from tercet.worker.job import run_job
 from tests.factories import add_features, add_member, make_project, make_token, make_user
+from tests.runs.support import place
 
 
 @pytest.fixture
@@ -157,14 +159,18 @@ def test_delete_takes_everything_along(client: TestClient, database: Database, s
             )
         )
         features = add_features(session, storage, project, np.zeros((3, 2)))
-        run = Run(
-            project_id=project.id, number=1, algorithm="dcrc", due_at=user.created_at, feature_set_id=features.id
-        )
+        run = Run(project_id=project.id, number=1, algorithm="dcrc", due_at=user.created_at, feature_set_id=features.id)
         session.add(run)
         session.flush()
         picture = storage.put(f"projects/{project.id}/picture/x.webp", b"picture")
         result = storage.put(f"runs/{run.id}/result.npz", b"result")
     assert client.delete("/api/v1/projects/old").status_code == 200
+    remove_long_deleted(database, storage)
+    assert client.post("/api/v1/projects/old/undelete").status_code == 200, "nothing is removed before 30 days"
+    assert client.delete("/api/v1/projects/old").status_code == 200
+    with database.transaction() as session:
+        session.execute(sa.update(Project).values(deleted_at=now() - DELETED_FOR - timedelta(seconds=1)))
+    remove_long_deleted(database, storage)
     with database.reading() as session:
         left = {
             table.name: session.scalar(sa.select(sa.func.count()).select_from(table))
@@ -204,12 +210,27 @@ def test_a_project_is_deleted_whatever_its_run_is_doing(
     with database.reading() as session:
         run_id = session.scalars(sa.select(Run.id)).one()
     if state != "queued":
-        assert claims.claim_next(database, 15) is not None
-    taken = claims.take_up(database, run_id, 15) if state == "computing" else None
+        assert lifecycle.claim_next(database, 15) is not None
+    taken = lifecycle.begin_task(database, run_id, 15) if state == "computing" else None
     assert client.delete("/api/v1/projects/old").json() == {"deleted": "old"}
     for path in ("", "/runs/1", "/runs/latest/clusters", "/events"):
         assert client.get(f"/api/v1/projects/old{path}").status_code == 404
     assert run_job(place(settings), run_id) == "superseded"
-    assert taken is None or not claims.renew(database, run_id, taken.token, 15)
+    assert taken is None or not lifecycle.renew(database, run_id, taken.token, 15)
     again = client.post("/api/v1/projects", json={"name": "New", "key": "old"})
-    assert (again.status_code, client.get("/api/v1/projects/old/runs").json()["runs"]) == (201, [])
+    assert (again.status_code, again.json()["errors"][0]["detail"]) == (409, "is taken by a deleted project")
+    assert client.get("/api/v1/projects").json()["projects"] == []
+    assert client.post("/api/v1/projects/old/undelete").json()["key"] == "old"
+    assert client.get("/api/v1/projects/old/runs").json()["runs"][0]["status"] == "cancelled"
+    assert client.post("/api/v1/projects/old/undelete").status_code == 409
+
+
+def test_settings_are_copied(client: TestClient) -> None:
+    settings = {"n_clusters": 5, "redundancy": 2, "guidelines": "Listen.", "parameters": {"epsilon": 0.2}}
+    assert client.post("/api/v1/projects", json={"name": "First", **settings}).status_code == 201
+    copy = client.post("/api/v1/projects", json={"name": "Second", "settings_of": "first", "redundancy": 3})
+    assert copy.status_code == 201, copy.text
+    assert {name: copy.json()[name] for name in settings} == settings | {"redundancy": 3}
+    assert copy.json()["name"] == "Second"
+    nowhere = client.post("/api/v1/projects", json={"name": "Third", "settings_of": "nowhere"})
+    assert nowhere.status_code == 404

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.accounts.access import hash_token
-from app.database import Database
-from app.models import Item, Membership, Project, Role, ShareLink, User
+from tercet.accounts.access import hash_token
+from tercet.database import Database
+from tercet.models import Item, Membership, Project, Role, ShareLink, User
 from tests.factories import add_member, make_project, signed_in
 
 PAGE = "/projects/songs/settings"
@@ -148,7 +148,8 @@ def test_delete_wants_the_key(owner: TestClient, database: Database) -> None:
     assert stored(database).key == "songs"
     assert str(owner.post(f"{PAGE}/delete", data={"confirm": "songs"}).url) == "http://testserver/"
     with database.reading() as session:
-        assert session.scalars(sa.select(Project)).all() == []
+        assert session.scalars(sa.select(Project)).one().deleted_at is not None
+    assert owner.get(PAGE).status_code == 404
 
 
 def test_an_analyst_may_save_but_not_share_or_delete(app: FastAPI, people: dict[str, User]) -> None:

@@ -1,0 +1,60 @@
+"""Groups on one scale: variances, principal components against the singular value decomposition."""
+
+import numpy as np
+import pytest
+
+from tercet.features import scaling
+from tercet.features.scaling import principal_components, side_by_side, standardised, total_variance
+
+
+def rows(n: int = 60, d: int = 7, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)).astype(np.float32)
+
+
+def test_principal_components_are_those_of_the_svd(monkeypatch):
+    monkeypatch.setattr(scaling, "ROWS_AT_ONCE", 16)  # several blocks
+    X = rows()
+    found = principal_components(X, np.ones(len(X), dtype=bool), 4)
+    U, S, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    np.testing.assert_allclose(np.abs(found), np.abs((U * S)[:, :4]), atol=1e-3)
+
+
+def test_all_components_keep_all_distances():
+    X = rows()
+    found = principal_components(X, np.ones(len(X), dtype=bool), 100)
+    assert found.shape == X.shape
+    np.testing.assert_allclose(((found[3] - found[9]) ** 2).sum(), ((X[3] - X[9]) ** 2).sum(), rtol=1e-4)
+
+
+def test_unreadable_rows_are_the_average_and_change_no_other():
+    X = rows()
+    readable = np.ones(len(X), dtype=bool)
+    readable[[2, 5]] = False
+    for reduce in (standardised, lambda X, good: principal_components(X, good, 3)):
+        spoiled = X.copy()
+        spoiled[[2, 5]] = 1e6
+        found = reduce(spoiled, readable)
+        assert not found[[2, 5]].any()
+        np.testing.assert_array_equal(found[readable], reduce(X, readable)[readable])
+
+
+def test_no_readable_row_gives_no_component():
+    X = rows()
+    assert not principal_components(X, np.zeros(len(X), dtype=bool), 3).any()
+    assert not standardised(X, np.zeros(len(X), dtype=bool)).any()
+
+
+def test_constant_columns_become_zero():
+    X = np.column_stack([np.full(20, 3e5), np.arange(20)]).astype(np.float32)
+    found = standardised(X, np.ones(20, dtype=bool))
+    assert not found[:, 0].any()
+    assert found[:, 1].std() == pytest.approx(1, abs=1e-5)
+
+
+def test_each_group_has_the_share_of_variance_that_its_weight_says():
+    groups = [rows(), 1e3 * rows(d=2, seed=1), np.zeros((60, 3), dtype=np.float32)]
+    joined = side_by_side(groups, [1.0, 3.0, 5.0])
+    assert total_variance(joined) == pytest.approx(12, rel=1e-4)  # as of so many standardised columns
+    assert total_variance(joined[:, 7:9]) == pytest.approx(3 * total_variance(joined[:, :7]), rel=1e-4)
+    assert not joined[:, 9:].any()

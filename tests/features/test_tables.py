@@ -1,0 +1,74 @@
+"""Features of tables: what each sort of column becomes, and which are left out."""
+
+import numpy as np
+import pytest
+
+from tercet.features.tables import table_columns
+
+N = 40
+
+
+def column(values) -> list[dict[str, object]]:
+    return [{"column": value} for value in values]
+
+
+def test_numbers_are_standardised_and_gaps_are_the_mean():
+    made = table_columns(column(["", *(f"{value:g}" for value in range(N - 1))]))
+    assert made.numeric == made.names == ["column"]
+    assert made.rows[0, 0] == 0
+    assert made.rows.std() == pytest.approx(1, abs=1e-5)
+    assert np.corrcoef(made.rows[1:, 0], np.arange(N - 1))[0, 1] == pytest.approx(1)
+
+
+def test_dates_are_numbers():
+    made = table_columns(column([f"2025-05-{day:02d}" for day in range(1, 31)]))
+    assert made.dates == ["column"]
+    np.testing.assert_allclose(np.diff(made.rows[:, 0]), np.diff(made.rows[:, 0])[0], rtol=1e-3)
+
+
+def test_a_category_weighs_as_much_as_a_number():
+    made = table_columns(column(["creek", "ridge", "road", "ridge"] * 10))
+    assert made.categories == ["column"]
+    assert made.names == ["column = ridge", "column = creek", "column = road"]
+    assert made.rows.var(axis=0).sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_rare_values_are_pooled():
+    made = table_columns(column(["creek", "ridge"] * 19 + ["pond", "bog"]))
+    assert made.names == ["column = creek", "column = ridge", "column = any other"]
+    np.testing.assert_array_equal(made.rows[-1], made.rows[-2])
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([f"item-{number}" for number in range(N)], "is a key, or a text: few of its values come twice"),
+        (["same"] * N, "is the same for all"),
+        (["3.5"] * N, "is the same for all"),
+        (["7"] + [""] * (N - 1), "is mostly empty"),
+        ([None] * N, "is mostly empty"),
+    ],
+)
+def test_columns_that_tell_nothing_are_left_out(values, why):
+    made = table_columns(column(values))
+    assert made.left_out == [("column", why)]
+    assert made.rows.shape == (N, 0)
+
+
+@pytest.mark.parametrize("wild", ["nan", "inf", "1e400", "-inf"])
+def test_what_is_not_finite_counts_as_missing(wild):
+    made = table_columns(column([wild, *(str(value) for value in range(N - 1))]))
+    assert made.numeric == ["column"]
+    assert np.isfinite(made.rows).all()
+    assert made.rows[0, 0] == 0
+
+
+def test_huge_numbers_stay_finite():
+    made = table_columns(column([f"{value}e306" for value in range(N)]))
+    assert np.isfinite(made.rows).all()
+    assert made.rows.std() == pytest.approx(1, abs=1e-4)
+
+
+def test_columns_that_only_some_items_have():
+    made = table_columns([{"a": 1}, {"b": 2}, {"a": 3, "b": 5}, {"a": 4, "b": 6}])
+    assert made.names == ["a", "b"]

@@ -1,0 +1,40 @@
+"""The sentence that a preview begins with."""
+
+from typing import Any
+
+import pytest
+
+from tercet.intake.wording import understood
+
+
+def report(content: str, items: int, files: list[tuple[str, str, int]], **values: Any) -> dict[str, Any]:
+    listed = [{"path": path, "became": became, "detail": "", "items": count} for path, became, count in files]
+    return {"content": content, "items": items, "features": None, "files": listed, **values}
+
+
+SONGS = [("north/a.wav", "sound", 1), ("south/b.wav", "sound", 1)]
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (report("sounds", 1, SONGS[:1]), "1 recording."),
+        (report("sounds", 2, SONGS), "2 recordings in 2 folders."),
+        (report("sounds", 2, SONGS, median_seconds=2.04), "2 recordings, 2 s long at the median, in 2 folders."),
+        (
+            report("sounds", 2, [*SONGS, ("clips.csv", "table", 2)]),
+            "2 recordings in 2 folders; clips.csv has a row for each.",
+        ),
+        (report("pictures", 1, [("a.png", "picture", 1), ("t.csv", "table", 3)]), "1 picture; t.csv has 3 rows."),
+        (report("sounds", 312, [("long.wav", "sound", 312)]), "312 segments of 1 recording."),
+        (report("texts", 300, [("texts.txt", "text", 300)]), "300 texts."),
+        (report("table", 1_797, [("digits.csv", "table", 1_797)]), "1,797 rows of a table."),
+        (
+            report("mixed", 2, [("a.wav", "sound", 1), ("b.png", "picture", 1)], features=8),
+            "2 items; 8 numbers for each came along.",
+        ),
+        (report("table", 0, [("x.blend", "skipped", 0)]), "Nothing to import; 1 file is left out."),
+    ],
+)
+def test_what_was_understood(made: dict[str, Any], sentence: str) -> None:
+    assert understood(made) == sentence

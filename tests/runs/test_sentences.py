@@ -1,0 +1,36 @@
+"""A run in words, after real runs of every algorithm."""
+
+import pytest
+
+from tercet.catalogue.algorithms import ALGORITHMS
+from tercet.database import Database
+from tercet.runs.schemas import RunOut
+from tercet.runs.sentences import describe
+from tercet.settings import Settings
+from tercet.storage import Storage
+from tests.runs.support import answer_truly, compute, get_run, make_songs, request
+
+# One kind of database is enough: the sentences are made of a run's row.
+pytestmark = pytest.mark.only_on("sqlite")
+
+SAID = {
+    "dcrc": ["DCRC began from nothing and fitted 3 clusters to 60 items and 1 answer.", "Its bound, "],
+    "dcrc-cv": ["DCRC chose parameters (epsilon 0.05, tau 1, lam 0.00391) and", "too few answers"],
+    "sklr": ["SKLR began from nothing, learned from 1 answer how", "and cut 3 clusters in it.", "Its divergence, "],
+    "cmbc": ["CMBC (em) put 60 items into 3 clusters with nothing known to differ from; it read no answers. Confi"],
+    "bags": ["Spectral clustering cut 3 clusters by the features of 60 items; it read no answers. Confidence says"],
+}
+# What needs neither another run nor bag labels.
+PARAMETERS = {"cmbc": {"method": "em"}, "bags": {"method": "spectral"}}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_run_says_what_it_did(name: str, database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_songs(database, storage, algorithm=name, parameters={"n_init": 1, **PARAMETERS.get(name, {})})
+    answer_truly(database, project, 1)
+    run_id = request(database, project)
+    assert describe(RunOut.of(get_run(database, run_id))) == ""
+    assert compute(database, settings) == "done"
+    said = describe(RunOut.of(get_run(database, run_id)))
+    for part in SAID[name]:
+        assert part in said

@@ -1,0 +1,399 @@
+"""BagSpectralClustering as a whole: what it finds, what it promises as an estimator, what it refuses."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tercet_algorithms import BagSpectralClustering, SpectralState
+from tercet_algorithms.bags import graph as graph_module
+from tercet_algorithms.bags import spectrum
+from tercet_algorithms.bags.methods import METHODS
+from tests.tercet_algorithms.bags.data import bagged
+from tests.tercet_algorithms.callbacks import StopAt
+
+X, Y, BAGS, LABELS = bagged()
+GIVEN = {"bags": BAGS, "bag_labels": LABELS}
+GRAPHS = {"all pairs": {}, "neighbours": {"n_neighbors": 12}}
+every_method = pytest.mark.parametrize("method", METHODS)
+every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+
+
+def make(n_clusters=4, **parameters):
+    return BagSpectralClustering(n_clusters, **{"n_init": 3, "random_state": 0, **parameters})
+
+
+def same(one, two):
+    return np.array_equal(one.labels_, two.labels_) and np.allclose(one.posterior_, two.posterior_)
+
+
+# --- what it finds ---
+
+
+@every_graph
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("spectral", "links-additive")])
+def test_bag_labels_help(method, graph):
+    """Over several data sets every method finds more of the classes than features alone show."""
+    gains = []
+    for seed in range(6):
+        features, y, bags, labels = bagged(spread=1.2, seed=seed)
+        plain = make(**graph).fit(features)
+        model = make(method=method, **graph).fit(features, bags=bags, bag_labels=labels)
+        gains.append(adjusted_rand_score(y, model.labels_) - adjusted_rand_score(y, plain.labels_))
+    assert np.mean(gains) > (0.05 if method != "regularized" else 0.01)
+
+
+@every_graph
+@every_method
+def test_results_are_what_they_are_called(method, graph):
+    model = make(method=method, **graph).fit(X, **GIVEN)
+    assert model.labels_.shape == (len(X),)
+    assert np.issubdtype(model.labels_.dtype, np.integer)
+    assert set(model.labels_) == set(range(4))
+    assert model.posterior_.shape == (len(X), 4)
+    assert np.allclose(model.posterior_.sum(axis=1), 1)
+    assert np.array_equal(model.posterior_.argmax(axis=1), model.labels_)
+    assert np.allclose(np.linalg.norm(model.embedding_, axis=1), 1)
+    assert np.all(np.diff(model.eigenvalues_) <= 0)
+    centres = np.stack([model.embedding_[model.labels_ == k].mean(axis=0) for k in range(4)])
+    assert np.allclose(model.cluster_centers_, centres, atol=1e-3)
+    assert model.inertia_ == pytest.approx(np.square(model.embedding_ - centres[model.labels_]).sum(), rel=1e-3)
+    assert model.label_names_ == (0, 1, 2, 3)
+    assert np.allclose(model.cluster_label_affinity_.sum(axis=1), 1)
+    assert model.n_features_in_ == X.shape[1]
+    assert model.n_iter_ >= 1
+    assert model.converged_
+
+
+@every_graph
+def test_items_of_high_confidence_are_right_more_often(graph):
+    sure, unsure, confidence, accuracy = [], [], [], []
+    for seed in range(6):
+        features, y, bags, labels = bagged(spread=1.2, seed=seed)
+        model = make(**graph).fit(features, bags=bags, bag_labels=labels)
+        commonest = np.array([np.bincount(y[model.labels_ == k]).argmax() for k in range(4)])
+        correct, most = commonest[model.labels_] == y, model.posterior_.max(axis=1)
+        upper = most > np.median(most)
+        sure.append(correct[upper].mean())
+        unsure.append(correct[~upper].mean())
+        confidence.append(most.mean())
+        accuracy.append(correct.mean())
+    assert np.mean(sure) > np.mean(unsure) + 0.1
+    assert np.mean(confidence) == pytest.approx(np.mean(accuracy), abs=0.15)
+
+
+def test_clusters_are_named_by_their_labels():
+    names = np.array(["crow", "jay", "thrush", "wren"])
+    bag_labels = {bag: names[row.astype(bool)] for bag, row in enumerate(LABELS)}
+    model = make(method="both").fit(X, bags=BAGS, bag_labels=bag_labels)
+    assert model.label_names_ == tuple(names)
+    label_names = np.array(model.label_names_)[model.cluster_label_affinity_.argmax(axis=1)]
+    assert np.mean(label_names[model.labels_] == names[Y]) > 0.85
+    assert same(model, make(method="both").fit(X, **GIVEN))
+
+
+@every_graph
+def test_no_weight_and_no_labels_are_plain_spectral_clustering(graph):
+    plain = make(method="spectral", **graph).fit(X)
+    assert same(plain, make(alpha=0, **graph).fit(X, **GIVEN))
+    silent = {"bags": BAGS, "bag_labels": {}}
+    for method in METHODS:
+        if method != "links-additive":  # that one is normalised differently from the start
+            assert same(plain, make(method=method, **graph).fit(X, **silent)), method
+            assert same(plain, make(method=method, **graph).fit(X)), method
+
+
+def test_one_bag_is_plain_spectral_clustering():
+    for graph in GRAPHS.values():
+        plain = make(method="spectral", **graph).fit(X)
+        assert same(plain, make(**graph).fit(X, bags=["all"] * len(X), bag_labels={"all": ["a", "b"]}))
+
+
+@every_method
+def test_names_and_order_of_labels_and_bags_change_nothing(method):
+    order = np.random.default_rng(0).permutation(4)
+    bag_order = np.random.default_rng(1).permutation(len(LABELS))
+    turned = {"bags": np.argsort(bag_order)[BAGS], "bag_labels": LABELS[bag_order][:, order]}
+    straight, mirrored = make(method=method).fit(X, **GIVEN), make(method=method).fit(X, **turned)
+    assert adjusted_rand_score(straight.labels_, mirrored.labels_) == 1
+    assert np.allclose(straight.eigenvalues_, mirrored.eigenvalues_)
+    cluster = [mirrored.labels_[straight.labels_ == k][0] for k in range(4)]
+    assert np.allclose(straight.cluster_label_affinity_[:, order], mirrored.cluster_label_affinity_[cluster], atol=1e-4)
+
+
+@every_graph
+@every_method
+def test_permuting_items_permutes_labels(method, graph):
+    order = np.random.default_rng(1).permutation(len(X))
+    reference = make(method=method, **graph).fit(X, **GIVEN)
+    two = make(method=method, **graph).fit(X[order], bags=BAGS[order], bag_labels=LABELS)
+    assert adjusted_rand_score(reference.labels_[order], two.labels_) > 0.98
+
+
+def test_all_neighbours_and_all_pairs_are_one_graph():
+    everybody = {"n_neighbors": len(X) - 1, "alpha_scale": "absolute"}
+    for method in METHODS:
+        default, explicit = make(method=method).fit(X, **GIVEN), make(method=method, **everybody).fit(X, **GIVEN)
+        assert np.allclose(default.eigenvalues_, explicit.eigenvalues_, atol=1e-5), method
+        assert adjusted_rand_score(default.labels_, explicit.labels_) == 1, method
+
+
+def test_many_items_are_tied_to_neighbours_alone(monkeypatch):
+    monkeypatch.setattr(graph_module, "MOST_DENSE", len(X) - 1)
+    assert same(make().fit(X, **GIVEN), make(n_neighbors=graph_module.AUTO_NEIGHBORS).fit(X, **GIVEN))
+
+
+def test_a_given_affinity_is_the_same_as_features():
+    dense, _ = graph_module.dense_graph(X, 7)
+    sparse, _ = graph_module.neighbor_graph(X, 12, 7)
+    copied = dense.copy()
+    for method in METHODS:
+        precomputed = make(method=method, affinity="precomputed").fit(dense, **GIVEN)
+        assert same(precomputed, make(method=method).fit(X, **GIVEN)), method
+        precomputed = make(method=method, affinity="precomputed").fit(sparse, **GIVEN)
+        assert same(precomputed, make(method=method, n_neighbors=12).fit(X, **GIVEN)), method
+    assert np.array_equal(dense, copied)
+    assert adjusted_rand_score(precomputed.labels_, precomputed.predict(dense)) > 0.6
+
+
+def test_more_clusters_than_labels_refine_them():
+    model = make(8, method="both").fit(X, **GIVEN)
+    assert len(set(model.labels_)) == 8
+    commonest = np.array([np.bincount(Y[model.labels_ == k]).argmax() for k in range(8)])
+    assert np.mean(commonest[model.labels_] == Y) > 0.85
+
+
+def test_the_relative_scale_does_not_grow_with_the_number_of_items():
+    """alpha as it is drowns a graph of neighbours the more, the more items there are."""
+    features, y, bags, labels = bagged(n_bags=300, spread=1.2, seed=3)
+    scores = {}
+    for scale in ("absolute", "relative"):
+        model = make(n_neighbors=10, alpha_scale=scale).fit(features, bags=bags, bag_labels=labels)
+        scores[scale] = adjusted_rand_score(y, model.labels_), model.eigenvalues_[0]
+    assert scores["relative"][0] > scores["absolute"][0]
+    assert scores["relative"][1] < 4 < 20 < scores["absolute"][1]
+
+
+# --- new items ---
+
+
+def test_new_items_join_their_neighbours():
+    model = make(method="both").fit(X, **GIVEN)
+    rng = np.random.default_rng(0)
+    nearby = X + 1e-3 * rng.normal(size=X.shape)
+    assert np.mean(model.predict(nearby) == model.labels_) > 0.8
+    assert np.array_equal(model.predict(nearby[:3]), model.predict(nearby)[:3])
+    far = model.predict(np.full((2, X.shape[1]), 1e8))
+    assert set(far) <= set(range(4))
+
+
+def test_a_new_item_among_duplicates_is_one_of_them():
+    twice = np.concatenate([np.zeros((20, 2)), np.ones((20, 2))])
+    model = make(2).fit(twice, bags=[0] * 20 + [1] * 20, bag_labels=[[1, 0], [0, 1]])
+    assert adjusted_rand_score(np.repeat([0, 1], 20), model.labels_) == 1
+    assert np.array_equal(model.predict(twice), model.labels_)
+
+
+# --- as an estimator ---
+
+
+@every_graph
+def test_same_seed_same_result_and_nothing_is_kept_from_the_fit_before(graph):
+    model = make(**graph).fit(X, **GIVEN)
+    assert same(model, make(**graph).fit(X[:50] * 3).fit(X, **GIVEN))
+    assert same(model.fit(X, **GIVEN), make(**graph).fit(X, **GIVEN))
+
+
+def test_parameters_and_inputs_are_left_alone():
+    model, features, labels = make(), X.copy(), LABELS.copy()
+    before = copy.deepcopy(model.get_params())
+    for array in (features, labels):
+        array.flags.writeable = False
+    assert model.fit(features, bags=BAGS, bag_labels=labels) is model
+    assert model.get_params() == clone(model).get_params() == before
+    assert np.array_equal(model.fit_predict(X, **GIVEN), model.labels_)
+    assert same(model, make().fit(X.tolist(), bags=BAGS.tolist(), bag_labels=LABELS.tolist()))
+    single = make().fit(X.astype(np.float32), **GIVEN)
+    assert adjusted_rand_score(single.labels_, model.labels_) > 0.98
+
+
+def test_progress_is_told_and_grows():
+    states = []
+    watched = make().fit(X, **GIVEN, callback=states.append)
+    assert same(watched, make().fit(X, **GIVEN))
+    fractions = [state.fraction for state in states]
+    assert fractions == sorted(fractions)
+    assert [state.iteration for state in states] == [1, 2, 3]
+    assert fractions[-1] == 1
+    assert [state.done for state in states] == [False, False, True]
+    assert [state.inertia for state in states] == sorted((state.inertia for state in states), reverse=True)
+    assert states[-1].lower_bound == pytest.approx(watched.eigenvalues_.sum())
+
+
+def test_several_jobs_find_the_same(capsys):
+    states = []
+    model = make(n_init=5, n_jobs=2, verbose=1).fit(X, **GIVEN, callback=states.append)
+    assert capsys.readouterr().out.count("done, iteration") == len(states)
+    assert same(model, make(n_init=5).fit(X, **GIVEN))
+    assert [state.start for state in states] == [2, 4, 5]
+
+
+def test_a_target_is_refused():
+    with pytest.raises(ValueError, match="y is not used"):
+        make().fit(X, LABELS)
+
+
+def test_a_callback_stops_the_fit_and_leaves_a_usable_model():
+    stop = StopAt()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = make().fit(X, **GIVEN, callback=stop)
+    assert [state.start for state in stop.states] == [1]
+    assert model.inertia_ == stop.states[0].inertia
+    assert adjusted_rand_score(model.labels_, make().fit(X, **GIVEN).labels_) > 0.9
+
+    def broken(state):
+        raise RuntimeError("disk full")
+
+    with pytest.raises(RuntimeError, match="disk full"):
+        make().fit(X, **GIVEN, callback=broken)
+
+
+def test_a_fit_that_was_stopped_goes_on_elsewhere(tmp_path):
+    states = []
+    straight = make().fit(X, **GIVEN, callback=states.append)
+    for state in states:
+        np.savez(tmp_path / "state.npz", **state.to_arrays())
+        with np.load(tmp_path / "state.npz", allow_pickle=False) as arrays:
+            resumed = make().fit(X, **GIVEN, resume=SpectralState.from_arrays(dict(arrays)))
+        assert same(straight, resumed)
+        assert resumed.n_iter_ == straight.n_iter_
+    with pytest.raises(ValueError, match="state of another fit"):
+        make(3).fit(X, **GIVEN, resume=states[0])
+
+
+@pytest.mark.parametrize("method", ["bag", "regularized"])
+def test_eigenvectors_that_were_not_found_are_told_and_still_make_clusters(method, monkeypatch):
+    """A chain: its largest eigenvalues lie as near to each other as can be."""
+    monkeypatch.setattr(spectrum, "_MAX_RESTARTS", 1)
+    monkeypatch.setattr(spectrum, "_MAX_BLOCK_STEPS", 1)
+    chain = csr_array(np.eye(400) + np.eye(400, k=1) + np.eye(400, k=-1))
+    labelled = {"bags": np.arange(400) // 40, "bag_labels": np.eye(10, dtype=int)[:, :5]}
+    with pytest.warns(ConvergenceWarning, match="the search for eigenvectors"):
+        model = make(4, method=method, alpha=0.01, affinity="precomputed").fit(chain, **labelled)
+    assert not model.converged_
+    assert np.allclose(model.posterior_.sum(axis=1), 1)
+    assert model.eigenvalues_.max() <= 1.1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_clusters": 0}, "'n_clusters' parameter .* Got 0"),
+        ({"n_clusters": 1000}, "n_clusters=1000 is more than the number of items, 240"),
+        ({"alpha": -1}, "'alpha' parameter .* Got -1"),
+        ({"alpha": 1, "n_neighbors": 5}, "alpha must be below 1"),
+        ({"alpha": 1.5, "alpha_scale": "relative"}, "alpha must be below 1"),
+        ({"alpha_scale": "huge"}, "'alpha_scale' parameter"),
+        ({"method": "csp"}, "'method' parameter .*'bag'.* Got 'csp'"),
+        ({"affinity": "rbf"}, "'affinity' parameter"),
+        ({"n_neighbors": 0}, "'n_neighbors' parameter .* or None. Got 0"),
+        ({"local_k": 0}, "'local_k' parameter"),
+        ({"center": "mean"}, "'center' parameter"),
+        ({"center": "ones", "method": "bag-without-links"}, "center='ones' has no zeros"),
+        ({"n_init": 0}, "'n_init' parameter"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        make(**parameters).fit(X, **GIVEN)
+
+
+def test_what_is_refused_changes_nothing():
+    model = make().fit(X, **GIVEN)
+    before = copy.deepcopy(vars(model))
+    broken = X.copy()
+    broken[3, 2] = np.nan
+    for features, labelled in (
+        (broken, GIVEN),
+        (X, {"bags": BAGS[1:], "bag_labels": LABELS}),
+        (X, {"bags": BAGS, "bag_labels": LABELS[:-1]}),
+    ):
+        with pytest.raises(ValueError, match="row"):
+            model.fit(features, **labelled)
+    assert vars(model).keys() == before.keys()
+    assert np.array_equal(model.labels_, before["labels_"])
+    assert model.n_features_in_ == before["n_features_in_"]
+
+
+def test_an_unfitted_model_and_other_columns_say_so():
+    with pytest.raises(NotFittedError):
+        make().predict(X)
+    with pytest.raises(ValueError, match="expecting 6 features"):
+        make().fit(X).predict(X[:, :4])
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 3, 8])
+@every_graph
+def test_very_few_items(n_items, graph):
+    for method in METHODS:
+        for K in (1, n_items):
+            model = make(K, method=method, **graph).fit(X[:n_items], bags=BAGS[:n_items], bag_labels=LABELS)
+            assert model.labels_.max() < K
+            assert np.all(np.isfinite(model.posterior_))
+            assert model.predict(X[:5]).shape == (5,)
+
+
+@every_method
+def test_items_that_are_all_the_same(method):
+    bags = np.arange(30) // 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = make(3, method=method).fit(np.ones((30, 2)), bags=bags, bag_labels=np.eye(3, dtype=int))
+    assert np.all(np.isfinite(model.posterior_))
+    if method in ("bag", "links", "cannot-link", "both"):  # the bags alone tell them apart
+        assert adjusted_rand_score(bags, model.labels_) == 1
+
+
+def test_a_graph_in_pieces_is_cut_where_it_is():
+    blocks = csr_array(np.kron(np.eye(3), np.ones((80, 80))))
+    model = make(3, affinity="precomputed").fit(blocks)
+    assert adjusted_rand_score(np.repeat([0, 1, 2], 80), model.labels_) == 1
+
+
+class Bagged(BagSpectralClustering):
+    """With bags that follow from X alone, so that checks which know only X meet them too."""
+
+    def fit(self, X, y=None):
+        points = np.asarray(X) if isinstance(X, np.ndarray | list) else np.empty(0)
+        if points.ndim != 2 or points.dtype.kind not in "iuf" or not np.isfinite(points).all() or not points.size:
+            return super().fit(X)
+        bags = np.argsort(np.argsort(points[:, 0], kind="stable")) // 5
+        return super().fit(X, bags=bags, bag_labels={bag: {bag % 3, bag % 2} for bag in bags.tolist()})
+
+
+CHECKED = [
+    BagSpectralClustering(3, n_init=2),
+    Bagged(3, n_init=2),
+    Bagged(3, n_init=2, method="both", n_neighbors=10),
+    BagSpectralClustering(3, n_init=2, affinity="precomputed"),
+]
+
+
+def expected_to_fail(estimator):
+    """Checks that do not hold, each with its reason."""
+    if estimator.affinity == "local_scaling":
+        return {}
+    return {"check_clustering": "the check gives features whatever the tags say, not an affinity"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_to_fail)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

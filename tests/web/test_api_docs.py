@@ -1,0 +1,89 @@
+"""The OpenAPI description is complete, and the page shows all of it without a script."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from tercet.web.api_docs import example_of, operations_by_tag
+
+# One kind of database is enough: the description does not depend on it.
+pytestmark = pytest.mark.only_on("sqlite")
+
+
+@pytest.fixture
+def openapi(app: FastAPI) -> dict[str, Any]:
+    return app.openapi()
+
+
+def operations(openapi: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(f"{m.upper()} {p}", one) for p, methods in openapi["paths"].items() for m, one in methods.items()]
+
+
+def test_every_operation_has_examples(openapi: dict[str, Any]) -> None:
+    missing = []
+    for name, one in operations(openapi):
+        bodies = {"request": one["requestBody"]["content"]} if "requestBody" in one else {}
+        bodies |= {code: sent.get("content", {}) for code, sent in one["responses"].items() if code.startswith("2")}
+        for body, content in bodies.items():
+            if not content and body != "204":
+                missing.append(f"{name}: {body} has no content")
+            shown = {kind for kind, sent in content.items() if example_of(openapi, {kind: sent})[1]}
+            missing += [f"{name}: {body} as {kind}" for kind in sorted(set(content) - shown)]
+    assert missing == []
+
+
+def test_every_operation_declares_its_problems(openapi: dict[str, Any]) -> None:
+    missing = []
+    for name, one in operations(openapi):
+        needed = {"401", "403"} | ({"404"} if "{project}" in name else set())
+        if needed - set(one["responses"]):
+            missing.append((name, sorted(needed - set(one["responses"]))))
+        for status, response in one["responses"].items():
+            if status >= "4" and "application/problem+json" not in response.get("content", {}):
+                missing.append((name, [f"{status} is no problem+json"]))
+    assert missing == []
+
+
+def test_every_operation_is_described(openapi: dict[str, Any]) -> None:
+    for name, one in operations(openapi):
+        assert re.search(r"\w\.", one.get("description", "")), name
+        assert one.get("tags"), name
+
+
+def test_the_page_shows_every_operation(openapi: dict[str, Any], anonymous: TestClient) -> None:
+    page = anonymous.get("/api/docs", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert "<script" not in page.text
+    text = unescape(page.text)
+    for name, one in operations(openapi):
+        assert text.count(f"<code>{name}</code>") == 2, "once in the list, once as a heading"
+        for parameter in one.get("parameters", []):
+            assert parameter["name"] in text
+    assert "curl -X POST" in text
+
+
+def test_a_call_quotes_its_body() -> None:
+    schema = {"title": "A", "examples": [{"name": "it's"}]}
+    openapi = {
+        "paths": {
+            "/x": {
+                "post": {
+                    "operationId": "x",
+                    "description": "Do it.\n\nWith care.",
+                    "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}},
+                    "responses": {"201": {"content": {}}, "409": {}},
+                }
+            }
+        },
+        "components": {"schemas": {"A": schema}},
+    }
+    operation = operations_by_tag(openapi, "http://host")["other"][0]
+    assert operation.summary == "Do it."
+    assert operation.paragraphs == ["With care."]
+    assert operation.problems == ["409 Conflict"]
+    assert "it'\"'\"'s" in operation.call
+    assert operation.call.endswith("http://host/x")

@@ -1,0 +1,94 @@
+"""The workers that a server starts obey nobody else on the machine, and come back when Dask has given them up."""
+
+import operator
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tercet.settings import Settings
+from tercet.worker import engine as module
+from tercet.worker.engine import Engine
+from tercet.worker.warmup import AUTOGROUP, POLITENESS, POLITENESS_OF_SESSION
+from tests.runs.support import wait_for
+
+# The scheduler answers no heartbeat, as on a machine that is very busy, so that one is under way when workers end.
+CLOSE_DURING_A_HEARTBEAT = """
+import asyncio, time
+from tercet.settings import Settings
+from tercet.worker.engine import Engine
+
+async def answer_late(**report):
+    await asyncio.sleep(60)
+
+engine = Engine(Settings(workers=1))
+engine.connect()
+engine._cluster.scheduler.handlers["heartbeat_worker"] = answer_late
+time.sleep(1.5)
+engine.close()
+print("closed")
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """One worker of our own, which Dask soon gives up when it is gone."""
+    monkeypatch.setitem(module.CONFIG, "distributed.deploy.lost-worker-timeout", "500ms")
+    started = Engine(Settings(data=tmp_path, workers=1))
+    started.connect()
+    yield started
+    started.close()
+
+
+REFUSED = 3
+STRANGER = f"""
+import sys
+from distributed import Client
+
+try:
+    Client(sys.argv[1], timeout=3)
+except (OSError, TypeError):
+    sys.exit({REFUSED})
+"""
+
+
+def test_only_this_process_may_send_tasks(engine: Engine) -> None:
+    asked = engine.submit(operator.add, 1, 2, key="sum", done=lambda future: None)
+    assert asked.result(timeout=30) == 3
+    address = engine._client.scheduler_info()["address"]
+    for stranger in (address, address.replace("tls://", "tcp://")):
+        command = [sys.executable, "-c", STRANGER, stranger]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == REFUSED, done.stderr
+
+
+def place_among_processes() -> tuple[int, int, str]:
+    """How polite a worker is, its session, and how polite that is where sessions share the processors."""
+    return os.nice(0), os.getsid(0), AUTOGROUP.read_text() if AUTOGROUP.exists() else ""
+
+
+def test_whoever_answers_people_goes_before_workers_also_those_of_other_sessions(engine: Engine) -> None:
+    asked = engine.submit(place_among_processes, key="place", done=lambda future: None)
+    politeness, session, group = asked.result(timeout=30)
+    assert politeness == POLITENESS
+    assert session != os.getsid(0)
+    assert not group or group.split()[-1] == str(POLITENESS_OF_SESSION)
+
+
+def test_a_worker_that_dask_has_given_up_is_replaced(engine: Engine) -> None:
+    cluster = engine._cluster
+    [nanny] = cluster.workers.values()
+    cluster.sync(nanny.close)
+    wait_for(lambda: not cluster.workers)
+    engine.connect()
+    assert engine.places() == 1
+    assert engine.submit(operator.add, 1, 2, key="sum", done=lambda future: None).result(timeout=30) == 3
+
+
+def test_workers_end_in_silence_while_a_heartbeat_is_under_way() -> None:
+    command = [sys.executable, "-c", CLOSE_DURING_A_HEARTBEAT]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "closed\n", "")

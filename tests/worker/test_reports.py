@@ -1,0 +1,129 @@
+"""What a run says about answers and people: against probabilities worked out by hand, and through a whole run."""
+
+import numpy as np
+from sqlalchemy import select, update
+
+from tercet.database import Database
+from tercet.models import Answer, Project, Role, Run, now
+from tercet.runs import results
+from tercet.settings import Settings
+from tercet.storage import Storage
+from tercet.worker.fits.outcome import FitOutcome, LabelerFit
+from tercet.worker.inputs import JobInputs
+from tercet.worker.outputs.reports import report
+from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
+from tests.factories import add_member
+from tests.runs.support import NAMES, add_answers, blobs, compute, get_run, make_songs, project_labeler, request
+
+# Items 0 and 1 are surely of cluster 1, 2 and 3 of cluster 2, 4 may be of either.
+POSTERIOR = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0.5]])
+
+
+def inputs(triplets: list[list[int]], answers: list[str], labelers: list[int], kind: str = "relative") -> JobInputs:
+    return JobInputs(
+        kind=kind,
+        features=np.zeros((5, 1)),
+        item_ids=np.arange(5),
+        triplets=np.array(triplets, dtype=np.int64).reshape(-1, 3),
+        answers=np.array(answers, dtype=str),
+        labelers=np.array(labelers, dtype=np.int64),
+        numbers=np.arange(len(answers)) + 1,
+        previous=None,
+    )
+
+
+def fitted(**values: object) -> FitOutcome:
+    plain = {
+        "lower_bound": 0.0,
+        "n_iter": 1,
+        "converged": True,
+        "warm_start": False,
+        "searched_answers": 0,
+        "epsilon": 0.1,
+    }
+    return FitOutcome(labels=POSTERIOR.argmax(axis=1), posterior=POSTERIOR, state={}, **{**plain, **values})
+
+
+def test_probabilities_are_those_of_table_one() -> None:
+    # 0 and 1 together, 2 apart: yes. 0 with 4 or not, 2 apart: yes or don't know, evenly.
+    given = inputs([[0, 1, 2]] * 3 + [[0, 4, 2]], ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
+    found = report(given, fitted(), POSTERIOR)
+    either = (0.9 + 0.05) / 2  # item 4 beside item 0, where yes is right, or beside item 2, where it is not
+    np.testing.assert_allclose(found.answers.probabilities, [0.9, 0.05, 0.05, either], rtol=1e-6)
+    assert found.answers.suspicion.tolist() == [0, 1, 2, 0]
+    assert [(one.labeler, one.answers, one.predicted) for one in found.labelers] == [(1, 2, 0.5), (2, 2, 0.5)]
+
+
+def test_the_odd_one_out() -> None:
+    given = inputs([[0, 1, 2]] * 2, ["3", "1"], [1, 1], kind="outlier")
+    found = report(given, fitted(epsilon=0.3), POSTERIOR)
+    np.testing.assert_allclose(found.answers.probabilities, [0.7, 0.1], rtol=1e-6)
+
+
+def test_a_learned_table_counts_for_its_labeler_alone() -> None:
+    lazy = np.tile([0.1, 0.1, 0.8], (5, 1))
+    given = inputs([[0, 1, 2]] * 2, ["dnk", "dnk"], [1, 2])
+    found = report(given, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), POSTERIOR)
+    np.testing.assert_allclose(found.answers.probabilities, [0.05, 0.8], rtol=1e-6)
+    assert [(one.quality, one.accuracy) for one in found.labelers] == [(None, None), (0.0, 0.1)]
+
+
+def test_suspects_of_the_estimator_come_first_in_its_order() -> None:
+    given = inputs([[0, 1, 2]] * 3, ["yes", "no", "dnk"], [1, 1, 1])
+    found = report(given, fitted(suspects=np.array([2, 0])), POSTERIOR)
+    assert found.answers.suspicion.tolist() == [2, 0, 1]
+
+
+def test_no_answers(storage: Storage) -> None:
+    found = report(inputs([], [], []), fitted(), POSTERIOR)
+    results.save_report(storage, "runs/1/1", found)
+    run = Run(result="runs/1/1")
+    assert results.labeler_report(storage, run) == []
+    assert len(results.answer_report(storage, run).numbers) == 0
+    assert results.answer_report(storage, Run(result=None)) is None
+    assert results.answer_report(storage, Run(result="runs/2/1")) is None
+
+
+def test_who_guesses_is_known_where_tables_are_learned(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    project = make_songs(
+        database, storage, parameters={"labeler_tables": "learn", "epsilon": 0.2, "n_init": 4, "n_moves": 2}
+    )
+    triplets = random_triplets(60, 240, np.random.default_rng(3))
+    values = NAMES[true_answers(blobs(60)[1], triplets)]
+    values[160:] = np.random.default_rng(4).choice(NAMES, 80)
+    with database.transaction() as session:
+        add_answers(session, project, triplets, values.tolist())
+        guesser = add_member(session, session.get_one(Project, project), Role.LABELER)
+        session.execute(update(Answer).where(Answer.number > 160).values(labeler_id=guesser.id))
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    good, bad = results.labeler_report(storage, get_run(database, run_id))
+    assert (bad.labeler, bad.answers) == (guesser.id, 80)
+    assert good.quality > 0.6 > 0.3 > bad.quality
+    assert good.accuracy > 0.8 > 0.6 > bad.accuracy
+
+
+def test_wrong_answers_are_the_suspects_of_a_run(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_songs(database, storage)
+    y = blobs(60)[1]
+    triplets = random_triplets(60, 120, np.random.default_rng(3))
+    values = NAMES[true_answers(y, triplets)]
+    wrong = np.flatnonzero(values != "dnk")[:6]
+    values[wrong] = np.where(values[wrong] == "yes", "no", "yes")
+    with database.transaction() as session:
+        add_answers(session, project, triplets, values.tolist())
+        session.scalars(select(Answer).where(Answer.number == 120)).one().withdrawn_at = now()
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    run = get_run(database, run_id)
+    answers = results.answer_report(storage, run)
+    assert answers.numbers.tolist() == list(range(1, 120)), "the withdrawn one was not used"
+    suspects = answers.numbers[(answers.suspicion > 0) & (answers.suspicion <= 6)] - 1
+    assert len(set(suspects) & set(wrong)) >= 5
+    [labeler] = results.labeler_report(storage, run)
+    assert (labeler.answers, labeler.quality, labeler.accuracy) == (119, None, None)
+    assert labeler.predicted > 0.85
+    with database.reading() as session:
+        assert labeler.labeler == project_labeler(session, project)

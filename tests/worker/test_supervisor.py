@@ -1,0 +1,195 @@
+"""The supervisor with real Dask workers: coalescing, killed workers, killed schedulers, several supervisors."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import distributed
+import psutil
+import pytest
+from sqlalchemy import func, select
+
+from tercet.database import Database
+from tercet.demo.server import free_port, running_server
+from tercet.models import Run
+from tercet.runs import lifecycle
+from tercet.settings import Settings
+from tercet.storage import Storage
+from tercet.worker import supervisor as module
+from tercet.worker.supervisor import Supervisor
+from tests.runs.support import (
+    answer_truly,
+    ended,
+    event_kinds,
+    get_run,
+    make_hard_songs,
+    make_songs,
+    request,
+    wait_for,
+    worker_processes,
+)
+from tests.runs.test_schedule import answer
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SQLITE = pytest.mark.only_on("sqlite")
+POSTGRES = pytest.mark.only_on("postgres")
+
+
+@contextmanager
+def dask_processes(port: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """A scheduler and a worker, as on machines of their own."""
+    dask, place = [sys.executable, "-m", "dask"], ["--host", "127.0.0.1", "--no-dashboard"]
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = subprocess.Popen([*dask, "scheduler", *place, "--port", str(port)], cwd=ROOT, stderr=subprocess.DEVNULL)
+    preload = ["--preload", "tercet.worker.warmup", "--nthreads", "1", "--no-nanny"]
+    worker = subprocess.Popen([*dask, "worker", address, *place, *preload], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        yield [worker, scheduler]
+    finally:
+        for process in (worker, scheduler):
+            process.terminate()
+            process.wait(20)
+
+
+@contextmanager
+def supervised(database: Database, settings: Settings, **changes: object) -> Iterator[Supervisor]:
+    """Run a supervisor with workers of its own."""
+    supervisor = Supervisor(database, settings.model_copy(update={"workers": 1, **changes}))
+    supervisor.start()
+    try:
+        yield supervisor
+    finally:
+        supervisor.stop()
+
+
+@SQLITE
+def test_workers_that_did_not_start_are_started_once_more(
+    database: Database, storage: Storage, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_songs(database, storage)
+    start, failures = distributed.LocalCluster, [RuntimeError("Cluster failed to start"), TimeoutError()]
+
+    def start_at_the_third_attempt(**options: object) -> object:
+        if failures:
+            raise failures.pop()
+        return start(**options)
+
+    monkeypatch.setattr(distributed, "LocalCluster", start_at_the_third_attempt)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.1)
+    with supervised(database, settings):
+        run = request(database, project)
+        wait_for(lambda: ended(database, run))
+    assert get_run(database, run).status == "done"
+    assert not failures
+
+
+@POSTGRES
+def test_answers_during_a_run_make_exactly_one_more(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_hard_songs(database, storage, n_init=12)
+    with supervised(database, settings):
+        first = request(database, project)
+        wait_for(lambda: get_run(database, first).progress > 0)
+        answer(database, project, 500)
+        assert get_run(database, first).status == "running"
+        wait_for(lambda: ended(database, first))
+        with database.reading() as session:
+            second = session.scalars(select(Run.id).where(Run.number == 2)).one()
+        assert wait_for(lambda: ended(database, second)).status == "done"
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Run)) == 2
+    assert [get_run(database, run).answers_to for run in (first, second)] == [1000, 1500]
+    assert get_run(database, second).answers_from == 1000
+
+
+@SQLITE
+def test_a_killed_worker_costs_no_iteration(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_hard_songs(database, storage, n_init=15)
+    with supervised(database, settings):
+        run_id = request(database, project)
+        stopped = wait_for(lambda: (run := get_run(database, run_id)).progress > 0.2 and run)
+        [worker] = worker_processes()
+        worker.kill()
+        run = wait_for(lambda: ended(database, run_id))
+    assert (run.status, run.attempts, run.token) == ("done", 2, 2)
+    assert run.metrics["resumed_start"] >= 15 * 0.2 - 1
+    assert run.answers_to == stopped.answers_to
+    assert event_kinds(database, project).count(("run", "done")) == 1
+
+
+@SQLITE
+def test_a_run_that_kills_its_workers_takes_no_other_with_it(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    deadly = make_hard_songs(database, storage, n_init=100, key="deadly")
+    harmless = make_songs(database, storage, key="harmless")
+    with supervised(database, settings):
+        deadly_run = request(database, deadly)
+        wait_for(lambda: get_run(database, deadly_run).attempts == 1)
+        harmless_run = request(database, harmless)
+        for attempt in range(1, lifecycle.MAX_ATTEMPTS + 1):
+            wait_for(lambda attempt=attempt: get_run(database, deadly_run).attempts == attempt)
+            wait_for(worker_processes)[0].kill()
+        run = wait_for(lambda: ended(database, deadly_run))
+        assert (run.status, run.error) == ("failed", lifecycle.GAVE_UP)
+        other = wait_for(lambda: ended(database, harmless_run))
+        assert (other.status, other.attempts) == ("done", 1)
+
+
+@POSTGRES
+def test_two_supervisors_compute_every_run_once(database: Database, storage: Storage, settings: Settings) -> None:
+    projects = [make_songs(database, storage, key=f"songs-{number}") for number in range(8)]
+    for project in projects:
+        answer_truly(database, project, 10)
+    other = Database(settings.database_url)
+    with supervised(database, settings), supervised(other, settings):
+        runs = [request(database, project) for project in projects]
+        done = [wait_for(lambda run=run: ended(database, run)) for run in runs]
+    other.close()
+    assert {(run.status, run.attempts, run.token) for run in done} == {("done", 1, 1)}
+    for project in projects:
+        assert event_kinds(database, project).count(("clusters", None)) == 1
+
+
+@SQLITE
+def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_hard_songs(database, storage, n_init=12)
+    port = free_port()
+    changes = {"workers": 0, "dask_scheduler": f"tcp://127.0.0.1:{port}", "run_lease_seconds": 3.0}
+    with ExitStack() as machines, dask_processes(port) as first, supervised(database, settings, **changes):
+        run_id = request(database, project)
+        wait_for(lambda: get_run(database, run_id).progress > 0.2)
+        for process in first:
+            process.kill()
+            process.wait()
+        machines.enter_context(dask_processes(port))
+        run = wait_for(lambda: ended(database, run_id), 90)
+    assert run.status == "done"
+    assert run.attempts >= 2
+    assert run.metrics["resumed_start"] >= 2
+
+
+@SQLITE
+def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_hard_songs(database, storage, n_init=15)
+    environment = {
+        "data": str(settings.data),
+        "database_url": settings.database_url,
+        "secret_key": settings.secret_key,
+        "workers": "1",
+        "run_lease_seconds": "2",
+    }
+    run_id = request(database, project)
+    with running_server(environment) as server:
+        wait_for(lambda: get_run(database, run_id).progress > 0.25)
+        children = psutil.Process(server.process.pid).children(recursive=True)
+        server.process.kill()
+        _, alive = psutil.wait_procs(children, timeout=60)
+    assert not alive
+    stopped = get_run(database, run_id)
+    assert stopped.status == "running"
+    with running_server(environment):
+        run = wait_for(lambda: ended(database, run_id))
+    assert (run.status, run.attempts) == ("done", 2)
+    assert run.metrics["resumed_start"] >= 3
