@@ -8,7 +8,6 @@ random questions or to suggested ones, and are fitted with epsilon 0.15. Results
 benchmarks/results/bag_start.txt. Finished rows are kept in --cache; --runs 0 only writes the results again.
 """
 
-import argparse
 import os
 import time
 from collections.abc import Iterator
@@ -23,10 +22,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from algorithms import DCRC, BagSpectralClustering
-from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
 from benchmarks import datasets, rounds, tables
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
+from tercet_algorithms import DCRC, BagSpectralClustering
+from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets
 
 RESULTS = Path(__file__).with_name("results")
 COMMAND = "python -m benchmarks.bag_start --data DIR --cache DIR"
@@ -56,23 +55,13 @@ MEASURES = {
 
 
 def main() -> None:
-    arguments = parse()
+    arguments = datasets.parser(__doc__, jobs=1, needs_files=True).parse_args()
     names = [name for name in datasets.available(arguments.datasets or list(NAMES), arguments.data) if name in NAMES]
     cache = Cache(arguments.cache, "bag_start")
     rounds.run(tasks(names, arguments.runs), partial(work, folder=arguments.data), cache, arguments.jobs)
     text = f"{COMMAND}\n\n{report(cache)}"
     print(text)
     (RESULTS / "bag_start.txt").write_text(text)
-
-
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of birdsong_hja.npz and letter_carroll.npz")
-    parser.add_argument("--cache", type=Path, required=True, help="folder of finished rows, not to be committed")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--datasets", type=lambda text: text.split(","), help="comma-separated; both by default")
-    return parser.parse_args()
 
 
 def tasks(names: list[str], runs: int) -> Iterator[Task]:
@@ -88,23 +77,23 @@ def work(task: Task, folder: Path) -> Row:
     """Clusters of one method after so many answers, and how good they are."""
     data, rng = datasets.load(task.dataset, folder), np.random.default_rng(task.seed)
     start, parameters = METHODS[task.method]
-    given: Row = {}
+    inputs: Row = {}
     if start == "bags":
-        given = bags_of(task.dataset, folder)
+        inputs = bags_of(task.dataset, folder)
     elif start:
-        given = {"init": spectral(task.dataset, folder, start, task.seed)}
+        inputs = {"init": spectral(task.dataset, folder, start, task.seed)}
         if task.setting == "0":
-            return scores(data.y, given["init"], 0.0)
+            return scores(data.y, inputs["init"], 0.0)
     model = DCRC(data.n_clusters, epsilon=0.15, random_state=task.seed, **parameters)
     if task.setting == "300 suggested":
-        asked = suggested(model, data, given, rng)
+        asked = suggested(model, data, inputs, rng)
     else:
         triplets = random_triplets(len(data.y), 300, rng)
         answers = noisy_answers(data.y, triplets, TABLE_IV, rng)
         n = int(task.setting)
         asked = {"triplets": triplets[:n], "answers": answers[:n]}
     before = time.process_time()
-    model.fit(data.X, **asked, **given)
+    model.fit(data.X, **asked, **inputs)
     return scores(data.y, model.labels_, time.process_time() - before)
 
 
@@ -154,10 +143,10 @@ def report(cache: Cache) -> str:
         "",
     ]
     for measure, title in MEASURES.items():
-        found = tables.cells(cache, measure)
-        parts += [title, *(tables.table(found, name, list(METHODS), SETTINGS, SETTINGS) for name in NAMES)]
+        cells = tables.cells(cache, measure)
+        parts += [title, *(tables.table(cells, name, list(METHODS), SETTINGS, SETTINGS) for name in NAMES)]
         if measure != "seconds":
-            parts += [line for name in NAMES for line in gains(found, name)] + [""]
+            parts += [line for name in NAMES for line in gains(cells, name)] + [""]
     return "\n".join(parts)
 
 
@@ -170,13 +159,13 @@ def gains(found: tables.Cells, name: str) -> Iterator[str]:
         (("300", both), ("300", "links, then answers"), "one objective, minus clusters of bag labels as a start"),
         (("300 suggested", both), ("300", both), "suggested questions, minus random ones"),
     ]
-    for one, other, words in pairs:
-        first, second = found.get((name, *one), {}), found.get((name, *other), {})
+    for minuend, subtrahend, comparison in pairs:
+        first, second = found.get((name, *minuend), {}), found.get((name, *subtrahend), {})
         differences = [first[seed] - second[seed] for seed in sorted(set(first) & set(second))]
         if differences:
             mean, half = mean_and_half_width(differences)
             better = sum(difference > 0 for difference in differences)
-            yield f"{name}: {words}: {mean:+.3f} ±{half:.3f}, better in {better} of {len(differences)} runs"
+            yield f"{name}: {comparison}: {mean:+.3f} ±{half:.3f}, better in {better} of {len(differences)} runs"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
-from algorithms import BagSpectralClustering, bag_graph
+from tercet_algorithms import BagSpectralClustering
 
 N_FEATURES, N_CLASSES, BAG_SIZE, SPREAD = 38, 12, 10, 0.35
 MOST_DENSE = 10_000
@@ -60,16 +60,16 @@ def measured(n_items: int, graph: str, methods: list[str]) -> list[tuple[str, fl
     X, y, bags, labels = bagged(n_items)
     start = time.process_time()
     dense = graph == "all pairs"
-    W = bag_graph.dense_graph(X, 7)[0] if dense else bag_graph.neighbor_graph(X, bag_graph.AUTO_NEIGHBORS, 7)[0]
+    W = graph.dense_graph(X, 7)[0] if dense else graph.neighbor_graph(X, graph.AUTO_NEIGHBORS, 7)[0]
     searched = time.process_time() - start
     rows = []
     for method in methods:
         start = time.process_time()
         model = BagSpectralClustering(N_CLASSES, method=method, affinity="precomputed", random_state=0)
-        found = model.fit(W, bags=bags, bag_labels=labels).labels_
+        predicted = model.fit(W, bags=bags, bag_labels=labels).labels_
         seconds = time.process_time() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        rows.append((method, searched, seconds, peak, float(normalized_mutual_info_score(y, found))))
+        rows.append((method, searched, seconds, peak, float(normalized_mutual_info_score(y, predicted))))
     return rows
 
 

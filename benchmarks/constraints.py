@@ -18,16 +18,16 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from app import migrate
-from app.accounts.service import make_api_token, make_user
-from app.database import Database
-from app.demo.server import running_server
-from app.items.importing import add
-from app.items.tables import ItemRow
-from app.models import Scope
-from app.projects.service import create_project
-from app.settings import Settings
-from app.storage import Storage
+from tercet import migrate
+from tercet.accounts.service import make_api_token, make_user
+from tercet.database import Database
+from tercet.demo.server import running_server
+from tercet.intake.importing import add
+from tercet.intake.tables import ItemRow
+from tercet.models import Scope
+from tercet.projects.service import create_project
+from tercet.settings import Settings
+from tercet.storage import Storage
 
 ITEMS = 4_998
 LABELERS = 400

@@ -20,10 +20,10 @@ from typing import Any
 import httpx
 import psutil
 
-from app.demo.server import Server, free_port, running_server
-from app.settings import Settings
 from benchmarks.labelers import Tally, crowd, join
 from benchmarks.projects import LoadProject, make_project, synthetic
+from tercet.demo.server import DemoServer, free_port, running_server
+from tercet.settings import Settings
 
 LABELERS = 20
 LONG_ITEMS = 300_000
@@ -53,7 +53,7 @@ class Watch:
         raise SystemExit(f"the run did not get there in {seconds:.0f} s: {self.run()}")
 
 
-def kill_workers(server: Server) -> None:
+def kill_workers(server: DemoServer) -> None:
     """Kill every process that computes runs for the server, without a warning."""
     for child in psutil.Process(server.process.pid).children():
         for worker in child.children():  # its own children are what they are forked off, and helpers without children
@@ -117,9 +117,7 @@ def main() -> None:
             thread.join()
             tally, stored = tallies[0], stored_ids(server.url, small)
     lost, doubled = set(tally.acknowledged) - set(stored), len(stored) - len(set(stored))
-    print(
-        f"{len(tally.acknowledged)} answers acknowledged, {len(stored)} stored, {len(lost)} lost, {doubled} doubled"
-    )
+    print(f"{len(tally.acknowledged)} answers acknowledged, {len(stored)} stored, {len(lost)} lost, {doubled} doubled")
     print(f"while the server was away: {tally.refused}")
     if lost or doubled:
         raise SystemExit(1)

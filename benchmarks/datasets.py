@@ -4,12 +4,15 @@ Tables need the same names, the same rows and the same standardising everywhere;
 left out with a word, so that everything still runs on scikit-learn's sets alone.
 """
 
+import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from sklearn import datasets as bundled
+
+from benchmarks import rounds
 
 FILES = ("balance_scale", "ionosphere", "letters_ijlt", "vehicle", "letter_carroll", "birdsong_hja")
 BUNDLED: dict[str, Callable[..., tuple[np.ndarray, np.ndarray]]] = {
@@ -31,6 +34,15 @@ NAMES: tuple[str, ...] = (
     "letter_carroll",
 )
 NAMES += ("digits", "letters_ijlt", "birdsong_hja")
+
+
+def parser(description: str | None, *, jobs: int = 2, needs_files: bool = False) -> argparse.ArgumentParser:
+    """Return a parser of what an experiment on several data sets is told."""
+    arguments = rounds.parser(description, jobs=jobs)
+    without = "" if needs_files else "; without it scikit-learn's sets alone"
+    arguments.add_argument("--data", type=Path, required=needs_files, help=f"folder of the .npz files{without}")
+    arguments.add_argument("--datasets", type=lambda text: text.split(","), help="comma-separated; all by default")
+    return arguments
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ refit with the app's moves. Every seed sings other songs. Results go to benchmar
 rows are kept in --cache: a run that was stopped goes on where it was.
 """
 
-import argparse
 import os
 from functools import cache
 from pathlib import Path
@@ -20,15 +19,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from algorithms import DCRC
-from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets
-from app.clustering.fitting_dcrc import MOVED_ITEMS
-from app.clustering.questions import CANDIDATES, MOST_PER_ITEM, WANTED
-from app.demo.birdsong import PATTERNS, make_syllables
-from app.demo.project import N_ITEMS, PARAMETERS
-from app.items.audio_features import audio_features
 from benchmarks import rounds
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
+from tercet.demo.birdsong import PATTERNS, make_syllables
+from tercet.demo.project import N_ITEMS, PARAMETERS
+from tercet.sounds.measures import measure_sound
+from tercet.worker.fits.dcrc import MOVED_ITEMS
+from tercet.worker.outputs.questions import CANDIDATES, MOST_PER_ITEM, REFILL
+from tercet_algorithms import DCRC
+from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets
 
 RESULTS = Path(__file__).with_name("results")
 COMMAND = "python -m benchmarks.demo_gain --cache DIR"
@@ -39,10 +38,7 @@ MOVES = MOVED_ITEMS // N_ITEMS
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, required=True, help="folder of finished rows, not to be committed")
-    parser.add_argument("--runs", type=int, default=32)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser = rounds.parser(__doc__, runs=32)
     arguments = parser.parse_args()
     kept = Cache(arguments.cache, "demo_gain")
     tasks = [Task("demo_gain", "songs", e, "DCRC", seed) for seed in range(arguments.runs) for e in EPSILONS]
@@ -56,7 +52,7 @@ def main() -> None:
 def songs(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Features (N, D) and patterns (N,), numbered from 0, of the demo's songs."""
     syllables = make_syllables(N_ITEMS, seed)
-    X = np.array([audio_features(s.samples, s.sample_rate) for s in syllables])
+    X = np.array([measure_sound(s.samples, s.sample_rate) for s in syllables])
     return X, np.unique([s.pattern for s in syllables], return_inverse=True)[1]
 
 
@@ -69,7 +65,7 @@ def ask_and_refit(task: Task) -> Row:
     before = adjusted_rand_score(y, model.labels_)
     triplets, answers = np.empty((0, 3), dtype=np.int64), np.empty(0, dtype=np.int64)
     for _ in range(N_BATCHES):
-        worth, _ = model.suggest(WANTED, CANDIDATES, exclude=triplets, most_per_item=MOST_PER_ITEM, random_state=rng)
+        worth, _ = model.suggest(REFILL, CANDIDATES, exclude=triplets, most_per_item=MOST_PER_ITEM, random_state=rng)
         asked = np.concatenate([worth[: BATCH // 2], random_triplets(N_ITEMS, BATCH - BATCH // 2, rng)])
         triplets = np.concatenate([triplets, asked])
         answers = np.concatenate([answers, noisy_answers(y, asked, TABLE_IV, rng)])

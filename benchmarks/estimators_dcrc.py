@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
-from algorithms import DCRC
-from algorithms.discriminative import LowerBound, climb, fit_classifier
-from algorithms.mean_field import MeanField
-from algorithms.patterns import answer_table, expected_information
-from algorithms.simulate import random_triplets, true_answers
-from algorithms.validation import read_constraints
 from benchmarks import datasets
 from benchmarks.timing import Times, medians, profile, seconds, target, times_table
+from tercet_algorithms import DCRC
+from tercet_algorithms.answers.patterns import answer_table, expected_information
+from tercet_algorithms.answers.reading import read_constraints
+from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
+from tercet_algorithms.dcrc.lower_bound import LowerBound, climb, fit_classifier
+from tercet_algorithms.dcrc.mean_field import MeanField
 
 N_ANSWERS, N_NEW, N_CANDIDATES = 1500, 10, 100_000
 KMEANS, LOGISTIC, GIVEN = "KMeans(n_init=10)", "LogisticRegression(X, y)", "cold fit from given weights"
@@ -28,10 +28,10 @@ DEFAULT, EM, ASKED = "the default: 10 starts, 10 moves", "EM as the paper, 1 sta
 PAPER_SECONDS = 120.0
 PARTS = {
     "K-means starts": "_kmeans.py:fit",
-    "logistic starts": "discriminative.py:fit_classifier",
+    "logistic starts": "lower_bound.py:fit_classifier",
     "E-step sweeps": "mean_field.py:settle",
-    "softmax of an evaluation": "discriminative.py:log_posteriors",
-    "bound and gradient": "discriminative.py:_bound_and_gradient",
+    "softmax of an evaluation": "lower_bound.py:softmax",
+    "bound and gradient": "lower_bound.py:_bound_and_gradient",
 }
 
 
@@ -65,7 +65,7 @@ def measure(data: datasets.Dataset, run: int) -> Times:
     """One CPU time of everything."""
     X, y, K = data.X, data.y, data.n_clusters
     before, after = asked(data, run), asked(data, run, N_ANSWERS + N_NEW)
-    given = from_weights(data)
+    from_known_weights = from_weights(data)
     models = {
         WHOLE: DCRC(K, n_init=1, n_moves=0, random_state=0),
         TEN: DCRC(K, n_init=10, n_moves=0, random_state=0),
@@ -75,15 +75,15 @@ def measure(data: datasets.Dataset, run: int) -> Times:
     times = {
         KMEANS: seconds(lambda: KMeans(K, n_init=10, random_state=0).fit(X)),
         LOGISTIC: seconds(lambda: LogisticRegression(max_iter=1000).fit(X, y)),
-        GIVEN: seconds(lambda: given.fit(X, **before)),
-        WARM: seconds(lambda: given.fit(X, **after)),
+        GIVEN: seconds(lambda: from_known_weights.fit(X, **before)),
+        WARM: seconds(lambda: from_known_weights.fit(X, **after)),
     }
     for name, model in models.items():
         times[name] = seconds(partial(model.fit, X, **before))
     rng = np.random.default_rng(run)
     candidates = random_triplets(len(y), N_CANDIDATES, rng)
     table = answer_table("relative", 0.05)
-    return times | {ASKED: seconds(lambda: expected_information(given.posterior_, candidates, table))}
+    return times | {ASKED: seconds(lambda: expected_information(from_known_weights.posterior_, candidates, table))}
 
 
 def from_weights(data: datasets.Dataset) -> DCRC:
@@ -109,9 +109,7 @@ def targets(times: Times) -> list[str]:
         target("refit after 10 more answers / KMeans(10)", times[WARM] / times[KMEANS], 1),
         target("10 starts / 1 start", times[TEN] / times[WHOLE], 10),
         target("100,000 questions scored, seconds", times[ASKED], 1),
-        target(
-            "the paper's 120 s (Matlab, another machine) / cold fit", PAPER_SECONDS / times[WHOLE], 300, least=True
-        ),
+        target("the paper's 120 s (Matlab, another machine) / cold fit", PAPER_SECONDS / times[WHOLE], 300, least=True),
     ]
 
 
@@ -150,16 +148,16 @@ def evaluation(run: int, *, N: int, D: int, K: int, M: int) -> Times:
     X[:, D] = 1
     triplets = random_triplets(N, M, rng)
     constraints = read_constraints(triplets, true_answers(y, triplets), n_items=N)
-    field = MeanField(constraints.triplets, np.log(constraints.likelihoods(0.05)), K, np.float32)
+    field = MeanField(constraints.triplets, np.log(constraints.likelihoods(0.05)), np.float32)
     objective = LowerBound(X, field, tau=1, lam=2**-8, balance=True, weight=3 / len(field.items))
     W = 0.1 * rng.standard_normal((K, D + 1))
-    objective.expect_posteriors(W)
-    count = 0
+    evidence = objective.evidence()
+    q, count = objective.first_posteriors(W, evidence), 0
 
     def counted(weights: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal count
         count += 1
-        return objective.profile(weights)
+        return objective.profile(weights, q, evidence)
 
     elapsed = seconds(lambda: climb(counted, W, 20, 1e-5))
     small, wide = W.astype(np.float32), np.ones((K, N), np.float32)

@@ -9,15 +9,16 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from algorithms.compiled import compiled
-from algorithms.sklr import SKLR
-from algorithms.sklr_constraints import Rows, carry_over, read_rows
-from algorithms.sklr_dual import Problem, pose, transformation
-from algorithms.sklr_kernel import LowRank, adaptive_kernel, factorise
-from algorithms.sklr_projection import sweeps
-from algorithms.sklr_search import Learning, LearningState, Solver
 from benchmarks.papers_sklr import drawn, items
 from benchmarks.timing import Times, medians, profile, seconds, target, times_table
+from tercet_algorithms.answers.reading import read_constraints
+from tercet_algorithms.common.compiled import compiled
+from tercet_algorithms.sklr.constraints import DistanceConstraints, carry_over, distance_constraints
+from tercet_algorithms.sklr.dual import DualProblem, make_problem, transformation
+from tercet_algorithms.sklr.kernel import LowRank, adaptive_kernel, factorise
+from tercet_algorithms.sklr.projection import sweeps
+from tercet_algorithms.sklr.search import Learning, LearningState, Solver
+from tercet_algorithms.sklr.sklr import SKLR
 
 GAMMA, NEIGHBORS, N_NEW = 2.0, 100, 10
 OCTAVE_SWEEP = 40.7  # seconds of the authors' code for 40 comparisons at n = 846, on another machine
@@ -26,14 +27,14 @@ ONE_BY_ONE = "corrected sweeps, one by one, to 1e-3"
 ROUGH, OPTIMUM = "optimum by Newton, to 1e-3", "optimum by Newton, to 1e-6"
 SOFT, COLD, WARM = "soft optimum (C = 1), to 1e-6", "optimum with 10 more answers, cold", "the same, warm"
 PARTS = {
-    "kernel and its factor": "sklr_kernel.py:factorise",
-    "bandwidths": "sklr_kernel.py:neighbor_distances",
-    "posing the problem": "sklr_dual.py:pose",
-    "sweeps": "sklr_projection.py:sweeps",
-    "values of the dual (Cholesky)": "sklr_dual.py:value",
-    "Hessians": "sklr_newton.py:curvature",
-    "quadratic programs": "sklr_newton.py:box_maximum",
-    "K-means": "sklr_clusters.py:kernel_kmeans",
+    "kernel and its factor": "kernel.py:factorise",
+    "bandwidths": "kernel.py:neighbor_distances",
+    "posing the problem": "dual.py:make_problem",
+    "sweeps": "projection.py:sweeps",
+    "values of the dual (Cholesky)": "dual.py:value",
+    "Hessians": "newton.py:curvature",
+    "quadratic programs": "newton.py:box_maximum",
+    "K-means": "kernel_kmeans.py:kernel_kmeans",
 }
 PROBLEMS = (("vehicle", 120), ("vehicle", 360), ("vehicle", 1368), ("digits", 900))
 
@@ -65,24 +66,27 @@ def factor(X: np.ndarray, method: LowRank = "eigen", max_rank: int | None = None
     return factorise(kernel, points, method, criterion="trace", share=0.99, max_rank=max_rank, rng=rng).Z
 
 
-def rows_of(triplets: np.ndarray, n_items: int) -> Rows:
-    return read_rows(triplets, np.full(len(triplets), 3), "outlier", n_items=n_items)
+def rows_of(triplets: np.ndarray, n_items: int) -> DistanceConstraints:
+    answers = np.full(len(triplets), 3)
+    return distance_constraints(read_constraints(triplets, answers, "outlier", n_items=n_items, merge=False))
 
 
-def posed(Z: np.ndarray, rows: Rows, C: float = np.inf) -> Problem:
-    return pose(Z, rows, GAMMA, C)
+def posed(Z: np.ndarray, rows: DistanceConstraints, C: float = np.inf) -> DualProblem:
+    return make_problem(Z, rows, GAMMA, C)
 
 
-def learn(problem: Problem, solver: Solver, tol: float) -> LearningState:
+def learn(problem: DualProblem, solver: Solver, tol: float) -> LearningState:
     """Solve a problem that is known to have a solution."""
     learning = Learning(problem, replace(problem), solver, 1000, tol)
     return learning.run(learning.first_state(np.zeros(len(problem)), 0), None)[0]
 
 
-def learn_more(problem: Problem, tol: float, lam: np.ndarray, embedding: np.ndarray, logdet: float) -> LearningState:
+def learn_more(
+    problem: DualProblem, tol: float, lam: np.ndarray, embedding: np.ndarray, logdet: float
+) -> LearningState:
     """Go on from an earlier fit's multipliers and learned space, as a warm start does."""
     learning = Learning(problem, replace(problem), "newton", 1000, tol)
-    point = problem.recalled(lam, embedding[problem.items], logdet)
+    point = problem.point_of_embedding(lam, embedding[problem.items], logdet)
     return learning.run(learning.first_state(lam, 0), None, point)[0]
 
 
@@ -125,7 +129,7 @@ def plain_algorithm(Z: np.ndarray, outliers: np.ndarray, rng: np.random.Generato
     return M
 
 
-def plain_sweeps(problem: Problem, rng: np.random.Generator, tol: float = 1e-3) -> np.ndarray:
+def plain_sweeps(problem: DualProblem, rng: np.random.Generator, tol: float = 1e-3) -> np.ndarray:
     """Corrected projections as one would write them: on the items' kernel, one constraint after another."""
     K, lam = problem.coordinates @ problem.coordinates.T, np.zeros(len(problem))
     while plain_sweep(K, problem.places, rng.permutation(len(problem)), lam, tol):

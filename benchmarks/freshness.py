@@ -16,10 +16,10 @@ import httpx
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
-from algorithms.simulate import random_triplets, true_answers
-from app.demo.server import running_server
-from app.settings import Settings
 from benchmarks.projects import LoadProject, make_project
+from tercet.demo.server import running_server
+from tercet.settings import Settings
+from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 
 NAMES = np.array(["dnk", "yes", "no"])
 WARM_ANSWERS = 1500

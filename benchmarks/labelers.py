@@ -76,11 +76,9 @@ async def label(connection: Connection, project: str, until: float, think: float
     ahead: list[list[str]] = []
     while time.monotonic() < until:
         if len(ahead) < AHEAD:
-            wanted = AHEAD + MORE
-            body = await _timed(
-                connection, "GET", f"{base}/triplets/next?n={wanted}", None, tally.next_seconds, tally
-            )
-            ahead = [one["triplet"] for one in body["triplets"]] if body else ahead
+            n_asked = AHEAD + MORE
+            body = await _timed(connection, "GET", f"{base}/triplets/next?n={n_asked}", None, tally.next_seconds, tally)
+            ahead = [question["triplet"] for question in body["triplets"]] if body else ahead
         if not ahead:
             await asyncio.sleep(0.05)
             continue

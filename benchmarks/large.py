@@ -26,8 +26,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from algorithms import DCRC
-from algorithms.simulate import random_triplets, true_answers
+from tercet_algorithms import DCRC
+from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 
 N_FEATURES, N_CLUSTERS = 38, 13
 
@@ -65,14 +65,14 @@ def write(folder: Path, n_items: int, n_answers: int) -> None:
 def compare(folder: Path, n_items: int, n_answers: int, n_repeats: int) -> None:
     rows: dict[str, list[dict[str, float]]] = {"kmeans": [], "dcrc": []}
     for _ in range(n_repeats):
-        for name, found in rows.items():
+        for name, measured in rows.items():
             command = [sys.executable, "-m", "benchmarks.large", "--fit", name, "--folder", str(folder)]
-            found.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+            measured.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
     print(f"{n_items} x {N_FEATURES} single precision, {n_answers} answers, K = {N_CLUSTERS}, {n_repeats} runs")
     names = {"kmeans": "KMeans(n_init=1)", "dcrc": "DCRC(n_init=1, n_moves=0)"}
     print(f"{'median of the runs':28}{'s':>8}{'wall s':>8}{'peak GB':>9}{'ARI':>7}")
-    for name, found in rows.items():
-        values = [median(row[key] for row in found) for key in ("seconds", "wall", "peak", "ari")]
+    for name, measured in rows.items():
+        values = [median(row[key] for row in measured) for key in ("seconds", "wall", "peak", "ari")]
         print("{:28}{:8.1f}{:8.1f}{:9.2f}{:7.3f}".format(names[name], *values))
     ratios = [ours["seconds"] / theirs["seconds"] for ours, theirs in zip(rows["dcrc"], rows["kmeans"], strict=True)]
     ratio, peak = median(ratios), max(row["peak"] for row in rows["dcrc"])
@@ -83,8 +83,8 @@ def compare(folder: Path, n_items: int, n_answers: int, n_repeats: int) -> None:
 def measured(name: str, folder: Path) -> dict[str, float]:
     """One fit in this process: CPU and wall seconds, peak memory in GB, adjusted Rand index."""
     X = np.load(folder / "X.npy", mmap_mode="r")
-    with np.load(folder / "given.npz") as given:
-        y, triplets, answers = given["y"], given["triplets"], given["answers"]
+    with np.load(folder / "given.npz") as answered:
+        y, triplets, answers = answered["y"], answered["triplets"], answered["answers"]
     cpu, wall = time.process_time(), time.perf_counter()
     if name == "kmeans":
         labels = KMeans(N_CLUSTERS, n_init=1, random_state=0).fit(X).labels_

@@ -17,10 +17,10 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from app.demo.server import running_server
-from app.settings import Settings
 from benchmarks.labelers import Tally, crowd, join
 from benchmarks.projects import LoadProject, make_project, synthetic
+from tercet.demo.server import running_server
+from tercet.settings import Settings
 
 
 def percentiles(seconds: list[float]) -> str:

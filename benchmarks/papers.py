@@ -36,14 +36,9 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = datasets.parser(__doc__)
     parser.add_argument("table", choices=TABLES)
-    parser.add_argument("--data", type=Path, help="folder of the .npz files; without it scikit-learn's sets alone")
     parser.add_argument("--metric-python", help="interpreter that has metric-learn")
-    parser.add_argument("--cache", type=Path, required=True, help="folder of finished rows, not to be committed")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--datasets", type=lambda text: text.split(","), help="comma-separated; all by default")
     parser.add_argument("--methods", type=lambda text: text.split("; "), help="separated by '; '; all by default")
     return parser.parse_args()
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
-from algorithms import BagSpectralClustering
-from algorithms.bag_graph import dense_graph
-from algorithms.bag_methods import METHODS as KINDS
-from algorithms.metrics import purity
 from benchmarks import datasets, plots, tables
 from benchmarks.rounds import Cache, Row, Task
+from tercet_algorithms import BagSpectralClustering
+from tercet_algorithms.answers.metrics import purity
+from tercet_algorithms.bags.graph import dense_graph
+from tercet_algorithms.bags.methods import METHODS as KINDS
 
 NAMES = ("letter_carroll", "birdsong_hja")
 NEIGHBORS: Row = {"n_neighbors": 20}
@@ -38,6 +38,12 @@ RELATIVE = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 WEIGHTED = {"bag": ALPHAS, "bag, 20 neighbours": RELATIVE, "both, 20 neighbours": RELATIVE}
 STEPS = 7
 MORE = (*WITHOUT, "bag", "bag-without-links", "links", "both", "bag, 20 neighbours", "both, 20 neighbours")
+NOTES = """\
+Cells: mean and half of the 95 % interval over runs. Each run labels its own share of the bags.
+A bag's labels are those of its items. All pairs of items where no number of neighbours is named.
+In the paper: bag = CSP, bag-without-links = CSP w.o.clml, spectral = SP, links-additive = SpLearn,
+links = SpLearn normalised like CSP, regularized = SpReg. cannot-link and both are not in it.
+"""
 MEASURES = {"nmi": "NORMALISED MUTUAL INFORMATION", "purity": "CLASS PURITY"}
 
 # Another implementation written from the paper: means of 5 (birdsong_hja) or 8 runs; its letters were drawn anew.
@@ -87,9 +93,7 @@ def tasks(names: Iterable[str], methods: Iterable[str], runs: int) -> Iterator[T
     """Section by section; within a section seed by seed."""
     chosen = list(methods)
     for section in ("labelled", "alpha", "clusters"):
-        cells = [
-            (setting, method) for method in chosen for setting in settings(method) if setting.startswith(section)
-        ]
+        cells = [(setting, method) for method in chosen for setting in settings(method) if setting.startswith(section)]
         for seed in range(runs):
             for name in names:
                 yield from (Task("bags", name, setting, method, seed) for setting, method in cells)
@@ -97,9 +101,9 @@ def tasks(names: Iterable[str], methods: Iterable[str], runs: int) -> Iterator[T
 
 def settings(method: str) -> list[str]:
     """The columns of all sections in which a method has a value."""
-    found = LABELLED[-1:] if method in WITHOUT else list(LABELLED)
-    found += [f"alpha {alpha}" for alpha in WEIGHTED.get(method, ())]
-    return found + [f"clusters {step}" for step in range(STEPS) if method in MORE]
+    columns = LABELLED[-1:] if method in WITHOUT else list(LABELLED)
+    columns += [f"alpha {alpha}" for alpha in WEIGHTED.get(method, ())]
+    return columns + [f"clusters {step}" for step in range(STEPS) if method in MORE]
 
 
 def work(task: Task, folder: Path | None, python: str | None) -> Row:
@@ -120,17 +124,21 @@ def work(task: Task, folder: Path | None, python: str | None) -> Row:
         parameters["affinity"] = "precomputed"
         start = time.process_time()
     model = BagSpectralClustering(n_clusters, random_state=task.seed, **parameters)
-    found = model.fit(X, bags=data.bags, bag_labels=labels).labels_
+    predicted = model.fit(X, bags=data.bags, bag_labels=labels).labels_
     seconds += time.process_time() - start
-    return {"seconds": seconds, "purity": purity(data.y, found), "nmi": normalized_mutual_info_score(data.y, found)}
+    return {
+        "seconds": seconds,
+        "purity": purity(data.y, predicted),
+        "nmi": normalized_mutual_info_score(data.y, predicted),
+    }
 
 
 def some(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     """The labels of a share of the bags; of one seed a larger share holds the smaller."""
     order = np.random.default_rng([seed, len(labels)]).permutation(len(labels))
-    kept = np.zeros_like(labels)
-    kept[order[: round(share * len(labels))]] = 1
-    chosen: np.ndarray = labels * kept
+    is_labelled = np.zeros_like(labels)
+    is_labelled[order[: round(share * len(labels))]] = 1
+    chosen: np.ndarray = labels * is_labelled
     return chosen
 
 
@@ -158,18 +166,12 @@ def graph(name: str, folder: Path | None) -> tuple[np.ndarray, float]:
 
 def report(cache: Cache, names: list[str]) -> str:
     """All tables of one cache as text."""
-    parts = [
-        "Cells: mean and half of the 95 % interval over runs. Each run labels its own share of the bags.",
-        "A bag's labels are those of its items. All pairs of items where no number of neighbours is named.",
-        "In the paper: bag = CSP, bag-without-links = CSP w.o.clml, spectral = SP, links-additive = SpLearn,",
-        "links = SpLearn normalised like CSP, regularized = SpReg. cannot-link and both are not in it.",
-        "",
-    ]
+    parts = [NOTES]
     for measure, title in MEASURES.items():
-        found = tables.cells(cache, measure)
-        present = [name for name in names if any(key[0] == name for key in found)]
+        cells = tables.cells(cache, measure)
+        present = [name for name in names if any(key[0] == name for key in cells)]
         parts += [f"{title} (Fig. {'2' if measure == 'nmi' else '3'}): share of the bags that are labelled", ""]
-        parts += [tables.table(_spread(found), name, ALL, LABELLED, list(map(str, SHARES))) for name in present]
+        parts += [tables.table(_spread(cells), name, ALL, LABELLED, list(map(str, SHARES))) for name in present]
         if measure == "nmi":
             parts += [_elsewhere(name) for name in present]
     for name in present:
@@ -177,13 +179,13 @@ def report(cache: Cache, names: list[str]) -> str:
         for scale, alphas in (("absolute", ALPHAS), ("relative", RELATIVE)):
             rows = [method for method, values in WEIGHTED.items() if values is alphas]
             columns = [f"alpha {alpha}" for alpha in alphas]
-            parts.append(tables.table(found, name, rows, columns, list(map(str, alphas)), f"{name}, {scale} scale"))
+            parts.append(tables.table(cells, name, rows, columns, list(map(str, alphas)), f"{name}, {scale} scale"))
         numbers = [str(n_clusters_of({"letter_carroll": 24}.get(name, 13), step)) for step in range(STEPS)]
         parts += ["CLASS PURITY with all bags labelled, by the number of clusters (Fig. 4)", ""]
-        parts.append(tables.table(found, name, MORE, _steps(), numbers))
-    found = tables.cells(cache, "seconds")
+        parts.append(tables.table(cells, name, MORE, _steps(), numbers))
+    seconds = tables.cells(cache, "seconds")
     parts += ["CPU SECONDS OF ONE FIT, one thread, on a machine shared with other work", ""]
-    parts += [tables.table(_spread(found), name, ALL, LABELLED, list(map(str, SHARES))) for name in present]
+    parts += [tables.table(_spread(seconds), name, ALL, LABELLED, list(map(str, SHARES))) for name in present]
     return "\n".join([*parts, tables.failures(cache)])
 
 
@@ -214,15 +216,15 @@ def draw(cache: Cache, folder: Path) -> None:
     curves = [method for method in ALL if "10" not in method and method != "bag, ones"]
     for name in NAMES:
         for measure in MEASURES:
-            found = _spread(tables.cells(cache, measure))
-            lines = [tables.curve(found, name, method, LABELLED, SHARES) for method in curves]
+            cells = _spread(tables.cells(cache, measure))
+            lines = [tables.curve(cells, name, method, LABELLED, SHARES) for method in curves]
             _write(folder / f"papers_bags_{name}_{measure}.svg", name, "share of bags labelled", measure, lines)
-        found = tables.cells(cache, "purity")
+        cells = tables.cells(cache, "purity")
         columns = [f"alpha {alpha}" for alpha in ALPHAS if alpha <= 1]
-        lines = [tables.curve(found, name, "bag", columns, [alpha for alpha in ALPHAS if alpha <= 1])]
+        lines = [tables.curve(cells, name, "bag", columns, [alpha for alpha in ALPHAS if alpha <= 1])]
         _write(folder / f"papers_bags_{name}_alpha.svg", name, "alpha", "purity", lines)
         places = [1 + step / (STEPS - 1) for step in range(STEPS)]
-        lines = [tables.curve(found, name, method, _steps(), places) for method in MORE]
+        lines = [tables.curve(cells, name, method, _steps(), places) for method in MORE]
         _write(folder / f"papers_bags_{name}_clusters.svg", name, "clusters / classes", "purity", lines)
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 
-from algorithms import CMBC
-from algorithms.cmbc_known import nmi
 from benchmarks import tables
 from benchmarks.papers_cmbc_data import NOISES, NUMBERS, PRINTED, SESSIONS, Crossed, bits, numbers, split
 from benchmarks.rounds import Cache, Row, Task
+from tercet_algorithms import CMBC
+from tercet_algorithms.cmbc.known_clusterings import nmi
 
 BITS = tuple(PRINTED)  # what is known: clusterings (Table 2) or features (Table 3)
 SETTINGS = tuple(f"{session} {noise}" for session in SESSIONS for noise in NOISES)
@@ -76,17 +76,17 @@ def work(task: Task, folder: Path | None, python: str | None) -> Row:
     """One clustering, and its NMI with every clustering that the data hold."""
     if task.dataset in NUMBERS:
         data = numbers(task.dataset, task.seed)
-        given = {"X": data.X, "known": data.groups[:, 0]}
+        inputs = {"X": data.X, "known": data.groups[:, 0]}
         session, noise = 1, 0.0
     else:
         session, noise = int(task.setting[0]), float(task.setting[2:])
         data = bits(noise, task.seed)
-        given = {"X": data.X, "known": data.groups[:, :session]}
+        inputs = {"X": data.X, "known": data.groups[:, :session]}
         if task.dataset == "features":
             X, negative = split(data, session)
-            given = {"X": X, "negative_features": negative}
+            inputs = {"X": X, "negative_features": negative}
     start = time.process_time()
-    labels, gamma = fit(task, data, given)
+    labels, gamma = fit(task, data, inputs)
     row: Row = {"seconds": time.process_time() - start, "gamma": gamma}
     row |= {f"nmi_{number + 1}": nmi(labels, codes) for number, codes in enumerate(data.groups.T)}
     return row | {"target": row[f"nmi_{session + 1}"]}
@@ -156,19 +156,19 @@ def _all_table(measures: list[tables.Cells], name: str, setting: str) -> str:
         + "".join(f"{f'NMI(C, Q{number})':>14}" for number in (1, 2, 3, 4))
     ]
     for method in CMBC_METHODS:
-        values = [list(found.get((name, setting, method), {}).values()) for found in measures]
+        values = [list(cells.get((name, setting, method), {}).values()) for cells in measures]
         if any(values):
             lines.append(f"{method:42}" + "".join(f"{with_error(value):>14}" for value in values))
     return "\n".join([*lines, ""])
 
 
 def _numbers_table(cache: Cache) -> str:
-    target, known = tables.cells(cache, "target"), tables.cells(cache, "nmi_1")
+    target, avoided = tables.cells(cache, "target"), tables.cells(cache, "nmi_1")
     lines = ["OTHER SETS, NMI WITH THE TARGET / WITH THE KNOWN CLUSTERING"]
     lines.append(f"{'':26}" + "".join(f"{method:>26}" for method in OF_NUMBERS))
     for name in NUMBERS:
         pairs = [
-            [list(found.get((name, ONE, method), {}).values()) for found in (target, known)] for method in OF_NUMBERS
+            [list(table.get((name, ONE, method), {}).values()) for table in (target, avoided)] for method in OF_NUMBERS
         ]
         if any(map(any, pairs)):
             cells = [" / ".join(with_error(values) for values in pair) for pair in pairs]
@@ -177,13 +177,13 @@ def _numbers_table(cache: Cache) -> str:
 
 
 def _seconds_table(cache: Cache) -> str:
-    found = tables.cells(cache, "seconds")
+    seconds = tables.cells(cache, "seconds")
     lines = ["CPU SECONDS OF ONE FIT, one thread, on a machine shared with other work: mean over all that was fitted"]
     for method in ALL:
         means = []
         for names in (BITS, NUMBERS):
             values = [
-                value for key, row in found.items() if key[2] == method and key[0] in names for value in row.values()
+                value for key, row in seconds.items() if key[2] == method and key[0] in names for value in row.values()
             ]
             means.append(f"{np.mean(values):>12.3f}" if values else f"{'-':>12}")
         lines.append(f"{method:30}" + "".join(means))

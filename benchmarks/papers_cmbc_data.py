@@ -53,9 +53,9 @@ def split(data: Crossed, session: int) -> tuple[np.ndarray, np.ndarray]:
     """Table 3's bits and negative features: half of the bits of each known clustering are negative."""
     assert data.columns is not None, "only bits are told apart by clustering"
     first = np.cumsum([0, *SIZES])
-    negative = np.concatenate([first[known] + np.arange(SIZES[known] // 2) for known in range(session)])
-    rest = np.setdiff1d(np.arange(sum(SIZES)), negative)
-    return data.X[:, rest], data.X[:, negative]
+    negative = np.concatenate([first[clustering] + np.arange(SIZES[clustering] // 2) for clustering in range(session)])
+    positive = np.setdiff1d(np.arange(sum(SIZES)), negative)
+    return data.X[:, positive], data.X[:, negative]
 
 
 def gaussians(

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from algorithms import DCRC
-from algorithms.cross_validation import DCRCCV
-from algorithms.metrics import pairwise_f
-from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets, true_answers
 from benchmarks import baselines, datasets, plots, tables
 from benchmarks.rounds import Cache, Row, Task
+from tercet_algorithms import DCRC
+from tercet_algorithms.answers.metrics import pairwise_f
+from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets, true_answers
+from tercet_algorithms.dcrc.cross_validation import DCRCCV
 
 LARGE = ("letter_carroll", "digits", "letters_ijlt", "birdsong_hja")  # of these fewer runs can be had
 SHARES = (0.05, 0.1, 0.2, 0.3)
@@ -112,8 +112,8 @@ def fit(
     if method == "kernel k-means":
         return baselines.kernel_kmeans(data.X, K, task.seed), None
     if method in THEIRS:
-        given = baselines.comparisons(triplets, answers)
-        return baselines.cluster(THEIRS[method], data.X, K, given, python, task.seed), None
+        answered = baselines.comparisons(triplets, answers)
+        return baselines.cluster(THEIRS[method], data.X, K, answered, python, task.seed), None
     model: DCRC | DCRCCV
     if method == CHOSEN:
         model = DCRCCV(K, balance=(True, False), random_state=task.seed)
@@ -145,33 +145,33 @@ def report(cache: Cache, names: list[str]) -> str:
         "",
     ]
     for measure, title in (("f", "PAIRWISE F"), ("ari", "ADJUSTED RAND INDEX"), ("f_predicted", "F OF predict(X)")):
-        found = tables.cells(cache, measure)
-        names = [name for name in names if any(key[0] == name for key in found)]
+        cells = tables.cells(cache, measure)
+        names = [name for name in names if any(key[0] == name for key in cells)]
         means = _means(names)
         for mean, members in means.items():
-            found = tables.add_mean(found, members, mean)
+            cells = tables.add_mean(cells, members, mean)
         parts += [title, ""]
-        parts += [tables.table(found, name, METHODS, columns, HEADINGS) for name in (*means, *names)]
+        parts += [tables.table(cells, name, METHODS, columns, HEADINGS) for name in (*means, *names)]
         if measure == "f":
-            for ours in [method for method in ("DCRC", CHOSEN) if any(key[2] == method for key in found)]:
-                parts.append(tables.advantage(found, names, columns[1:], ours, tuple(THEIRS), HEADINGS[1:]))
-    found = tables.cells(cache, "seconds")
+            for ours in [method for method in ("DCRC", CHOSEN) if any(key[2] == method for key in cells)]:
+                parts.append(tables.advantage(cells, names, columns[1:], ours, tuple(THEIRS), HEADINGS[1:]))
+    cells = tables.cells(cache, "seconds")
     parts += ["CPU SECONDS OF ONE FIT, one thread, on a machine shared with other work", ""]
-    parts += [tables.table(found, name, (*OURS, CHOSEN, *WITHOUT), columns, HEADINGS) for name in names]
+    parts += [tables.table(cells, name, (*OURS, CHOSEN, *WITHOUT), columns, HEADINGS) for name in names]
     return "\n".join([*parts, tables.failures(cache)])
 
 
 def draw(cache: Cache, folder: Path) -> None:
     """One picture a data set, and one of their mean."""
-    found = tables.cells(cache, "f")
-    present = [name for name in datasets.NAMES if any(key[0] == name for key in found)]
+    cells = tables.cells(cache, "f")
+    present = [name for name in datasets.NAMES if any(key[0] == name for key in cells)]
     files = {name: name for name in present}
     for number, (mean, members) in enumerate(_means(present).items()):
-        found = tables.add_mean(found, members, mean)
+        cells = tables.add_mean(cells, members, mean)
         files[mean] = ("mean_small", "mean_all")[number]
     for name, file in files.items():
-        lines = [tables.curve(found, name, method, RIGHT, SHARES) for method in DRAWN if method not in WITHOUT]
-        lines.append(tables.curve(found, name, "K-means", [NONE] * len(SHARES), SHARES))
+        lines = [tables.curve(cells, name, method, RIGHT, SHARES) for method in DRAWN if method not in WITHOUT]
+        lines.append(tables.curve(cells, name, "K-means", [NONE] * len(SHARES), SHARES))
         if any(np.isfinite(line.y).any() for line in lines):
             plots.write(folder / f"papers_dcrc_{file}.svg", name, "answers / items", "pairwise F", lines)
 

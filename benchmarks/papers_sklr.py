@@ -16,12 +16,12 @@ import numpy as np
 from numpy.random import Generator
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
-from algorithms import DCRC
-from algorithms.patterns import Kind
-from algorithms.simulate import random_triplets, true_answers
-from algorithms.sklr import SKLR
 from benchmarks import baselines, datasets, plots, tables
 from benchmarks.rounds import Cache, Row, Task
+from tercet_algorithms import DCRC
+from tercet_algorithms.answers.patterns import Kind
+from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
+from tercet_algorithms.sklr.sklr import SKLR
 
 # The two-class partition of the paper's binary experiment: the van against the rest, odd digits against even.
 BINARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {"vehicle": lambda y: y == 3, "digits": lambda y: y % 2}
@@ -103,13 +103,13 @@ def tasks(names: Iterable[str], methods: Iterable[str], runs: int) -> Iterator[T
 def settings(name: str) -> list[str]:
     """The columns of all sections for one data set."""
     sizes = SIZES.get(name, OTHER_SIZES)
-    found = [f"multi {size}" for size in sizes]
+    columns = [f"multi {size}" for size in sizes]
     if name in BINARY:
-        found += [f"binary {size}" for size in sizes] + [f"mixed {size}" for size in sizes[1:]]
-        found += [f"mapping {QUESTIONS[name]}"] + [f"equalities {extra}" for extra in EQUALITIES]
+        columns += [f"binary {size}" for size in sizes] + [f"mixed {size}" for size in sizes[1:]]
+        columns += [f"mapping {QUESTIONS[name]}"] + [f"equalities {extra}" for extra in EQUALITIES]
     if name == "vehicle":
-        found += [f"flips {share}" for share in FLIPS]
-    return found
+        columns += [f"flips {share}" for share in FLIPS]
+    return columns
 
 
 def of_section(setting: str) -> tuple[str, ...]:
@@ -170,8 +170,8 @@ def clusterer(task: Task, X: np.ndarray, triplets: np.ndarray, K: int, python: s
     # "yes" under the strict reading is the first of an outlier's two inequalities.
     answers, kinds = (np.ones(len(triplets), int), None) if strict else (np.full(len(triplets), 3), "outlier")
     if method == "DCRC":
-        given: Row = {"triplets": triplets, "answers": answers, "kinds": kinds}
-        return lambda k: DCRC(k, random_state=seed).fit(X, **given).labels_
+        inputs: Row = {"triplets": triplets, "answers": answers, "kinds": kinds}
+        return lambda k: DCRC(k, random_state=seed).fit(X, **inputs).labels_
     model = SKLR(K, random_state=seed, **OURS[method])
     resolution: Cluster = model.fit(X, triplets=triplets, answers=answers, kinds=kinds).cluster
     return resolution
@@ -209,10 +209,10 @@ def mapping(X: np.ndarray, y: np.ndarray, n: int, reading: tuple[str, bool], see
     triplets = random_triplets(len(y), n, rng)
     kind: Kind = "outlier" if how == "outlier" else "relative"
     answers = true_answers(y, triplets, kind)
-    kept = np.ones(n, bool) if with_dnk else answers != 0
+    is_used = np.ones(n, bool) if with_dnk else answers != 0
     parameters: Row = {} if how == "outlier" else {"mapping": how}
     model = SKLR(int(y.max()) + 1, random_state=seed, **parameters)
-    model.fit(X, triplets=triplets[kept], answers=answers[kept], kinds=kind)
+    model.fit(X, triplets=triplets[is_used], answers=answers[is_used], kinds=kind)
     return {"ari": float(adjusted_rand_score(y, model.labels_))}
 
 
@@ -231,11 +231,11 @@ def equalities(X: np.ndarray, y: np.ndarray, extra: int, parameters: Row, seed: 
 
 def drawn(y: np.ndarray, n: int, rng: Generator) -> np.ndarray:
     """n triplets (n, 3): two items of one class, then one of another; classes as likely as their items."""
-    found = np.empty((0, 3), dtype=np.int64)
-    while len(found) < n:
+    outliers = np.empty((0, 3), dtype=np.int64)
+    while len(outliers) < n:
         a, b, c = triplets = rng.integers(len(y), size=(3, 8 * n))
-        found = np.concatenate([found, triplets[:, (y[a] == y[b]) & (y[a] != y[c]) & (a != b)].T])
-    return found[:n]
+        outliers = np.concatenate([outliers, triplets[:, (y[a] == y[b]) & (y[a] != y[c]) & (a != b)].T])
+    return outliers[:n]
 
 
 @lru_cache(maxsize=4)
@@ -245,10 +245,10 @@ def items(name: str, folder: Path | None, seed: int) -> tuple[np.ndarray, np.nda
     if len(data.y) <= LARGEST:
         return data.X, data.y
     rng = np.random.default_rng([seed, 3])
-    kept = np.concatenate([rng.permutation(np.flatnonzero(data.y == k))[:PER_CLASS] for k in np.unique(data.y)])
-    X = data.X[kept]
+    chosen = np.concatenate([rng.permutation(np.flatnonzero(data.y == k))[:PER_CLASS] for k in np.unique(data.y)])
+    X = data.X[chosen]
     X = X[:, np.ptp(X, axis=0) > 0]  # a standard deviation of equal numbers need not be zero
-    return (X - X.mean(axis=0)) / X.std(axis=0), data.y[kept]
+    return (X - X.mean(axis=0)) / X.std(axis=0), data.y[chosen]
 
 
 def report(cache: Cache, names: list[str]) -> str:
@@ -256,15 +256,15 @@ def report(cache: Cache, names: list[str]) -> str:
     names = [name for name in names if any(row["dataset"] == name for row in cache.rows.values())]
     parts = ["Cells: mean adjusted Rand index and half of its 95 % interval over runs. SKLR is soft, C = 1.", ""]
     parts += [_outlier_table(cache, name, view) for name in names for view in VIEWS if _views(name, view)]
-    found = tables.cells(cache, "ari")
+    cells = tables.cells(cache, "ari")
     for name in (name for name in names if name in BINARY):
         columns = [f"equalities {extra}" for extra in EQUALITIES]
         headings = [f"+{extra} dnk" for extra in EQUALITIES]
         title = f"{name}: don't knows of three alike or three different, on top of 90 outlier answers a class"
-        parts.append(tables.table(found, name, ("SKLR", "SKLR hard"), columns, headings, title))
+        parts.append(tables.table(cells, name, ("SKLR", "SKLR hard"), columns, headings, title))
         questions = [f"mapping {QUESTIONS[name]}"]
         title = f"{name}: readings of random questions' yes, no and don't know"
-        parts.append(tables.table(found, name, tuple(MAPPINGS), questions, [f"{QUESTIONS[name]} asked"], title))
+        parts.append(tables.table(cells, name, tuple(MAPPINGS), questions, [f"{QUESTIONS[name]} asked"], title))
     if "vehicle" in names:
         parts += ["WRONG ANSWERS among 360 about 60 vehicles (share of them in the columns)", ""]
         for measure, title in NOISE_MEASURES.items():
@@ -280,12 +280,12 @@ def draw(cache: Cache, folder: Path) -> None:
     for name in {row["dataset"] for row in cache.rows.values()}:
         for view, (section, measure, _) in VIEWS.items():
             columns = _views(name, view)
-            found = tables.cells(cache, measure)
+            cells = tables.cells(cache, measure)
             places = [_asked(cache, name, column) for column in columns]
-            shown = [tables.curve(found, name, m, columns, places) for m in METHODS if m != WITHOUT]
-            if any(np.isfinite(line.y).any() for line in shown):
+            curves = [tables.curve(cells, name, m, columns, places) for m in METHODS if m != WITHOUT]
+            if any(np.isfinite(line.y).any() for line in curves):
                 file = folder / f"papers_sklr_{name}_{view.replace(' ', '_')}.svg"
-                plots.write(file, f"{name}, {section}: {view}", "outlier answers", "adjusted Rand index", shown)
+                plots.write(file, f"{name}, {section}: {view}", "outlier answers", "adjusted Rand index", curves)
 
 
 def _views(name: str, view: str) -> list[str]:
@@ -306,8 +306,8 @@ def _asked(cache: Cache, name: str, setting: str) -> float:
 def _outlier_table(cache: Cache, name: str, view: str) -> str:
     section, measure, without = VIEWS[view]
     columns = _views(name, view)
-    found = tables.cells(cache, measure)
-    found[name, "none", WITHOUT] = tables.cells(cache, without).get((name, "none", WITHOUT), {})
+    cells = tables.cells(cache, measure)
+    cells[name, "none", WITHOUT] = tables.cells(cache, without).get((name, "none", WITHOUT), {})
     headings = ["none", *(f"m {_asked(cache, name, column):.0f}" for column in columns)]
     title = f"{name}, questions: {section}, compared: {view}"
-    return tables.table(found, name, METHODS, ["none", *columns], headings, title)
+    return tables.table(cells, name, METHODS, ["none", *columns], headings, title)

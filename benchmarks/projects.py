@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app import migrate
-from app.accounts import service as accounts
-from app.database import Database
-from app.items.features import Features
-from app.items.importing import add
-from app.items.tables import ItemRow
-from app.models import Scope
-from app.projects.service import create_project
-from app.settings import Settings
-from app.storage import Storage
+from tercet import migrate
+from tercet.accounts import service as accounts
+from tercet.database import Database
+from tercet.intake.features import Features
+from tercet.intake.importing import add
+from tercet.intake.tables import ItemRow
+from tercet.models import Scope
+from tercet.projects.service import create_project
+from tercet.settings import Settings
+from tercet.storage import Storage
 
 KEY = "load"
 

@@ -4,6 +4,7 @@ The tables take hours and machines stop: a row is written the moment it is finis
 Rounds go seed by seed, so that whatever was reached is a complete table of fewer runs.
 """
 
+import argparse
 import json
 import os
 import warnings
@@ -35,6 +36,15 @@ class Task:
 
 
 Row = dict[str, Any]
+
+
+def parser(description: str | None, *, runs: int = 20, jobs: int = 2) -> argparse.ArgumentParser:
+    """Return a parser of what every experiment is told: where its rows lie, how many runs, how many at a time."""
+    arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--cache", type=Path, required=True, help="folder of finished rows, not to be committed")
+    arguments.add_argument("--runs", type=int, default=runs)
+    arguments.add_argument("--jobs", type=int, default=jobs)
+    return arguments
 
 
 class Cache:

@@ -10,12 +10,12 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from app.demo.birdsong import true_patterns
-from app.demo.command import make_demo, owner_token
-from app.demo.project import N_ITEMS, PROJECT
-from app.demo.server import running_server
-from app.demo.simulate import simulate
-from app.settings import Settings, asset
+from tercet.demo.birdsong import true_patterns
+from tercet.demo.command import make_demo, owner_token
+from tercet.demo.project import N_ITEMS, PROJECT
+from tercet.demo.server import running_server
+from tercet.demo.simulate import simulate
+from tercet.settings import Settings, asset
 
 ANSWERS = 300
 HELP = asset("static") / "help"

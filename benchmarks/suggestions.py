@@ -7,7 +7,6 @@ benchmarks/results/suggestions.txt and one picture per data set. Finished rows a
 stopped goes on where it was, and --runs 0 only writes the results again.
 """
 
-import argparse
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -20,10 +19,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from algorithms import DCRC
-from algorithms.simulate import TABLE_IV, noisy_answers, random_triplets, true_answers
 from benchmarks import datasets, plots, rounds
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
+from tercet_algorithms import DCRC
+from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets, true_answers
 
 RESULTS = Path(__file__).with_name("results")
 COMMAND = "python -m benchmarks.suggestions --data DIR --cache DIR"
@@ -42,27 +41,17 @@ TITLES = {"right": "right answers", "people": "answers of people who err as Tabl
 
 
 def main() -> None:
-    arguments = parse()
+    arguments = datasets.parser(__doc__).parse_args()
     names = datasets.available([n for n in arguments.datasets or PLANS if n in PLANS], arguments.data)
     cache = Cache(arguments.cache, "suggestions")
     work = partial(ask_and_refit, folder=arguments.data)
     rounds.run(tasks(names, arguments.runs), work, cache, arguments.jobs)
-    found = ((name, setting, curves(cache, name, setting)) for setting in SETTINGS for name in PLANS)
-    text = "\n".join(report(name, setting, rows) for name, setting, rows in found if rows)
+    ari_curves = ((name, setting, curves(cache, name, setting)) for setting in SETTINGS for name in PLANS)
+    text = "\n".join(report(name, setting, rows) for name, setting, rows in ari_curves if rows)
     print(text)
     (RESULTS / "suggestions.txt").write_text(f"{COMMAND}\n\n{text}")
     for name in PLANS:
         draw(cache, name)
-
-
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of the .npz files; without it scikit-learn's sets alone")
-    parser.add_argument("--cache", type=Path, required=True, help="folder of finished rows, not to be committed")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--datasets", type=lambda text: text.split(","), help="comma-separated; all by default")
-    return parser.parse_args()
 
 
 def tasks(names: list[str], runs: int) -> Iterator[Task]:
@@ -80,7 +69,7 @@ def ask_and_refit(task: Task, folder: Path | None) -> Row:
     rng = np.random.default_rng(task.seed)
     triplets, answers = np.empty((0, 3), dtype=np.int64), np.empty(0, dtype=np.int64)
     model = DCRC(data.n_clusters, epsilon=SETTINGS[task.setting], random_state=task.seed).fit(data.X)
-    found = [adjusted_rand_score(data.y, model.labels_)]
+    scores = [adjusted_rand_score(data.y, model.labels_)]
     for _ in range(n_batches):
         if task.method == "random":
             asked = random_triplets(len(data.y), batch, rng)
@@ -89,8 +78,8 @@ def ask_and_refit(task: Task, folder: Path | None) -> Row:
         triplets = np.concatenate([triplets, asked])
         answers = np.concatenate([answers, answered(data.y, asked, task.setting, rng)])
         model.fit(data.X, triplets=triplets, answers=answers)
-        found.append(adjusted_rand_score(data.y, model.labels_))
-    return {"ari": found}
+        scores.append(adjusted_rand_score(data.y, model.labels_))
+    return {"ari": scores}
 
 
 def answered(y: np.ndarray, asked: np.ndarray, setting: str, rng: np.random.Generator) -> np.ndarray:
@@ -99,12 +88,12 @@ def answered(y: np.ndarray, asked: np.ndarray, setting: str, rng: np.random.Gene
 
 def curves(cache: Cache, name: str, setting: str) -> dict[str, np.ndarray]:
     """ARI by method, shape (runs, batches + 1), of the seeds that every method has."""
-    found: dict[str, dict[int, list[float]]] = {method: {} for method in METHODS}
+    ari_curves: dict[str, dict[int, list[float]]] = {method: {} for method in METHODS}
     for row in cache.rows.values():
         if (row["dataset"], row["setting"]) == (name, setting) and "ari" in row:
-            found[row["method"]][row["seed"]] = row["ari"]
-    seeds = sorted(set.intersection(*(set(rows) for rows in found.values())))
-    return {method: np.array([rows[seed] for seed in seeds]) for method, rows in found.items() if seeds}
+            ari_curves[row["method"]][row["seed"]] = row["ari"]
+    seeds = sorted(set.intersection(*(set(rows) for rows in ari_curves.values())))
+    return {method: np.array([rows[seed] for seed in seeds]) for method, rows in ari_curves.items() if seeds}
 
 
 def needed(curve: np.ndarray, wanted: float, batch: int) -> float:
@@ -119,18 +108,18 @@ def needed(curve: np.ndarray, wanted: float, batch: int) -> float:
     return float(batch * (place - 1 + (wanted - before) / (after - before)))
 
 
-def report(name: str, setting: str, found: dict[str, np.ndarray]) -> str:
+def report(name: str, setting: str, ari_curves: dict[str, np.ndarray]) -> str:
     """Answers needed for three levels between no answers and what random questions reach in the end."""
     batch, n_batches = PLANS[name]
-    first, last = found["random"].mean(axis=0)[[0, -1]]
+    first, last = ari_curves["random"].mean(axis=0)[[0, -1]]
     levels = [first + share * (last - first) for share in (0.5, 0.8, 1.0)]
     lines = [f"{name}, {TITLES[setting]}: answers needed to reach an ARI (runs that reached it), {batch} at a time"]
     lines.append(f"{'':16}" + "".join(f"{f'ARI {level:.3f}':>20}" for level in levels) + f"{'ARI in the end':>18}")
-    for method, rows in found.items():
+    for method, rows in ari_curves.items():
         cells = "".join(f"{cell(rows, level, batch):>20}" for level in levels)
         lines.append(f"{method:16}{cells}{interval(rows[:, -1], '.3f'):>18}")
-    lines.append(gains(found, batch * n_batches))
-    return "\n".join([*lines, f"{len(found['random'])} runs, mean ± half of its 95 % interval", ""])
+    lines.append(gains(ari_curves, batch * n_batches))
+    return "\n".join([*lines, f"{len(ari_curves['random'])} runs, mean ± half of its 95 % interval", ""])
 
 
 def cell(rows: np.ndarray, level: float, batch: int) -> str:
@@ -143,9 +132,9 @@ def interval(values: np.ndarray | list[float], form: str) -> str:
     return f"{mean:{form}}" + (f" ±{half:{form.lstrip('+')}}" if np.isfinite(half) else "")
 
 
-def gains(found: dict[str, np.ndarray], n_answers: int) -> str:
+def gains(ari_curves: dict[str, np.ndarray], n_answers: int) -> str:
     """Mean ARI over all batches, against random questions in the same run."""
-    means = {method: rows[:, 1:].mean(axis=1) for method, rows in found.items()}
+    means = {method: rows[:, 1:].mean(axis=1) for method, rows in ari_curves.items()}
     better = [
         f"{method} {interval(values - means['random'], '+.3f')}"
         for method, values in means.items()
@@ -156,16 +145,16 @@ def gains(found: dict[str, np.ndarray], n_answers: int) -> str:
 
 def draw(cache: Cache, name: str) -> None:
     """ARI against answers, one picture a data set, right answers."""
-    found = curves(cache, name, "right")
-    if not found:
+    ari_curves = curves(cache, name, "right")
+    if not ari_curves:
         return
     batch, n_batches = PLANS[name]
     lines = []
-    for method, rows in found.items():
+    for method, rows in ari_curves.items():
         points = [mean_and_half_width(list(column)) for column in rows.T]
         places = [batch * number for number in range(n_batches + 1)]
         lines.append(plots.Line(method, places, [p[0] for p in points], [p[1] for p in points]))
-    title = f"{name}: suggested and random questions, {len(found['random'])} runs"
+    title = f"{name}: suggested and random questions, {len(ari_curves['random'])} runs"
     plots.write(RESULTS / f"suggestions_{name}.svg", title, "answers", "ARI", lines)
 
 

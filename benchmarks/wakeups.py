@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from app.clustering.warmup import AUTOGROUP, POLITENESS, POLITENESS_OF_SESSION
+from tercet.worker.warmup import AUTOGROUP, POLITENESS, POLITENESS_OF_SESSION
 
 SLEEPS = (0.0002, 0.001, 0.003)
 ROUNDS = 1_500
