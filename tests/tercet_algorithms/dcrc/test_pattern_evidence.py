@@ -111,11 +111,12 @@ def test_an_answer_of_weight_2_is_the_same_answer_of_two_labelers(parameters):
     weights = 1 + np.arange(40) % 2
     twice = np.repeat(np.arange(40), weights)
     people = np.concatenate([np.arange(weight) for weight in weights])
-    model = DCRC(3, random_state=0, **SMALL, **parameters)
+    # From one optimum to the other: two searches may part by a rounding, and end at different ones.
+    model = DCRC(3, random_state=0, warm_start=True, **{**SMALL, "n_init": 1, "n_moves": 0}, **parameters)
     model.fit(X, triplets=NOISY, answers=NOISY_ANSWERS, weights=weights)
     bound, posterior = model.lower_bound_, model.posterior_
     model.fit(X, triplets=NOISY[twice], answers=NOISY_ANSWERS[twice], labelers=people)
-    assert np.isclose(bound, model.lower_bound_, rtol=1e-4)
+    assert np.isclose(bound, model.lower_bound_, atol=2e-3)
     assert np.allclose(posterior, model.posterior_, atol=2e-2)
     once = model.fit(X, triplets=NOISY, answers=NOISY_ANSWERS)
     assert not np.allclose(posterior, once.posterior_, atol=2e-2), "weights matter"
