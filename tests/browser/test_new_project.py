@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tercet.jobs import lifecycle
 from tercet.models import User
 from tercet.worker.jobs import run_background_job
-from tercet.worker.task import JobPlace
+from tercet.worker.place import JobPlace
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, take_shot
 from tests.factories import make_user
 

@@ -18,7 +18,7 @@ from tercet.runs.schedule import request_run
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.job import run_job
-from tercet.worker.task import JobPlace
+from tercet.worker.place import JobPlace
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tests.factories import add_features, add_member, make_project
 

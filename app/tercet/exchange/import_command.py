@@ -169,7 +169,8 @@ def newest_run(database: "Database", project: str) -> "Run | None":
 def compute(database: "Database", settings: "Settings", run: "Run") -> None:
     """Compute a run that waits in this process, unless a server has taken it in the meantime."""
     from tercet.runs import lifecycle
-    from tercet.worker.task import JobPlace, run_task
+    from tercet.worker.place import JobPlace
+    from tercet.worker.task import run_task
 
     claim = lifecycle.claim_next(database, settings.run_lease_seconds, of_project=run.project_id)
     if claim is not None:

@@ -21,7 +21,6 @@ from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
 from tercet.runs.results import Array, Result
-from tercet.storage import Storage
 from tercet.worker.checkpoints import Job
 from tercet.worker.comparison.figures import figures
 from tercet.worker.comparison.fits import compare
@@ -32,26 +31,13 @@ from tercet.worker.inputs import JobInputs, load
 from tercet.worker.outputs import cluster_map, questions, reports, resolutions
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
-from tercet.worker.task import JobPlace
+from tercet.worker.place import JobPlace, open_place
 from tercet_algorithms.common.matching import match_clusters
 
 log = logging.getLogger(__name__)
 # A checkpoint may cost a tenth of the time; small fits, which end before the first one, make none.
 CHECKPOINT_SECONDS = 0.5
 COST_SHARE = 0.1
-
-
-_opened: dict[JobPlace, tuple[Database, Storage]] = {}
-
-
-def open_place(place: JobPlace) -> tuple[Database, Storage]:
-    """Return database and storage, whose connections stay open from run to run, until a run of another place."""
-    if place not in _opened:
-        for database, _ in _opened.values():
-            database.close()
-        _opened.clear()
-        _opened[place] = Database(place.database_url, pool_size=2), Storage(place.storage_url)
-    return _opened[place]
 
 
 def run_job(place: JobPlace, run_id: int) -> str:

@@ -19,8 +19,7 @@ from tercet.models import BackgroundJob, JobKind, JobStatus
 from tercet.storage import Storage
 from tercet.web.errors import Problem
 from tercet.worker.heartbeat import heartbeat
-from tercet.worker.job import open_place
-from tercet.worker.task import JobPlace
+from tercet.worker.place import JobPlace, open_place
 
 log = logging.getLogger(__name__)
 

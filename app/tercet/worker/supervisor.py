@@ -27,7 +27,8 @@ from tercet.runs.lifecycle import Claim
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.engine import Engine
-from tercet.worker.task import JobPlace, run_job_task, run_task
+from tercet.worker.place import JobPlace
+from tercet.worker.task import run_job_task, run_task
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.25

@@ -1,18 +1,10 @@
-"""What is sent to a worker for one run or background job: the addresses of database and storage, and a function.
+"""What is sent to a worker for one run or background job: a function, and where the job finds its project.
 
 The web process submits these through Dask without importing what `job.py` and `jobs.py` need; the worker imports them
 when it calls the function.
 """
 
-from typing import NamedTuple
-
-
-class JobPlace(NamedTuple):
-    """The addresses that a job opens; plain values, since it may run on another machine."""
-
-    database_url: str
-    storage_url: str
-    lease_seconds: float
+from tercet.worker.place import JobPlace
 
 
 def run_task(place: JobPlace, run_id: int) -> str:
