@@ -9,6 +9,7 @@ import { playOnClick } from "../web/player.js";
 import { explain } from "../web/problem.js";
 import { keepTimesCurrent } from "../web/relative_times.js";
 import { pathsInImport, readDrop, readPicker } from "./dropped_files.js";
+import { updateSegments } from "./segments.js";
 import { fetchReceived, Uploads } from "./upload.js";
 import { UploadView } from "./upload_view.js";
 
@@ -172,7 +173,8 @@ function listen() {
 
 /** What belongs to a stage is shown with it: the zone while files may come, the link once there is something to label. */
 function onUpdate() {
-  const { status = "" } = byId("stage").dataset;
+  const { status = "", title = "" } = byId("stage").dataset;
+  if (title) byId("page-title").textContent = title;
   const isOpen = status === "" || status === "uploading";
   if (!isOpen) byId("upload").hidden = true;
   if (status !== "ready" && !isOpen) zone.classList.remove("asked-for");
@@ -180,6 +182,7 @@ function onUpdate() {
   const link = document.getElementById("link");
   if (link) link.hidden = status !== "done";
   if (status === "done" && isStartedHere) makeLink();
+  updateSegments();
 }
 
 function watchDrops() {
@@ -233,12 +236,26 @@ document.addEventListener("input", (event) => {
   const slider = event.target;
   if (!(slider instanceof HTMLInputElement) || slider.type !== "range") return;
   const output = slider.parentElement?.querySelector("output");
-  if (output) output.textContent = (output.textContent ?? "").replace(/^\S+/, slider.value);
+  if (output && slider.name) output.textContent = (output.textContent ?? "").replace(/^\S+/, slider.value);
+  updateSegments();
 });
 document.addEventListener("change", (event) => {
-  const form = event.target instanceof Element ? event.target.closest("form") : null;
-  if (form?.matches("[data-send-on-change]")) form.requestSubmit();
+  const field = event.target;
+  if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) return;
+  const form = field.closest("form[data-send-on-change]");
+  if (!(form instanceof HTMLFormElement)) return;
+  const isTried = field.closest("#segments") || (field.name === "cut" && field.value === "segments");
+  if (!isTried) form.requestSubmit();
+  else if (field.name) askToReadFirst();
+  updateSegments();
 });
+
+/** What is cut otherwise than it was read must be read again before it is imported: the preview below shows it then. */
+function askToReadFirst() {
+  query(document, ".make .primary", HTMLButtonElement).disabled = true;
+  byId("read-first").hidden = false;
+}
+
 onUpdate();
 listen();
 sendFormsInPlace();

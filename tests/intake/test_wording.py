@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tercet.intake.wording import understood
+from tercet.intake.wording import duration, understood
 
 
 def report(content: str, items: int, files: list[tuple[str, str, int]], **values: Any) -> dict[str, Any]:
@@ -19,6 +19,7 @@ SONGS = [("north/a.wav", "sound", 1), ("south/b.wav", "sound", 1)]
     ("made", "sentence"),
     [
         (report("sounds", 1, SONGS[:1]), "1 recording."),
+        (report("sounds", 1, SONGS[:1], median_seconds=600.0), "1 recording, 10 min long."),
         (report("sounds", 2, SONGS), "2 recordings in 2 folders."),
         (report("sounds", 2, SONGS, median_seconds=2.04), "2 recordings, 2 s long at the median, in 2 folders."),
         (
@@ -38,3 +39,11 @@ SONGS = [("north/a.wav", "sound", 1), ("south/b.wav", "sound", 1)]
 )
 def test_what_was_understood(made: dict[str, Any], sentence: str) -> None:
     assert understood(made) == sentence
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.0312, "0.031 s"), (2.04, "2 s"), (99.4, "99 s"), (99.6, "2 min"), (612, "10 min"), (12_600, "3.5 h")],
+)
+def test_lengths_of_time(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

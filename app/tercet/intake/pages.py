@@ -7,7 +7,17 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tercet.accounts import service as accounts
 from tercet.accounts.access import ROLE_MAY, Action, Me, allow_new_project, authorize, identify
-from tercet.intake import importing, imports, options, picture_scale, queries, received, uploads, views
+from tercet.intake import (
+    importing,
+    imports,
+    options,
+    picture_scale,
+    queries,
+    received,
+    removing,
+    uploads,
+    views,
+)
 from tercet.intake.features import read_features
 from tercet.intake.storing import remove_unused
 from tercet.jobs import lifecycle
@@ -83,6 +93,16 @@ def check_import(project: str, number: Id, fields: Fields, me: Me, db: Db) -> Re
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
         imports.check(session, access.project, row, access.user, options.read(fields))
+    return _to_import(project, number)
+
+
+@router.post("/projects/{project}/imports/{number}/files/remove")
+def remove_import_file(project: str, number: Id, fields: Fields, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
+    """Take one file out of an import, which is to be read again then."""
+    with db.transaction() as session:
+        access, row = imports.find(session, me, project, number, Action.WRITE)
+        folder = removing.remove_file(session, access.project, row, fields.get("path", ""))
+    blobs.delete_folder(folder)
     return _to_import(project, number)
 
 

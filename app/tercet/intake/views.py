@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts.access import ROLE_MAY, Access, Action
 from tercet.intake import plans, queries
-from tercet.intake.imports import JOB_OF
+from tercet.intake.checking import read_options
+from tercet.intake.imports import JOB_OF, OPEN
 from tercet.intake.schemas import ImportOptions, PreviewItem
 from tercet.intake.wording import understood
 from tercet.items.queries import item_count
@@ -16,6 +17,7 @@ from tercet.jobs import queries as jobs
 from tercet.models import (
     BackgroundJob,
     Import,
+    ImportFile,
     ImportSource,
     ImportStatus,
     JobKind,
@@ -28,10 +30,12 @@ from tercet.models import (
 from tercet.runs import queries as runs
 from tercet.runs.schemas import ClusterOut
 from tercet.runs.service import clusters
+from tercet.sounds.segments import SegmentSettings
 from tercet.storage import Storage
 
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200
+MOST_FILES = 200
 FATES = {
     "sound": "Sounds",
     "picture": "Pictures",
@@ -76,6 +80,8 @@ class PreviewView:
     fault_count: int
     files_by_fate: list[tuple[str, str, list[dict[str, Any]]]]
     choices: set[str]
+    segments: SegmentSettings
+    recordings: list[str]
     n_clusters: int
     is_blocked: bool
     roles: dict[str, str]
@@ -130,7 +136,7 @@ def view_import(session: Session, access: Access, row: Import) -> ImportView:
     )
 
 
-def preview(storage: Storage, project: Project, row: Import) -> PreviewView | None:
+def preview(session: Session, storage: Storage, project: Project, row: Import) -> PreviewView | None:
     """Collect what a checked import would become; None while it is not checked."""
     if row.status != ImportStatus.READY:
         return None
@@ -150,6 +156,8 @@ def preview(storage: Storage, project: Project, row: Import) -> PreviewView | No
         fault_count=report.get("fault_count", len(faults)),
         files_by_fate=_files_by_fate(report["files"]),
         choices=_choices(row),
+        segments=read_options(row).segments,
+        recordings=_recordings(session, row),
         n_clusters=min(project.n_clusters, max(1, report["items"])),
         is_blocked=_is_blocked(row),
         roles=ROLES,
@@ -193,6 +201,17 @@ def _files_by_fate(files: list[dict[str, Any]]) -> list[tuple[str, str, list[dic
     return [group for group in grouped if group[2]]
 
 
+def _came(session: Session, row: Import) -> list[ImportFile]:
+    """Return the first files, those before all others of which a part is missing."""
+    return sorted(queries.files_of(session, row), key=lambda file: file.received == file.size)[:MOST_FILES]
+
+
+def _recordings(session: Session, row: Import) -> list[str]:
+    """Return the recordings that came as files of their own, which can be looked at before they are cut."""
+    sounds = {file["path"] for file in row.report["files"] if file["became"] == "sound"}
+    return [file.path for file in queries.files_of(session, row) if file.path in sounds][:MOST_FILES]
+
+
 def _choices(row: Import) -> set[str]:
     """Return the options that could change what these files become, and those that are on."""
     files = [file for file in row.report["files"] if file["became"] != "skipped"]
@@ -217,6 +236,7 @@ def context(session: Session, storage: Storage, access: Access, row: Import) -> 
     return {
         "project": project,
         "view": view_import(session, access, row),
-        "preview": preview(storage, project, row),
+        "preview": preview(session, storage, project, row),
+        "came": _came(session, row) if row.status in OPEN else [],
         "outcome": outcome(session, storage, row, project),
     }

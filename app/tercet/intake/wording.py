@@ -10,6 +10,7 @@ NOUNS = {
     "table": ("row of a table", "rows of a table"),
 }
 ITEM = ("item", "items")
+MINUTES_FROM, HOURS_FROM = 99.5, 5_400.0  # seconds
 
 
 def understood(report: dict[str, Any]) -> str:
@@ -21,7 +22,7 @@ def understood(report: dict[str, Any]) -> str:
     if report["features"]:
         parts.append(f"{report['features']} numbers for each came along")
     if skipped := sum(file["became"] == "skipped" for file in files):
-        parts.append(f"{_counted(skipped, ('file is', 'files are'))} left out")
+        parts.append(f"{counted(skipped, ('file is', 'files are'))} left out")
     return "; ".join(parts) + "."
 
 
@@ -29,8 +30,8 @@ def _items(report: dict[str, Any], media: list[dict[str, Any]]) -> str:
     if not report["items"]:
         return "Nothing to import"
     if report["content"] == "sounds" and any(file["items"] > 1 for file in media):
-        return f"{_counted(report['items'], ('segment', 'segments'))} of {_counted(len(media), NOUNS['sounds'])}"
-    return _counted(report["items"], NOUNS.get(report["content"], ITEM))
+        return f"{counted(report['items'], ('segment', 'segments'))} of {counted(len(media), NOUNS['sounds'])}"
+    return counted(report["items"], NOUNS.get(report["content"], ITEM))
 
 
 def _length_and_folders(report: dict[str, Any], media: list[dict[str, Any]]) -> str:
@@ -39,15 +40,26 @@ def _length_and_folders(report: dict[str, Any], media: list[dict[str, Any]]) -> 
     where = f" in {len(folders)} folders" if len(folders) > 1 else ""
     if seconds is None:
         return where
-    return f", {seconds:.2g} s long at the median{',' if where else ''}{where}"
+    usual = " at the median" if report["items"] > 1 else ""
+    return f", {duration(seconds)} long{usual}{',' if where else ''}{where}"
 
 
 def _table(file: dict[str, Any], items: int) -> str:
     name = PurePosixPath(file["path"]).name
     if file["items"] == items:
         return f"{name} has a row for each"
-    return f"{name} has {_counted(file['items'], ('row', 'rows'))}"
+    return f"{name} has {counted(file['items'], ('row', 'rows'))}"
 
 
-def _counted(number: int, nouns: tuple[str, str]) -> str:
+def counted(number: int, nouns: tuple[str, str]) -> str:
+    """Return a number with the noun that goes with it, as "1 file" or "2,000 files"."""
     return f"{number:,} {nouns[number != 1]}"
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time as people say it: "0.43 s", "24 s", "10 min", "3.5 h"."""
+    if seconds < MINUTES_FROM:
+        return f"{seconds:.2g} s"
+    if seconds < HOURS_FROM:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.2g} h"

@@ -56,10 +56,11 @@ def propose_segments(samples: Samples, rate: int, settings: SegmentSettings) -> 
     return _propose([samples], rate, len(samples) / rate, settings)
 
 
-def segment_recording(path: Path, settings: SegmentSettings) -> list[Selection]:
-    """Return the segments of a recording of any length; it is read block by block."""
+def segment_recording(path: Path, settings: SegmentSettings, until: float | None = None) -> list[Selection]:
+    """Return the segments of a recording of any length, or of its first `until` seconds; it is read block by block."""
     info = describe_sound(path)
-    return _propose(read_blocks(path), info.rate, info.seconds, settings)
+    seconds = info.seconds if until is None else min(until, info.seconds)
+    return _propose(read_blocks(path, 0.0, seconds), info.rate, seconds, settings)
 
 
 def _propose(blocks: Iterable[Samples], rate: int, seconds: float, settings: SegmentSettings) -> list[Selection]:

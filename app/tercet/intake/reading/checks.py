@@ -53,7 +53,9 @@ def _count(keys: Sequence[str], one: str, many: str) -> str:
 def _about_numbers(n: int, n_clusters: int) -> Iterator[Finding]:
     """Compare K with N: a cluster needs a few items, a question three."""
     if n < FEWEST_ITEMS:
-        yield Finding("few_items", f"There are {n} items; a question needs {FEWEST_ITEMS}.", "Add items.")
+        there = "There is 1 item" if n == 1 else f"There are {n} items"
+        todo = "Add items, or cut long recordings into the sounds within them."
+        yield Finding("few_items", f"{there}; a question needs {FEWEST_ITEMS}.", todo)
     elif n_clusters >= n:
         sentence = f"{n_clusters} clusters are asked for, but there are only {n} items."
         yield Finding(
