@@ -31,8 +31,8 @@ from tercet.exchange import api as exchange_api
 from tercet.exchange import pages as exchange_pages
 from tercet.help import pages as help_pages
 from tercet.intake import api as intake_api
+from tercet.intake import look_api, preview_api
 from tercet.intake import pages as intake_pages
-from tercet.intake import preview_api
 from tercet.items import api as items_api
 from tercet.labeling import api as labeling_api
 from tercet.labeling import pages as labeling_pages
@@ -63,6 +63,7 @@ ROUTERS = (
     items_api.router,
     intake_api.router,
     preview_api.router,
+    look_api.router,
     intake_pages.router,
     exchange_api.router,
     exchange_pages.router,

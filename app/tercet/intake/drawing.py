@@ -3,7 +3,7 @@
 from sqlalchemy import select
 
 from tercet.intake import media
-from tercet.intake.picture_scale import stored_settings
+from tercet.intake.picture_scale import fit_to_stored, stored_settings, to_store
 from tercet.intake.storing import remove_unused
 from tercet.intake.work import Work
 from tercet.models import Item, Project
@@ -18,8 +18,10 @@ def draw_pictures(work: Work) -> None:
     folder = blob_folder(project_id)
     with work.database.reading() as session:
         sounds = select(Item).where(Item.project_id == project_id, Item.media_type.startswith("audio/"))
-        settings = stored_settings(session.get_one(Project, project_id)) or PictureSettings()
+        settings = stored_settings(session.get_one(Project, project_id))
         items = list(session.scalars(sounds.where(Item.deleted_at.is_(None))))
+    fitted = fit_to_stored(work.storage, items) if settings is None else None
+    settings = settings or (fitted[0] if fitted else PictureSettings())
     drawn: dict[int, tuple[str, str]] = {}
     for number, item in enumerate(items):
         work.report(number / len(items), f"Drawing {number + 1} of {len(items)} sounds")
@@ -32,7 +34,9 @@ def draw_pictures(work: Work) -> None:
             drawn[item.id] = picture, thumbnail
     before = [key for item in items for key in (item.picture, item.thumbnail) if key]
     with work.database.transaction() as session:
-        lock_project(session, project_id)
+        project = lock_project(session, project_id)
+        if fitted and project.picture_settings is None:
+            project.picture_settings = to_store(*fitted)
         for item_id, (picture, thumbnail) in drawn.items():
             row = session.get(Item, item_id)
             if row is not None and row.deleted_at is None:

@@ -14,6 +14,7 @@ from tercet.intake import (
     picture_scale,
     queries,
     received,
+    recipe_choice,
     removing,
     uploads,
     views,
@@ -21,7 +22,6 @@ from tercet.intake import (
 from tercet.intake.features import read_features
 from tercet.intake.storing import remove_unused
 from tercet.jobs import lifecycle
-from tercet.jobs import queries as jobs
 from tercet.models import ImportSource, JobKind
 from tercet.projects import deleting
 from tercet.projects import service as projects
@@ -151,12 +151,11 @@ def make_labeling_link(request: Request, project: str, number: Id, me: Me, db: D
 
 
 @router.post("/projects/{project}/features/make")
-def make_features(project: str, me: Me, db: Db) -> RedirectResponse:
-    """Have the features of all items computed anew by the project's recipe."""
+def make_features(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
+    """Have the features of all items computed anew, by the groups that the form chose."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        if not jobs.unfinished(session, access.project.id, JobKind.MAKE_FEATURES):
-            lifecycle.queue(session, access.project.id, JobKind.MAKE_FEATURES, user_id=access.user.id)
+        recipe_choice.choose(session, access.project, recipe_choice.read_form(access.project, fields), access.user)
     return RedirectResponse(f"/projects/{project}/settings#features", 303)
 
 

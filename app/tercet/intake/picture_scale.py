@@ -3,17 +3,21 @@
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from tercet.intake.reading.plan import MediaSource
-from tercet.models import Project
+from tercet.intake.reading.plan import MediaSource, SourceFile
+from tercet.models import Item, Project
 from tercet.sounds.decoding import Sound, SoundInfo, cut_clip, describe_sound, is_sound, read_sound
 from tercet.sounds.fitting import fit_to
 from tercet.sounds.picture_settings import PRESETS, PictureSettings
+from tercet.storage import Storage
 from tercet.web.errors import FieldError, Invalid
 
 MOST_LISTENED = 40  # clips whose frequencies are looked at
 BEGINNING = 16
+FIT = "fit"  # the preset that is found by what the recordings hold
 NUMBERS = ("low_hz", "high_hz", "window_seconds", "dynamic_range_db", "seconds", "expansion")
 
 
@@ -28,9 +32,11 @@ def to_store(settings: PictureSettings, reason: str) -> dict[str, Any]:
     return asdict(settings) | {"reason": reason}
 
 
-def read_choice(fields: dict[str, str]) -> dict[str, Any]:
-    """Return what a form chose, as the project keeps it: a preset, or every setting by itself."""
+def read_choice(fields: dict[str, str]) -> dict[str, Any] | None:
+    """Return what a form chose, as the project keeps it: a preset, or every setting by itself; None: what fits."""
     preset = fields.get("preset", "")
+    if preset == FIT:
+        return None
     if preset in PRESETS:
         return to_store(PRESETS[preset], f"chosen: what {preset} recordings are usually looked at with")
     try:
@@ -49,6 +55,20 @@ def settings_for(sources: Sequence[MediaSource]) -> tuple[PictureSettings, str] 
         return None
     step = max(1, len(infos) // MOST_LISTENED)
     return fit_to([info for _, info in infos], _sounds([source for source, _ in infos[::step]]))
+
+
+def fit_to_stored(storage: Storage, items: Sequence[Item]) -> tuple[PictureSettings, str] | None:
+    """Return settings that fit the sounds of items that are stored, and why; None where there are none."""
+    with TemporaryDirectory(prefix="tercet-sounds-") as folder:
+        sources = []
+        for item in items:
+            path = storage.local_path(item.media or "") if item.media else None
+            if path is None and item.media:
+                path = Path(folder) / str(item.id)
+                path.write_bytes(storage.get(item.media))
+            if path is not None:
+                sources.append(MediaSource(SourceFile(PurePosixPath(item.key), path)))
+        return settings_for(sources)
 
 
 def _info(source: MediaSource) -> SoundInfo | None:

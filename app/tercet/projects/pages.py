@@ -135,7 +135,7 @@ def _page(
     if typed and "algorithm" in typed:
         choice |= {"algorithm": typed["algorithm"], "held": typed}
     context: dict[str, Any] = {**vars(view), **choice, "typed": typed or {}, "detail": detail, "wrong": wrong}
-    context |= {"new_link": new_link, "presets": list(PRESETS), "colour_maps": list(COLOUR_MAPS)}
+    context |= {"new_link": new_link, "presets": PRESETS, "colour_maps": list(COLOUR_MAPS)}
     saved = request.query_params.get("done") == "saved"
     return render(request, "projects/settings.html", status_code=status, saved=saved, **context)
 

@@ -27,6 +27,7 @@ from tercet.models import (
     now,
 )
 from tercet.projects import queries
+from tercet.projects.media_settings import Clip, GroupChoice, clips_to_try, groups_to_choose
 from tercet.runs import preconditions
 from tercet.web.errors import Conflict, FieldError, NotFound
 
@@ -45,6 +46,8 @@ class SettingsView:
     features: FeatureSet | None
     features_job: BackgroundJob | None
     pictures_job: BackgroundJob | None
+    groups: list[GroupChoice]
+    clips: list[Clip]
     links: list[ShareLink]
     members: list[tuple[User, Membership]]
     me: User
@@ -55,11 +58,14 @@ class SettingsView:
 def view_settings(session: Session, access: Access) -> SettingsView:
     """Collect what the settings page shows to this member."""
     project = access.project
+    features = latest_features(session, project.id)
     return SettingsView(
         project=project,
         parameters=forms.texts(project.algorithm, project.parameters),
         items=count_in_use(session, project.id),
-        features=latest_features(session, project.id),
+        features=features,
+        groups=groups_to_choose(session, project, features),
+        clips=clips_to_try(session, project.id),
         features_job=next(iter(jobs.unfinished(session, project.id, JobKind.MAKE_FEATURES)), None),
         pictures_job=next(iter(jobs.unfinished(session, project.id, JobKind.DRAW_PICTURES)), None),
         links=accounts.share_links(session, project.id),

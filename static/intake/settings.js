@@ -1,0 +1,69 @@
+// Pictures of sounds on the settings page: three sounds of the project are drawn as the form says, before it is sent.
+
+import { explain } from "../web/problem.js";
+
+const PAUSE_MS = 300;
+const NAMES = ["low_hz", "high_hz", "window_seconds", "dynamic_range_db", "seconds", "expansion", "colour_map"];
+const FIT = "fit"; // what fits is found by the server when the form is sent
+const DRAWN = "As they would be drawn; nothing is changed yet.";
+
+const form = document.getElementById("picture-form");
+let timer = 0;
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ */
+function field(form, name) {
+  return /** @type {HTMLInputElement | HTMLSelectElement} */ (form.elements.namedItem(name));
+}
+
+/**
+ * Put the values of a preset into the fields below, where they can be changed further.
+ * @param {HTMLFormElement} form
+ */
+function takePreset(form) {
+  const preset = /** @type {HTMLSelectElement} */ (field(form, "preset"));
+  const values = preset.selectedOptions[0]?.dataset ?? {};
+  for (const name of NAMES) {
+    const value = values[name];
+    if (value !== undefined) field(form, name).value = name === "colour_map" ? value : String(Number(value));
+  }
+}
+
+/** @param {HTMLFormElement} form */
+function draw(form) {
+  if (field(form, "preset").value === FIT) {
+    say("What fits is found when you have them drawn anew.");
+    return;
+  }
+  const words = form.checkValidity() ? DRAWN : "Fill in every setting to see the pictures.";
+  say(words);
+  if (words !== DRAWN) return;
+  const settings = Object.fromEntries(NAMES.map((name) => [name, field(form, name).value]));
+  for (const picture of /** @type {NodeListOf<HTMLImageElement>} */ (form.querySelectorAll("img[data-key]"))) {
+    const query = new URLSearchParams({ key: picture.dataset.key ?? "", ...settings });
+    const address = `${form.querySelector("[data-trial]")?.getAttribute("data-trial")}?${query}`;
+    if (picture.getAttribute("src") !== address) picture.src = address;
+  }
+}
+
+/** @param {string} words */
+function say(words) {
+  const line = document.getElementById("trial-words");
+  if (line && line.textContent !== words) line.textContent = words;
+}
+
+if (form instanceof HTMLFormElement && form.querySelector("[data-trial]")) {
+  form.addEventListener("input", (event) => {
+    const changed = event.target;
+    if (changed === field(form, "preset")) takePreset(form);
+    else field(form, "preset").value = "";
+    clearTimeout(timer);
+    timer = setTimeout(() => draw(form), PAUSE_MS);
+  });
+  form.addEventListener("error", async (event) => {
+    if (event.target instanceof HTMLImageElement) say(await explain(await fetch(event.target.src))); // why nothing could be drawn
+  }, true);
+  draw(form);
+}
