@@ -10,7 +10,7 @@ import { explain } from "../web/problem.js";
 import { keepTimesCurrent } from "../web/relative_times.js";
 import { pathsInImport, readDrop, readPicker } from "./dropped_files.js";
 import { updateSegments } from "./segments.js";
-import { fetchReceived, Uploads } from "./upload.js";
+import { fetchReceived, placeOf, Uploads } from "./upload.js";
 import { UploadView } from "./upload_view.js";
 
 /** @typedef {import("./dropped_files.js").Selection} Selection */
@@ -133,6 +133,15 @@ function onProgress() {
   if (uploads.isFinished && !uploads.refused.length) check();
 }
 
+/** Go on without what was refused: the part of it that came would keep all others from being read. */
+async function goOn() {
+  byId("upload-go-on").hidden = true;
+  for (const path of uploads?.leaveRefused() ?? []) {
+    await fetch(`${importAddress()}/files/${placeOf(path)}`, { method: "DELETE", headers: { Accept: "application/json" } }).catch(() => null);
+  }
+  await check();
+}
+
 /** Have what came checked, once for each time that files were added. */
 async function check() {
   if (isChecked) return;
@@ -212,7 +221,7 @@ function watchPickers() {
 document.documentElement.classList.add("js");
 watchDrops();
 watchPickers();
-byId("upload-go-on").addEventListener("click", check);
+byId("upload-go-on").addEventListener("click", goOn);
 addEventListener("beforeunload", (event) => {
   if (uploads && !uploads.isFinished) event.preventDefault(); // the browser asks whether to leave
 });

@@ -69,7 +69,7 @@ function draw(root, { rate, seconds, listened_s, segments, words }) {
   place.disabled = listened_s <= span;
   const begin = Number(place.value);
   place.nextElementSibling?.replaceChildren(`${clock(begin)}–${clock(begin + span)}`);
-  for (const name of ["low_hz", "high_hz"]) field(root, `[name="segments.${name}"]`).max = String(rate / 2);
+  for (const name of ["low_hz", "high_hz"]) setTop(field(root, `[name="segments.${name}"]`), rate / 2);
   const x = (/** @type {number} */ second) => (1000 * (second - begin)) / span;
   const y = (/** @type {number} */ hz) => 1000 * (1 - Math.min(hz / (rate / 2), 1));
   const seen = segments.filter(({ begin_s, end_s }) => end_s > begin && begin_s < begin + span);
@@ -81,6 +81,16 @@ function draw(root, { rate, seconds, listened_s, segments, words }) {
   const all = segments.map((s) => box("proposed", (1000 * s.begin_s) / listened_s, (1000 * s.end_s) / listened_s, 0, 10));
   const window = box("window", (1000 * begin) / listened_s, (1000 * (begin + span)) / listened_s, 0, 10);
   root.querySelector("#segments-overview")?.replaceChildren(window, ...all);
+}
+
+/**
+ * Let a slider end where the recording does; what is said beside it stays what it stands at.
+ * @param {HTMLInputElement} slider
+ * @param {number} hz
+ */
+function setTop(slider, hz) {
+  slider.max = String(hz);
+  slider.nextElementSibling?.replaceChildren(`${slider.value} Hz`);
 }
 
 /**

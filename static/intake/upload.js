@@ -77,6 +77,20 @@ export class Uploads {
     while (this.#working < AT_ONCE && this.#waiting.length) this.#work();
   }
 
+  /**
+   * Forget the files that were refused, and return the paths of those of which a part has come.
+   * @returns {string[]}
+   */
+  leaveRefused() {
+    const left = this.refused.splice(0);
+    for (const { path, file, sent } of left) {
+      this.#uploads.delete(path);
+      this.bytes -= file.size;
+      this.bytesSent -= sent;
+    }
+    return left.filter(({ sent }) => sent > 0).map(({ path }) => path);
+  }
+
   /** Send nothing more. */
   stop() {
     this.#isStopped = true;
@@ -130,10 +144,9 @@ export class Uploads {
    * @returns {Promise<Response | null>}
    */
   async #sendPart({ path, file, sent }) {
-    const place = path.split("/").map(encodeURIComponent).join("/");
     const body = file.slice(sent, sent + PART_BYTES);
     const headers = { Accept: "application/json", "Content-Type": "application/octet-stream" };
-    return fetch(`${this.#address}/files/${place}?offset=${sent}&size=${file.size}`, { method: "PUT", body, headers }).catch(() => null);
+    return fetch(`${this.#address}/files/${placeOf(path)}?offset=${sent}&size=${file.size}`, { method: "PUT", body, headers }).catch(() => null);
   }
 
   /**
@@ -199,6 +212,14 @@ export class Uploads {
   #wakeAll() {
     for (const wake of [...this.#sleepers]) wake();
   }
+}
+
+/**
+ * Return a path as it stands in an address.
+ * @param {string} path
+ */
+export function placeOf(path) {
+  return path.split("/").map(encodeURIComponent).join("/");
 }
 
 /** @param {File} file */

@@ -26,7 +26,7 @@ from tercet import migrate
 from tercet.database import Database
 from tercet.demo.birdsong import make_syllables, to_wav
 from tercet.demo.server import running_server
-from tercet.intake.media import Media, prepare
+from tercet.intake.media import Media, prepare, seconds_of
 from tercet.models import Item, Project, Role, User
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.storage import Storage
@@ -130,7 +130,9 @@ def make_songs(live: LiveServer, **values: Any) -> tuple[Project, User]:
                 for kind, blob in (("media", media.media), ("picture", media.picture), ("thumbnail", media.thumbnail))
             }
             key = f"song {position + 1}/30"
-            session.add(Item(project_id=project.id, key=key, position=position, media_type=media.media_type, **stored))
+            seconds = seconds_of(media.media.content)
+            about = {"media_type": media.media_type, "media_seconds": seconds, **stored}
+            session.add(Item(project_id=project.id, key=key, position=position, **about))
         return project, add_member(session, project, Role.LABELER, "Lea")
 
 

@@ -1,5 +1,6 @@
 """More files for a project that exists, the list of its imports; projects copied, deleted and had back."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def test_what_features_are_made_from_is_said_and_made_again(open_page: OpenPage,
     expect(page.get_by_text("They are being computed")).to_be_visible()
     assert do_jobs(live_server) == ["done"]
     page.reload()
-    expect(page.get_by_text("measurements of each sound")).to_be_visible()
+    expect(page.get_by_text("Clusters are made from 33 measurements of each sound")).to_be_visible()
 
 
 def test_settings_are_copied_into_another_project(open_page: OpenPage, live_server: LiveServer) -> None:
@@ -98,7 +99,17 @@ def test_pictures_of_sounds_are_drawn_by_a_preset(open_page: OpenPage, live_serv
         owner = add_member(session, session.get_one(Project, project.id), Role.OWNER)
     page = open_page(owner, f"/projects/{project.key}/settings")
     expect(page.get_by_text("From 300 to 11,000 Hz")).to_be_visible()
+    trials = page.locator("img[data-key]")
+    expect(trials).to_have_count(3)
+    page.locator("#pictures").scroll_into_view_if_needed()  # pictures are fetched when they are near
     page.get_by_label("Draw them for").select_option("frog")
+    for trial in trials.all():
+        expect(trial).to_have_attribute("src", re.compile("high_hz=6000"))
+        expect(trial).to_have_js_property("naturalWidth", 480)
+    page.get_by_label("Lowest frequency").fill("7000")
+    expect(page.locator("#trial-words")).to_contain_text("low_hz has to lie 10 Hz or more below high_hz")
+    page.get_by_label("Draw them for").select_option("frog")
+    expect(page.get_by_label("Highest frequency")).to_have_value("6000")
     page.get_by_role("button", name="Draw them anew").click()
     expect(page.get_by_text("From 100 to 6,000 Hz")).to_be_visible()
     expect(page.get_by_text("They are being drawn")).to_be_visible()

@@ -100,6 +100,19 @@ def test_the_answer_to_a_part_that_came_was_lost(page: Page) -> None:
     assert outcome["received"]["a"]["received"] == PART + 5
 
 
+def test_a_refused_file_is_left_and_its_part_named(page: Page) -> None:
+    page.evaluate("window.trouble = [0, 0, 0, 413]")  # the second part of the large one
+    outcome = upload(page, {"a": PART + 5, "b": 3, "c": 2})
+    assert (outcome["done"], outcome["refused"]) == (2, [["a", "No: 413."]])
+    assert page.evaluate("uploads.leaveRefused()") == ["a"]
+    assert page.evaluate("[uploads.isFinished, uploads.refused.length, uploads.bytes, uploads.bytesSent]") == [
+        True,
+        0,
+        5,
+        5,
+    ]
+
+
 def test_another_page_sends_the_same_file(page: Page) -> None:
     page.evaluate(
         "window.trouble = { shift: () => void (received.has('a') || received.set('a', { size: 10, received: 6 })) }"
