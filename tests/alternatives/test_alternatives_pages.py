@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from tercet.database import Database
-from tercet.models import ClusterNote, Item, Project, Purpose, Role, Run, User, now
+from tercet.models import ClusterNote, FeatureSet, Item, Project, Purpose, Role, Run, User, now
 from tercet.storage import Storage
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member, make_project, signed_in
@@ -53,6 +53,15 @@ def read(app: FastAPI, user: User, path: str) -> str:
         response = client.get(path)
         assert response.status_code == 200, response.text
         return response.text
+
+
+def test_a_run_says_which_features_it_used(app: FastAPI, owner: User, database: Database, storage: Storage) -> None:
+    with database.transaction() as session:
+        project = session.scalars(select(Project)).one()
+        session.scalars(select(Run)).one().feature_set_id = session.scalars(select(FeatureSet)).one().id
+        add_features(session, storage, project, np.zeros((12, 2)), version=2)
+    page = " ".join(read(app, owner, "/projects/songs/runs/1").split())
+    assert "12 numbers an item, version 1 of the features." in page, "not of those that came later"
 
 
 def test_the_current_run_offers_the_button_and_what_to_be_unlike(app: FastAPI, owner: User) -> None:

@@ -13,7 +13,7 @@ from tercet.alternatives.groupings import Grouping
 from tercet.alternatives.schemas import AlternativeList, AlternativeOut, Contingency
 from tercet.alternatives.score_curve import Curve, curve_of
 from tercet.catalogue import forms
-from tercet.models import Project, Purpose, Run
+from tercet.models import FeatureSet, Project, Purpose, Run
 from tercet.runs import known_clusterings
 from tercet.runs import service as runs
 from tercet.runs.queries import last_done
@@ -62,6 +62,7 @@ class RunPage:
     another: AnotherForm | None
     curve: Curve | None  # where the number of clusters was chosen
     parameters: list[tuple[str, str]]
+    features: FeatureSet | None  # what it was made from
     may_write: bool
 
 
@@ -155,6 +156,7 @@ def run_page(session: Session, storage: Storage, access: Access, run_name: str, 
         another=AnotherForm(out, others, columns) if run.result else None,
         curve=curve_of(out),
         parameters=forms.describe(run.algorithm, run.parameters),
+        features=session.get(FeatureSet, run.feature_set_id) if run.feature_set_id else None,
         may_write=Action.WRITE in ROLE_MAY[access.role],
     )
 
