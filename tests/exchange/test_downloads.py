@@ -262,3 +262,13 @@ def test_runs_without_a_model(songs: TestClient) -> None:
     for answer in (songs.get(f"{LATEST}/model"), songs.post(f"{LATEST}/predict", json={"features": [[1, 2, 3]]})):
         assert answer.status_code == 409
         assert "left no model" in answer.json()["detail"]
+
+
+def test_the_page_says_how_much_each_holds(songs: TestClient, database: Database, storage: Storage) -> None:
+    page = " ".join(songs.get("/projects/songs/export", headers={"Accept": "text/html"}).text.split())
+    with database.reading() as session:
+        media = [key for key in session.scalars(select(Item.media)) if key]
+    kilobytes = max(sum(len(storage.get(key)) for key in media) / 1024, 1)
+    assert f"the surest items first, about {kilobytes:,.0f} kB." in page
+    assert "12 rows, one for each item" in page
+    assert "with the cluster of every part of it: 12 rows." in page

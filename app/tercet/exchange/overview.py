@@ -13,6 +13,8 @@ from tercet.runs.queries import last_done
 from tercet.runs.schemas import RunOut
 from tercet.storage import Storage
 
+MOST_MEASURED = 200  # files of media, by which the size of all is estimated
+
 
 @dataclass(frozen=True)
 class ExportPage:
@@ -23,11 +25,13 @@ class ExportPage:
     run: RunOut | None
     n_clusters: int
     has_model: bool
-    has_media: bool
-    has_sounds: bool
     features: FeatureSet | None
     feature_bytes: int  # roughly
     has_parquet: bool
+    media_bytes: int | None  # roughly; None where files cannot be measured here
+    model_bytes: int | None
+    n_sounds: int
+    n_media: int
 
 
 def gather(session: Session, storage: Storage, project: Project) -> ExportPage:
@@ -41,9 +45,26 @@ def gather(session: Session, storage: Storage, project: Project) -> ExportPage:
         run=RunOut.of(run) if run else None,
         n_clusters=results.load_cached(storage, key).n_clusters if key else 0,
         has_model=key is not None and storage.exists(key + results.MODEL),
-        has_media=queries.has_media(session, project.id, ""),
-        has_sounds=queries.has_media(session, project.id, "audio/"),
         features=features,
         feature_bytes=8 * features.n * features.d if features else 0,
         has_parquet=find_spec("pyarrow") is not None,
+        media_bytes=_media_bytes(session, storage, project.id),
+        model_bytes=_size(storage, key + results.MODEL) if key else None,
+        n_sounds=queries.media_count(session, project.id, "audio/"),
+        n_media=queries.media_count(session, project.id, ""),
     )
+
+
+def _media_bytes(session: Session, storage: Storage, project_id: int) -> int | None:
+    """Return roughly how large all media are, by some of them."""
+    keys = queries.some_media(session, project_id, MOST_MEASURED)
+    sizes = [size for key in keys if (size := _size(storage, key)) is not None]
+    if not sizes:
+        return None
+    return sum(sizes) * queries.media_count(session, project_id, "") // len(sizes)
+
+
+def _size(storage: Storage, key: str) -> int | None:
+    """Return the bytes of a blob that is a file of this machine; None elsewhere."""
+    path = storage.local_path(key)
+    return path.stat().st_size if path is not None and path.exists() else None

@@ -159,7 +159,14 @@ def answers_by_person(session: Session, project_id: int, until: int) -> list[Lab
     return [LabelerCount._make(row) for row in rows]
 
 
-def has_media(session: Session, project_id: int, kind: str) -> bool:
-    """Return whether some item has media of a type that begins so."""
-    statement = select(Item.id).where(Item.project_id == project_id, Item.media_type.startswith(kind, autoescape=True))
-    return session.scalar(statement.limit(1)) is not None
+def media_count(session: Session, project_id: int, kind: str) -> int:
+    """Count the items with media of a type that begins so."""
+    of_kind = (Item.project_id == project_id) & Item.media_type.startswith(kind, autoescape=True)
+    return session.scalar(select(func.count()).select_from(Item).where(of_kind, Item.deleted_at.is_(None))) or 0
+
+
+def some_media(session: Session, project_id: int, most: int) -> list[str]:
+    """Return where the media of some items lie in storage, spread over all of them."""
+    step = max(1, media_count(session, project_id, "") // most)
+    media = select(Item.media).where(Item.project_id == project_id, Item.media.is_not(None), Item.deleted_at.is_(None))
+    return [key for key in session.scalars(media.where(Item.position % step == 0).limit(most)) if key]
