@@ -78,9 +78,9 @@ def make_world(session: Session, storage: Storage, **values: object) -> World:
     ]
     session.refresh(project)
     told = [
-        LabelerReport(people["ada"].id, 3, 2 / 3, 0.7, 0.9),
-        LabelerReport(people["ben"].id, 2, 0.5, None, None),
-        LabelerReport(people["cem"].id, 1, 0.0, None, None),
+        LabelerReport(people["ada"].id, 3, 3, 2 / 3, 0.7, 0.9),
+        LabelerReport(people["ben"].id, 2, 2, 0.5, None, None),
+        LabelerReport(people["cem"].id, 1, 0, None, None, None),
     ]
     add_run(session, storage, project, 1, told)
     analyst = add_member(session, project, Role.ANALYST, "Ann")

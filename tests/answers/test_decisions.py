@@ -8,7 +8,6 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from tercet.answers import service
 from tercet.database import Database
 from tercet.labeling.queue import lease_next
 from tercet.models import Answer, Decision, Event, Project, Role, Run, RunStatus, Triplet, now
@@ -181,7 +180,7 @@ def test_all_of_a_labeler_and_back_leaves_single_decisions(
 def test_many_are_decided_in_short_transactions(
     analyst: TestClient, world: World, database: Database, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(service, "AT_ONCE", at_once)
+    monkeypatch.setattr("tercet.labeling.decisions.AT_ONCE", at_once)
     for done in (
         analyst.post(f"{SONGS}/labelers/{world.ada.id}/set-aside", json={}),
         analyst.delete(f"{SONGS}/labelers/{world.ada.id}/set-aside"),

@@ -35,6 +35,7 @@ def test_figures_of_a_small_project(analyst: TestClient, world: World) -> None:
     assert (found["Cem"]["compared"], found["Cem"]["agreement"]) == (1, 0.0)
     assert (ada["expected"], ada["quality"], ada["accuracy"]) == (pytest.approx(2 / 3), 0.7, 0.9)
     assert (found["Ben"]["expected"], found["Ben"]["quality"]) == (0.5, None)
+    assert (found["Cem"]["foreseen"], found["Cem"]["expected"]) == (0, None)
     assert sum(ada["shares"].values()) == pytest.approx(1)
     assert ada["shares"]["dnk"] == pytest.approx(1 / 3)
 

@@ -86,10 +86,12 @@ def _add_runs(session: Any, storage: Storage, project: Project) -> None:
     done = add_result(session, storage, project, 1, [1, 2, 3] * 4, seconds=2.5)
     assert done.result is not None
     labelers = session.scalars(sa.select(Answer.labeler_id).distinct().order_by(Answer.labeler_id)).all()
-    reports = [LabelerReport(labeler, 3, 0.75, None, None) for labeler in labelers]
+    reports = [LabelerReport(labeler, 3, 3, 0.75, None, None) for labeler in labelers]
     numbers = np.arange(1, 7)
     results.save_report(
-        storage, done.result, Report(AnswerReport(numbers, numbers / 10, numbers.astype(np.int32)), reports)
+        storage,
+        done.result,
+        Report(AnswerReport(numbers, numbers / 10, numbers.astype(np.int32), np.eye(6, 3)), reports),
     )
     adopted = add_result(session, storage, project, 2, [3, 2, 1] * 4)
     adopted.result = done.result
@@ -141,8 +143,9 @@ def _plain(place: Place, session: Any, name: str, row: dict[str, Any], places: d
         names = [session.scalar(sa.text('SELECT name FROM "user" WHERE id = :id'), {"id": r.labeler}) for r in report]
         row["result"] = [array.tolist() for array in vars(result).values()], results.load_map(place.storage, key), names
         row["result"] += (
-            [(r.answers, r.predicted, r.quality) for r in report],
+            [(r.answers, r.foreseen, r.expected, r.quality) for r in report],
             answers and answers.probabilities.tolist(),
+            answers and answers.foreseen.tolist(),
         )
     if name != "answer":
         row.pop("id")

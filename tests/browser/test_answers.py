@@ -42,7 +42,7 @@ def make_answers(live: LiveServer) -> tuple[Project, User]:
         answer_report = AnswerReport(
             np.arange(1, ANSWERS + 1), np.where(suspicion, 0.07, 0.8).astype(np.float32), suspicion
         )
-        quality = [LabelerReport(person.id, 13, 0.7, 0.6 - k / 4, 0.9 - k / 10) for k, person in enumerate(people)]
+        quality = [LabelerReport(person.id, 13, 10, 0.7, 0.6 - k / 4, 0.9 - k / 10) for k, person in enumerate(people)]
         save_report(live.storage, str(run.result), Report(answer_report, quality))
         return project, add_member(session, project, Role.ANALYST, "Ann")
 

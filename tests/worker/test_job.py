@@ -15,8 +15,7 @@ from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker import job
 from tercet.worker.job import run_job
-from tercet.worker.outputs.metrics import predicted
-from tercet_algorithms.answers.patterns import answer_table
+from tercet_algorithms.answers.patterns import answer_probabilities, answer_table
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tercet_algorithms.dcrc.search import DCRCSearch, FitState
 from tercet_algorithms.sklr.search import Learning
@@ -131,16 +130,16 @@ def test_prequential_accuracy_counts_new_answers_only(
         triplets = np.array([[0, 3, 4], [1, 3, 7], [2, 5, 6], [6, 8, 9]])
         assert [len({*y[row]}) for row in triplets] == [2, 2, 2, 2]
         add_answers(session, project, triplets, ["yes", "no", "yes", "yes"])
-    assert predicted(posterior, triplets, "relative", answer_table("relative", 0.05)).tolist() == [
-        "yes",
-        "no",
-        "yes",
-        "no",
-    ]
+    foreseen = answer_probabilities(posterior, triplets, answer_table("relative", 0.05))
+    assert foreseen.argmax(axis=1).tolist() == [0, 1, 0, 1], "yes, no, yes, no"
     second = request(database, project)
     compute(database, settings)
     metrics = get_run(database, second).metrics
     assert (metrics["prequential_answers"], metrics["prequential_accuracy"]) == (4, 0.75)
+    third = request(database, project)
+    compute(database, settings)
+    [labeler] = results.labeler_report(storage, get_run(database, third))
+    assert (labeler.answers, labeler.foreseen, labeler.expected) == (14, 4, 0.75), "later runs keep what was foreseen"
 
 
 def test_an_old_copy_cannot_write(database: Database, settings: Settings, project: int) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 from sqlalchemy import select, update
 
 from tercet.database import Database
+from tercet.labeling import holds
 from tercet.models import Answer, Project, Role, Run, now
 from tercet.runs import results
 from tercet.settings import Settings
@@ -17,6 +18,8 @@ from tests.runs.support import NAMES, add_answers, blobs, compute, get_run, make
 
 # Items 0 and 1 are surely of cluster 1, 2 and 3 of cluster 2, 4 may be of either.
 POSTERIOR = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0.5]])
+# No run came before.
+UNFORESEEN = np.full((9, 3), np.nan)
 
 
 def inputs(triplets: list[list[int]], answers: list[str], labelers: list[int], kind: str = "relative") -> JobInputs:
@@ -47,35 +50,43 @@ def fitted(**values: object) -> FitOutcome:
 def test_probabilities_are_those_of_table_one() -> None:
     # 0 and 1 together, 2 apart: yes. 0 with 4 or not, 2 apart: yes or don't know, evenly.
     given = inputs([[0, 1, 2]] * 3 + [[0, 4, 2]], ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
-    found = report(given, fitted(), POSTERIOR)
+    found = report(given, fitted(), POSTERIOR, UNFORESEEN[: len(given.answers)])
     either = (0.9 + 0.05) / 2  # item 4 beside item 0, where yes is right, or beside item 2, where it is not
     np.testing.assert_allclose(found.answers.probabilities, [0.9, 0.05, 0.05, either], rtol=1e-6)
     assert found.answers.suspicion.tolist() == [0, 1, 2, 0]
-    assert [(one.labeler, one.answers, one.predicted) for one in found.labelers] == [(1, 2, 0.5), (2, 2, 0.5)]
+    assert [(one.labeler, one.answers, one.foreseen) for one in found.labelers] == [(1, 2, 0), (2, 2, 0)]
+
+
+def test_what_was_expected_of_a_labeler_is_counted_where_something_was() -> None:
+    given = inputs([[0, 1, 2]] * 4, ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
+    foreseen = np.array([[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8], [np.nan] * 3])
+    found = report(given, fitted(), POSTERIOR, foreseen)
+    assert [(one.foreseen, one.expected) for one in found.labelers] == [(2, 0.5), (1, 1.0)]
+    np.testing.assert_allclose(found.answers.foreseen, foreseen, atol=1e-3)
 
 
 def test_the_odd_one_out() -> None:
     given = inputs([[0, 1, 2]] * 2, ["3", "1"], [1, 1], kind="outlier")
-    found = report(given, fitted(epsilon=0.3), POSTERIOR)
+    found = report(given, fitted(epsilon=0.3), POSTERIOR, np.full((2, 4), np.nan))
     np.testing.assert_allclose(found.answers.probabilities, [0.7, 0.1], rtol=1e-6)
 
 
 def test_a_learned_table_counts_for_its_labeler_alone() -> None:
     lazy = np.tile([0.1, 0.1, 0.8], (5, 1))
     given = inputs([[0, 1, 2]] * 2, ["dnk", "dnk"], [1, 2])
-    found = report(given, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), POSTERIOR)
+    found = report(given, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), POSTERIOR, UNFORESEEN[:2])
     np.testing.assert_allclose(found.answers.probabilities, [0.05, 0.8], rtol=1e-6)
     assert [(one.quality, one.accuracy) for one in found.labelers] == [(None, None), (0.0, 0.1)]
 
 
 def test_suspects_of_the_estimator_come_first_in_its_order() -> None:
     given = inputs([[0, 1, 2]] * 3, ["yes", "no", "dnk"], [1, 1, 1])
-    found = report(given, fitted(suspects=np.array([2, 0])), POSTERIOR)
+    found = report(given, fitted(suspects=np.array([2, 0])), POSTERIOR, UNFORESEEN[:3])
     assert found.answers.suspicion.tolist() == [2, 0, 1]
 
 
 def test_no_answers(storage: Storage) -> None:
-    found = report(inputs([], [], []), fitted(), POSTERIOR)
+    found = report(inputs([], [], []), fitted(), POSTERIOR, UNFORESEEN[:0])
     results.save_report(storage, "runs/1/1", found)
     run = Run(result="runs/1/1")
     assert results.labeler_report(storage, run) == []
@@ -123,7 +134,33 @@ def test_wrong_answers_are_the_suspects_of_a_run(database: Database, storage: St
     suspects = answers.numbers[(answers.suspicion > 0) & (answers.suspicion <= 6)] - 1
     assert len(set(suspects) & set(wrong)) >= 5
     [labeler] = results.labeler_report(storage, run)
-    assert (labeler.answers, labeler.quality, labeler.accuracy) == (119, None, None)
-    assert labeler.predicted > 0.85
+    assert (labeler.answers, labeler.foreseen, labeler.expected) == (119, 0, None), "no run came before"
+    assert (labeler.quality, labeler.accuracy) == (None, None)
     with database.reading() as session:
         assert labeler.labeler == project_labeler(session, project)
+
+
+def test_who_answers_by_chance_among_others_is_held_by_the_next_run(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    project = make_songs(database, storage)
+    y = blobs(60)[1]
+    request(database, project)
+    compute(database, settings)
+    triplets = random_triplets(60, 300, np.random.default_rng(3))
+    values = NAMES[true_answers(y, triplets)]
+    values[200:] = np.random.default_rng(4).choice(NAMES, 100)
+    with database.transaction() as session:
+        add_answers(session, project, triplets, values.tolist())
+        guesser = add_member(session, session.get_one(Project, project), Role.LABELER)
+        session.execute(update(Answer).values(response_ms=2000))
+        session.execute(update(Answer).where(Answer.number > 200).values(labeler_id=guesser.id))
+    request(database, project)
+    assert compute(database, settings) == "done"
+    with database.reading() as session:
+        assert list(holds.reasons_by_labeler(session, project)) == [guesser.id]
+        aside = session.scalars(select(Answer.labeler_id).where(~Answer.counts)).all()
+    assert aside == [guesser.id] * 100
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    assert get_run(database, run_id).metrics["n_answers"] == 200

@@ -14,7 +14,7 @@ from tercet.answers.queries import Habit
 from tercet.answers.schemas import LabelerList, LabelerOut
 from tercet.dashboard.queries import withdrawn
 from tercet.dashboard.service import count_answers
-from tercet.labeling import presentation
+from tercet.labeling import holds, presentation
 from tercet.labeling.canonical import VALUES
 from tercet.models import Project, QuestionKind
 from tercet.runs import results
@@ -36,6 +36,7 @@ def page(session: Session, storage: Storage, project: Project, after: int, limit
     run = last_done(session, project.id)
     reports = {report.labeler: report for report in results.labeler_report(storage, run)} if run else {}
     habits = _habits(session, project, people)
+    held = holds.reasons_by_labeler(session, project.id)
     return LabelerList(
         run=run.number if run else None,
         labelers=[
@@ -45,7 +46,9 @@ def page(session: Session, storage: Storage, project: Project, after: int, limit
                 answers=answers[person],
                 set_aside=aside.get(person, (0, 0))[0],
                 set_aside_at_once=aside.get(person, (0, 0))[1],
-                expected=reports[person].predicted if person in reports else None,
+                held=held.get(person),
+                expected=reports[person].expected if person in reports else None,
+                foreseen=reports[person].foreseen if person in reports else 0,
                 quality=reports[person].quality if person in reports else None,
                 accuracy=reports[person].accuracy if person in reports else None,
                 **habits[person],

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from tercet.accounts.named_labelers import NamedLabeler
 from tercet.answers.schemas import AnswerState, Filters
 from tercet.labeling.canonical import Ids
+from tercet.labeling.decisions import ITSELF
 from tercet.models import Answer, Decision, Membership, Triplet, User, Verdict
 
 # So many of a person's newest answers are what their habits are measured by.
@@ -108,7 +109,7 @@ def _select_answers() -> Select[*tuple[object, ...]]:
             Answer.created_at,
             Answer.withdrawn_at,
             Decision.created_at,
-            by.name,
+            func.coalesce(by.name, ITSELF),
             Decision.reason,
         )
         .join(Triplet, Triplet.id == Answer.triplet_id)
@@ -216,11 +217,11 @@ def decisions(session: Session, project_id: int, limit: int) -> list[LoggedDecis
             labeler.name,
             Decision.answer_number,
             Decision.answers,
-            by.name,
+            func.coalesce(by.name, ITSELF),
             Decision.reason,
             Decision.created_at,
         )
-        .join(by, by.id == Decision.by_id)
+        .outerjoin(by, by.id == Decision.by_id)
         .where(Decision.project_id == project_id)
         .order_by(Decision.id.desc())
         .limit(limit)

@@ -151,11 +151,13 @@ LABELER_EXAMPLE: dict[str, Any] = {
     "answers": 412,
     "set_aside": 3,
     "set_aside_at_once": 0,
+    "held": None,
     "an_hour": 380.0,
     "median_ms": 2140,
     "shares": {"yes": 0.45, "no": 0.43, "dnk": 0.12},
     "compared": 61,
     "agreement": 0.84,
+    "foreseen": 380,
     "expected": 0.79,
     "quality": 0.71,
     "accuracy": 0.93,
@@ -172,12 +174,14 @@ class LabelerOut(BaseModel):
     answers: int = Field(description="all that they did not withdraw; those set aside are among them")
     set_aside: int
     set_aside_at_once: int = Field(description="those of them that were set aside all at once")
+    held: str | None = Field(description="why runs leave them out until an analyst has looked; null: they do not")
     an_hour: float | None = Field(description="answers in an hour of work; pauses of five minutes do not count")
     median_ms: int | None
     shares: dict[str, float] = Field(description="how often each answer was given, in the words on their screen")
     compared: int = Field(description="of their newest answers, those to questions that others answered too")
     agreement: float | None = Field(description="share of those others who said the same, on average")
-    expected: float | None = Field(description="share of their answers that the last run holds most probable")
+    foreseen: int = Field(description="answers that a run had an expectation of before any run used them")
+    expected: float | None = Field(description="share of these that were the most probable answer then")
     quality: float | None = Field(description="as the last run learned it, where it learns how people answer")
     accuracy: float | None = Field(description="likewise: the probability of the right answer")
 

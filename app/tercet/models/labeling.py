@@ -135,20 +135,22 @@ class Answer(Base):
 
 
 class Verdict(enum.StrEnum):
-    """What an analyst decides about answers: runs shall not use them, or shall use them again."""
+    """What is decided about answers: runs shall not use them, or shall again; held: not until an analyst has looked."""
 
+    HELD = "held"
     SET_ASIDE = "set aside"
     PUT_BACK = "put back"
 
 
 class Decision(Base):
-    """An analyst set answers of one labeler aside or put them back: who, when and why. The log; never changed.
+    """Answers of one labeler were set aside, put back or held: by whom, when and why. The log; never changed.
 
-    `answer_number` is the answer that it was about; null: all of the labeler's at once, `answers` of them.
+    `answer_number` is the answer that it was about; null: all of the labeler's at once, `answers` of them. Nobody
+    decided what is held (`by_id` is null): Tercet saw a reason, and its `answers` grow until an analyst decides.
     """
 
     __tablename__ = "decision"
-    __table_args__ = (CheckConstraint("verdict IN ('set aside', 'put back')", name="verdict"),)
+    __table_args__ = (CheckConstraint("verdict IN ('held', 'set aside', 'put back')", name="verdict"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"), index=True)
@@ -156,7 +158,7 @@ class Decision(Base):
     labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
     answer_number: Mapped[int | None]
     answers: Mapped[int]
-    by_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    by_id: Mapped[int | None] = mapped_column(ForeignKey("user.id"), index=True)
     reason: Mapped[str] = mapped_column(Text, default="")
     created_at: Mapped[datetime] = mapped_column(default=now)
 

@@ -10,8 +10,15 @@ from tercet.models import Run
 from tercet.storage import Storage
 
 Array = np.ndarray[Any, Any]
-# The columns of a stored report about labelers; an unknown quality or accuracy is stored as NaN.
-_LABELER_COLUMNS = {"labeler": np.int64, "answers": np.int64, "predicted": float, "quality": float, "accuracy": float}
+# The columns of a stored report about labelers; an unknown share, quality or accuracy is stored as NaN.
+_LABELER_COLUMNS = {
+    "labeler": np.int64,
+    "answers": np.int64,
+    "foreseen": np.int64,
+    "expected": float,
+    "quality": float,
+    "accuracy": float,
+}
 MAP = "/map.bin"
 ARRAYS = "/result.npz"
 REPORT = "/report.npz"
@@ -41,6 +48,8 @@ class AnswerReport:
     numbers: Array  # (M,) int64, the answers' numbers in their project
     probabilities: Array  # (M,) float32, of the answer that was given, under the run's posteriors
     suspicion: Array  # (M,) int32: 1 is the most suspect answer, 2 the next; 0 is no suspect
+    # (M, A) float16: of each possible answer under the last run that had not used this one; NaN where there was none.
+    foreseen: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,8 @@ class LabelerReport:
 
     labeler: int  # user id
     answers: int  # that the run used
-    predicted: float  # share of them that the run finds the most probable answer
+    foreseen: int  # of these answers, those that some run had an expectation of before any run used them
+    expected: float | None  # share of them that were the most probable answer then
     quality: float | None  # share of the information about clusters in perfect answers that theirs carry: 0 to 1
     accuracy: float | None  # probability that this labeler gives the right answer
 
@@ -85,7 +95,8 @@ def save_report(storage: Storage, key: str, report: Report) -> None:
         f"labelers_{field}": np.array([getattr(labeler, field) for labeler in report.labelers], dtype=kind)
         for field, kind in _LABELER_COLUMNS.items()
     }
-    storage.put_arrays(key + REPORT, {**vars(report.answers), **columns})
+    answers = {name: array for name, array in vars(report.answers).items() if array is not None}
+    storage.put_arrays(key + REPORT, {**answers, **columns})
 
 
 def answer_report(storage: Storage, run: Run) -> AnswerReport | None:
@@ -105,9 +116,19 @@ def _load_report(storage: Storage, key: str) -> Report | None:
     if not storage.exists(key + REPORT):
         return None
     arrays = storage.get_arrays(key + REPORT)
-    answers = AnswerReport(**{field: arrays[field] for field in ("numbers", "probabilities", "suspicion")})
-    rows = zip(*(arrays[f"labelers_{field}"].tolist() for field in _LABELER_COLUMNS), strict=True)
-    return Report(answers, [LabelerReport(*row[:3], *(None if x != x else x for x in row[3:])) for row in rows])
+    fields = ("numbers", "probabilities", "suspicion")
+    answers = AnswerReport(**{field: arrays[field] for field in fields}, foreseen=arrays.get("foreseen"))
+    # Reports of Tercet 0.1 hold nothing that was foreseen.
+    unknown = np.zeros(len(arrays["labelers_labeler"]), np.int64)
+    rows = zip(*(arrays.get(f"labelers_{name}", unknown).tolist() for name in _LABELER_COLUMNS), strict=True)
+    return Report(answers, [_labeler_report(*row) for row in rows])
+
+
+def _labeler_report(
+    labeler: int, answers: int, foreseen: int, expected: float, quality: float, accuracy: float
+) -> LabelerReport:
+    known = (None if value != value else value for value in (quality, accuracy))
+    return LabelerReport(labeler, answers, foreseen, expected if foreseen else None, *known)
 
 
 def load(storage: Storage, key: str) -> Result:

@@ -14,7 +14,7 @@ from tercet.models import Answer, FeatureSet, Item, Project, Purpose, Run, Tripl
 from tercet.runs import bag_labels, known_clusterings, results
 from tercet.runs.bag_labels import BagLabels
 from tercet.runs.queries import last_done
-from tercet.runs.results import Array, Result
+from tercet.runs.results import AnswerReport, Array, Result
 from tercet.storage import Storage
 from tercet_algorithms.answers.patterns import Kind
 
@@ -28,6 +28,7 @@ class PreviousResult:
     coordinates: Array
     state: dict[str, Array]  # what a warm start continues from
     resolutions: Array | None  # (K_max - 1, N), where the algorithm has them
+    report: AnswerReport | None = None  # what it found of the answers that it used
 
 
 @dataclass(frozen=True)
@@ -192,4 +193,4 @@ def _previous(storage: Storage, run: Run, in_use: Array | None) -> PreviousResul
         there[: len(in_use_now)] = in_use_now
         result = Result(result.labels[there], result.confidence[there], result.posterior[there])
         coordinates, rows = coordinates[there], None if rows is None else rows[:, there]
-    return PreviousResult(run, result, coordinates, state, rows)
+    return PreviousResult(run, result, coordinates, state, rows, results.answer_report(storage, run))

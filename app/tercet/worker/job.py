@@ -16,6 +16,7 @@ import numpy as np
 from sqlalchemy.exc import OperationalError
 
 from tercet.database import Database
+from tercet.labeling import holds
 from tercet.labeling.refill import Candidate, refill
 from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
@@ -28,7 +29,7 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome, FitProgress
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
-from tercet.worker.outputs import cluster_map, questions, reports, resolutions
+from tercet.worker.outputs import cluster_map, prequential, questions, reports, resolutions
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
 from tercet.worker.place import JobPlace, open_place
@@ -71,16 +72,26 @@ def _sentence(error: Exception) -> str:
 
 def _compute_current(job: Job) -> None:
     """Compute the clustering that people see and are asked about next; it goes on from the one before."""
+    holds.extend(job.database, job.run.project_id)
     inputs, outcome, resumed = _fit(job)
     result = number_clusters(outcome, inputs)
     before = None if inputs.previous is None else inputs.previous.coordinates
     coordinates = cluster_map.lay_out(inputs.features, result.posterior, before)
     key = results.save(job.storage, job.run, inputs.by_position(result), inputs.spread(coordinates, 0))
     results.save_state(job.storage, key, outcome.state)
-    _finish_clustering(job, key, inputs, outcome, result, resumed)
+    foreseen = _finish_clustering(job, key, inputs, outcome, result, resumed)
     if inputs.previous is not None and inputs.previous.run.result is not None:
         results.delete_state(job.storage, inputs.previous.run.result)
     _refill(job.database, job.run, inputs, result, outcome)
+    _check_labelers(job, inputs, foreseen)
+
+
+def _check_labelers(job: Job, inputs: JobInputs, foreseen: Array) -> None:
+    """Hold the answers of those who have answered since the run before, and show signs of not looking."""
+    columns = reports.answer_columns(inputs.answers, inputs.kind)
+    uninformed = holds.uninformed(inputs.labelers, foreseen, columns)
+    newly = set(inputs.labelers[inputs.numbers > job.run.answers_from].tolist())
+    holds.check(job.database, job.run.project_id, newly, uninformed)
 
 
 def _compute_alternative(job: Job) -> None:
@@ -127,18 +138,23 @@ def _fit(job: Job) -> tuple[JobInputs, FitOutcome, dict[str, Any]]:
 
 def _finish_clustering(
     job: Job, key: str, inputs: JobInputs, outcome: FitOutcome, result: Result, resumed: dict[str, Any]
-) -> None:
-    """Store the report and the resolutions with the result, and end the run with its metrics."""
-    results.save_report(job.storage, key, reports.report(inputs, outcome, result.posterior))
+) -> Array:
+    """Store the report and the resolutions with the result, and end the run with its metrics.
+
+    Return what was foreseen of the answers, (M, A).
+    """
+    foreseen = prequential.foresee(job.run, inputs, outcome.epsilon)
+    results.save_report(job.storage, key, reports.report(inputs, outcome, result.posterior, foreseen))
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
-    metrics = measure(job.run, inputs, outcome, result) | resumed
+    metrics = measure(inputs, outcome, result) | prequential.measure_new(job.run, inputs, foreseen) | resumed
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
         before = None if inputs.previous is None else inputs.previous.resolutions
         rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)
         results.save_resolutions(job.storage, key, inputs.spread(rows.T, 0).T)
         metrics["most_clusters"] = len(rows) + 1
     _finish(job.database, job.run, key, metrics)
+    return foreseen
 
 
 class Checkpoints:

@@ -4,15 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from tercet.models import Run
 from tercet.runs.bag_labels import BagLabels
 from tercet.runs.results import Array, Result
-from tercet.worker.fits.outcome import FitOutcome, labeler_table
-from tercet.worker.inputs import JobInputs, PreviousResult
+from tercet.worker.fits.outcome import FitOutcome
+from tercet.worker.inputs import JobInputs
 from tercet_algorithms.answers.bag_labels import read_bags
 from tercet_algorithms.answers.bag_naming import label_affinity
 from tercet_algorithms.answers.metrics import answers_satisfied, krippendorff_alpha
-from tercet_algorithms.answers.patterns import ANSWERS, Kind, answer_probabilities
 
 # Agreement is measured over the newest answers: over a million it would take seconds, and change no digit.
 AGREEMENT_ANSWERS = 20_000
@@ -20,7 +18,7 @@ AGREEMENT_ANSWERS = 20_000
 MOST_LABELS, LEAST_SHARE, MOST_LABELLED = 3, 0.1, 100
 
 
-def measure(run: Run, inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str, Any]:
+def measure(inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str, Any]:
     """Return the metrics of a run; those that need answers or a previous run are missing without."""
     metrics: dict[str, Any] = {
         "n_items": len(result.labels),
@@ -42,7 +40,6 @@ def measure(run: Run, inputs: JobInputs, outcome: FitOutcome, result: Result) ->
         metrics |= agreement(inputs)
     if inputs.previous is not None:
         metrics["items_moved"] = items_moved(inputs.previous.result.labels, result.labels)
-        metrics |= _prequential(run, inputs, inputs.previous, outcome.epsilon)
     return metrics
 
 
@@ -73,24 +70,3 @@ def items_moved(before: Array, after: Array) -> int:
     """Count the items that changed their cluster, among those that both runs have."""
     common = min(len(before), len(after))
     return int(np.count_nonzero(before[:common] != after[:common]))
-
-
-def _prequential(run: Run, inputs: JobInputs, previous: PreviousResult, epsilon: float) -> dict[str, Any]:
-    """Return how well the previous run predicted the answers that came after it, before any run used them."""
-    posterior = previous.result.posterior
-    new = (inputs.numbers > run.answers_from) & (inputs.triplets < len(posterior)).all(axis=1)
-    count = int(np.count_nonzero(new))
-    if not count:
-        return {"prequential_answers": 0}
-    hits = np.zeros(len(new), dtype=bool)
-    for labeler in np.unique(inputs.labelers[new]).tolist():
-        rows = new & (inputs.labelers == labeler)
-        table = labeler_table(previous.state, inputs.kind, epsilon, labeler)
-        hits[rows] = predicted(posterior, inputs.triplets[rows], inputs.kind, table) == inputs.answers[rows]
-    return {"prequential_answers": count, "prequential_accuracy": float(np.mean(hits[new]))}
-
-
-def predicted(posterior: Array, triplets: Array, kind: Kind, table: Array) -> Array:
-    """Return the most probable answer to each question under posteriors (N, K) and a labeler's table (5, A)."""
-    best: Array = np.array(ANSWERS[kind])[answer_probabilities(posterior, triplets, table).argmax(axis=1)]
-    return best

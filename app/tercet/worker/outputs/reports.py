@@ -9,12 +9,13 @@ import numpy as np
 from tercet.runs.results import AnswerReport, Array, LabelerReport, Report
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.inputs import JobInputs
+from tercet.worker.outputs import prequential
 from tercet_algorithms.answers.patterns import ANSWERS, Kind, answer_probabilities, answer_table
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
 
-def report(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Report:
-    """Return the report of all answers and labelers under posteriors (N, K)."""
+def report(inputs: JobInputs, outcome: FitOutcome, posterior: Array, foreseen: Array) -> Report:
+    """Return the report of all answers and labelers under posteriors (N, K), with what was foreseen of each (M, A)."""
     probabilities = answer_probabilities_of(inputs, outcome, posterior)
     of_answer = probabilities[np.arange(len(probabilities)), answer_columns(inputs.answers, inputs.kind)]
     best = probabilities.max(axis=1, initial=0)
@@ -22,8 +23,8 @@ def report(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Report:
         suspicion = _by_probability(of_answer, best)
     else:
         suspicion = _ranks(outcome.suspects, len(of_answer))
-    answers = AnswerReport(inputs.numbers, of_answer.astype(np.float32), suspicion)
-    return Report(answers, _labelers(inputs, outcome, of_answer >= best))
+    answers = AnswerReport(inputs.numbers, of_answer.astype(np.float32), suspicion, foreseen.astype(np.float16))
+    return Report(answers, _labelers(inputs, outcome, foreseen))
 
 
 def answer_probabilities_of(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Array:
@@ -59,18 +60,20 @@ def _ranks(suspects: Array, count: int) -> Array:
     return ranks
 
 
-def _labelers(inputs: JobInputs, outcome: FitOutcome, is_predicted: Array) -> list[LabelerReport]:
+def _labelers(inputs: JobInputs, outcome: FitOutcome, foreseen: Array) -> list[LabelerReport]:
     labelers, rows = np.unique(inputs.labelers, return_inverse=True)
     counts = np.bincount(rows, minlength=len(labelers))
-    hits = np.bincount(rows, weights=is_predicted, minlength=len(labelers))
+    scored = np.bincount(rows[np.isfinite(foreseen).all(axis=1)], minlength=len(labelers))
+    hits = np.bincount(rows, weights=prequential.hits(inputs, foreseen), minlength=len(labelers))
     fits = [outcome.labelers.get(int(labeler)) for labeler in labelers]
     return [
         LabelerReport(
             labeler=int(labeler),
             answers=int(count),
-            predicted=float(hit / count),
+            foreseen=int(n_foreseen),
+            expected=float(hit / n_foreseen) if n_foreseen else None,
             quality=None if fit is None else fit.quality,
             accuracy=None if fit is None else fit.accuracy,
         )
-        for labeler, count, hit, fit in zip(labelers, counts, hits, fits, strict=True)
+        for labeler, count, n_foreseen, hit, fit in zip(labelers, counts, scored, hits, fits, strict=True)
     ]

@@ -1,0 +1,84 @@
+"""What is decided about stored answers, and applied to them: set aside, put back, or on hold until an analyst looks.
+
+An answer that is set aside is not withdrawn: it stays its labeler's and counts as theirs, but runs do not use it, and
+its question may be asked of others again.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy.orm import Session
+
+from tercet.labeling import queue
+from tercet.live import events
+from tercet.models import Answer, Decision, Project, Triplet, Verdict
+from tercet.runs.schedule import answers_changed
+
+AT_ONCE = 500
+# Who decided, where nobody did.
+ITSELF = "Tercet"
+# Where questions stand that are asked again: one that was looked at comes soon, those of a labeler who cannot be
+# trusted, who may have answered hundreds, come after everything else.
+SOON, LAST = 1.0, 0.0
+
+
+def log(
+    session: Session, project: Project, verdict: Verdict, labeler_id: int, by_id: int | None, reason: str
+) -> Decision:
+    """Write down a decision about all answers of a labeler; of one answer its number is added by the caller."""
+    decision = Decision(
+        project_id=project.id, verdict=verdict, labeler_id=labeler_id, answers=0, by_id=by_id, reason=reason.strip()
+    )
+    session.add(decision)
+    session.flush()
+    return decision
+
+
+def apply_to_some(session: Session, project: Project, decision: Decision) -> Sequence[int]:
+    """Apply a decision about a labeler to some answers that it has not reached; return the ids of their triplets."""
+    aside = decision.verdict != Verdict.PUT_BACK
+    triplet_ids = session.scalars(
+        update(Answer)
+        .where(Answer.id.in_(_undecided(project, decision).order_by(Answer.number).limit(AT_ONCE)))
+        .values(set_aside_id=decision.id if aside else None)
+        .returning(Answer.triplet_id)
+        .execution_options(synchronize_session=False)
+    ).all()
+    decision.answers += len(triplet_ids)
+    if aside:
+        ask_again(session, project, triplet_ids, LAST)
+    else:
+        queue.close(session, project, triplet_ids)
+    return triplet_ids
+
+
+def _undecided(project: Project, decision: Decision) -> Select[*tuple[object, ...]]:
+    of_project = (Decision.project_id == project.id) & (Decision.labeler_id == decision.labeler_id)
+    at_once = select(Decision.id).where(of_project, Decision.answer_number.is_(None))
+    answers = select(Answer.id).where(Answer.project_id == project.id, Answer.labeler_id == decision.labeler_id)
+    return answers.where(_is_undecided(decision, at_once))
+
+
+def _is_undecided(decision: Decision, at_once: Select[*tuple[object, ...]]) -> ColumnElement[bool]:
+    match decision.verdict:
+        case Verdict.HELD:
+            # What a program sent was answered before no screen; what an analyst put back one by one stays so.
+            reached = select(func.coalesce(func.max(Answer.number), 0)).where(Answer.set_aside_id == decision.id)
+            return Answer.counts & Answer.response_ms.is_not(None) & (Answer.number > reached.scalar_subquery())
+        case Verdict.SET_ASIDE:
+            held = at_once.where(Decision.verdict == Verdict.HELD)
+            return Answer.counts | (Answer.withdrawn_at.is_(None) & Answer.set_aside_id.in_(held))
+        case _:
+            return Answer.set_aside_id.in_(at_once)
+
+
+def ask_again(session: Session, project: Project, triplet_ids: Sequence[int], priority: float) -> None:
+    """Queue questions that have too few answers now; those still in the queue keep their place."""
+    queue.reopen(session, project, triplet_ids, func.coalesce(Triplet.priority, priority))
+
+
+def announce(session: Session, project: Project, decision: Decision) -> Decision:
+    """Let open pages know, and queue a run that uses the answers as they are now."""
+    events.record(session, project.id, ("project", {"changed": "answers", decision.verdict: decision.answers}))
+    answers_changed(session, project)
+    return decision

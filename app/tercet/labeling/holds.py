@@ -1,0 +1,167 @@
+"""Who answers without looking: signs in speed, keys and what the answers say, and the hold that follows.
+
+A hold is a decision that nobody has made yet: runs leave out what the labeler answered on the page, and will answer,
+until an analyst puts it back or sets it aside. Who was put back once is not held again.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
+
+from tercet.database import Database
+from tercet.labeling import decisions, presentation
+from tercet.models import Answer, Decision, Project, QuestionKind, Triplet, Verdict
+from tercet.runs.queries import lock_project
+from tercet.runs.results import Array
+
+NEWEST = 40  # answers of a labeler that show speed and keys
+# Nobody hears or sees three items in this time.
+FAST_MS, FEWEST_TIMED, FAST_SHARE = 500, 20, 0.5
+# Sides are drawn anew for every question, so that a person who looks presses each key about as often.
+FEWEST_DECIDED, ONE_KEY_SHARE = 25, 0.95
+# Answers foreseen, and the part of what others' answers tell, in standard errors, that a labeler's stay below.
+FEWEST_FORESEEN, LEAST_SHARE, ERRORS = 40, 0.5, 2.0
+MOST_FORESEEN = 20_000  # the newest; more change no sentence
+
+
+@dataclass(frozen=True)
+class Informedness:
+    """How much more often answers are as foreseen than answers drawn by chance would be, with its standard error."""
+
+    mean: float
+    error: float
+
+    @property
+    def least(self) -> float:
+        """The lower end of the interval."""
+        return self.mean - ERRORS * self.error
+
+    @property
+    def most(self) -> float:
+        """The upper end of the interval."""
+        return self.mean + ERRORS * self.error
+
+
+def informedness(foreseen: Array, columns: Array) -> Informedness:
+    """Measure answers (n,), columns of what was foreseen (n, A), against the same labeler's answers in any order.
+
+    The mean over answers of P(the answer) less the mean of P over what the labeler answers at all: zero in expectation
+    for whoever does not look at the items, whatever keys they like.
+    """
+    frequencies = np.bincount(columns, minlength=foreseen.shape[1]) / len(columns)
+    gains = foreseen[np.arange(len(columns)), columns] - foreseen @ frequencies
+    return Informedness(float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains))))
+
+
+def uninformed(labelers: Array, foreseen: Array, columns: Array) -> dict[int, str]:
+    """Return the labelers whose answers tell clearly less than half of what those of all others do, with the reason.
+
+    Parameters
+    ----------
+    labelers : array of shape (M,)
+        Who gave each answer.
+    foreseen : array of shape (M, A)
+        P of each possible answer under a run that had not used the answer; NaN where there was none.
+    columns : array of shape (M,)
+        The column of the answer that was given.
+    """
+    known = np.flatnonzero(np.isfinite(foreseen).all(axis=1))[-MOST_FORESEEN:]
+    labelers, foreseen, columns = labelers[known], foreseen[known], columns[known]
+    people, counts = np.unique(labelers, return_counts=True)
+    reasons = {}
+    for labeler in people[(counts >= FEWEST_FORESEEN) & (len(labelers) - counts >= FEWEST_FORESEEN)].tolist():
+        own = labelers == labeler
+        theirs, others = informedness(foreseen[own], columns[own]), informedness(foreseen[~own], columns[~own])
+        if others.least > 0 and theirs.most < LEAST_SHARE * others.mean:
+            reasons[labeler] = (
+                f"The answers hardly depend on the items: they are as expected {max(0.0, theirs.mean):.0%} more often "
+                f"than answers in any order would be, those of others {others.mean:.0%}."
+            )
+    return reasons
+
+
+def careless(pressed: Sequence[str], milliseconds: Sequence[int]) -> str | None:
+    """Say what is wrong with the speed or the keys of a labeler's newest answers; None where nothing is."""
+    fast = sum(time < FAST_MS for time in milliseconds)
+    if len(milliseconds) >= FEWEST_TIMED and fast >= FAST_SHARE * len(milliseconds):
+        return f"{fast} of the newest {len(milliseconds)} answers took less than half a second."
+    decided = [value for value in pressed if value != "dnk"]
+    same = max(map(decided.count, decided), default=0)
+    if len(decided) >= FEWEST_DECIDED and same >= ONE_KEY_SHARE * len(decided):
+        return f"{same} of the newest {len(decided)} answers that decide are the same key, whatever was on its side."
+    return None
+
+
+def check(database: Database, project_id: int, labelers: Collection[int], uninformed: dict[int, str]) -> None:
+    """Hold the answers of those of the labelers who show a sign; `uninformed` says what their answers show."""
+    reasons = dict(uninformed)
+    with database.reading() as session:
+        project = session.get_one(Project, project_id)
+        decided = _last_verdicts(session, project_id)
+        for labeler in sorted(labelers):
+            reason = careless(*_newest_pressed(session, project, labeler))
+            if reason is not None:
+                reasons[labeler] = reason
+    for labeler in reasons.keys() - {person for person in decided if decided[person] != Verdict.SET_ASIDE}:
+        with database.transaction() as session:
+            project = lock_project(session, project_id)
+            _hold(session, project, decisions.log(session, project, Verdict.HELD, labeler, None, reasons[labeler]))
+
+
+def extend(database: Database, project_id: int) -> None:
+    """Hold also what labelers who are on hold have answered since."""
+    with database.transaction() as session:
+        held = [person for person, verdict in _last_verdicts(session, project_id).items() if verdict == Verdict.HELD]
+        if held:
+            project = lock_project(session, project_id)
+            for decision in _newest(session, project_id, held):
+                _hold(session, project, decision)
+
+
+def reasons_by_labeler(session: Session, project_id: int) -> dict[int, str]:
+    """Return why labelers are on hold, by labeler."""
+    held = [person for person, verdict in _last_verdicts(session, project_id).items() if verdict == Verdict.HELD]
+    return {decision.labeler_id: decision.reason for decision in _newest(session, project_id, held)}
+
+
+def _hold(session: Session, project: Project, decision: Decision) -> None:
+    before = decision.answers
+    while len(decisions.apply_to_some(session, project, decision)) == decisions.AT_ONCE:
+        pass
+    if decision.answers > before:
+        decisions.announce(session, project, decision)
+
+
+def _last_verdicts(session: Session, project_id: int) -> dict[int, str]:
+    """Return the newest verdict about all answers of a labeler, by labeler."""
+    newest = _newest_ids(project_id)
+    statement = select(Decision.labeler_id, Decision.verdict).where(Decision.id.in_(newest))
+    return dict(session.execute(statement).all())
+
+
+def _newest(session: Session, project_id: int, people: Sequence[int]) -> Sequence[Decision]:
+    newest = _newest_ids(project_id).where(Decision.labeler_id.in_(people))
+    return session.scalars(select(Decision).where(Decision.id.in_(newest)).order_by(Decision.id)).all()
+
+
+def _newest_ids(project_id: int) -> Select[int]:
+    about_all = (Decision.project_id == project_id) & Decision.answer_number.is_(None)
+    return select(func.max(Decision.id)).where(about_all).group_by(Decision.labeler_id)
+
+
+def _newest_pressed(session: Session, project: Project, labeler: int) -> tuple[list[str], list[int]]:
+    """Return what the labeler pressed last on the page, as it stood on their screen, and how long each took."""
+    of_page = (Answer.project_id == project.id) & (Answer.labeler_id == labeler) & Answer.response_ms.is_not(None)
+    items = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
+    columns = (Triplet.id, *items, Answer.value, Answer.response_ms)
+    statement = select(*columns).join(Triplet, Triplet.id == Answer.triplet_id).where(of_page, Answer.counts)
+    rows = session.execute(statement.order_by(Answer.number.desc()).limit(NEWEST)).all()
+    kind = QuestionKind(project.question_kind)
+    pressed = [
+        presentation.answer(kind, labeler, triplet_id, (anchor, left, right), value)
+        for triplet_id, anchor, left, right, value, _ in rows
+    ]
+    return pressed, [row.response_ms or 0 for row in rows]

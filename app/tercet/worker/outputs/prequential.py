@@ -1,0 +1,64 @@
+"""What was expected of answers before any run had used them: the honest measure of labelers, and of runs.
+
+A run fits the answers that it uses, so that it finds even answers by chance likely. The run before did not know them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tercet.models import Run
+from tercet.runs.results import Array
+from tercet.worker.fits.outcome import labeler_table
+from tercet.worker.inputs import JobInputs
+from tercet_algorithms.answers.patterns import ANSWERS, answer_probabilities
+
+
+def foresee(run: Run, inputs: JobInputs, epsilon: float) -> Array:
+    """Return P of each possible answer under the last run that had not used the answer, (M, A); NaN without one.
+
+    Answers that earlier runs used keep what was foreseen then; those that came since are foreseen by the run before.
+    """
+    foreseen = _kept(inputs)
+    if inputs.previous is None:
+        return foreseen
+    posterior = inputs.previous.result.posterior
+    new = _is_new(run, inputs) & (inputs.triplets < len(posterior)).all(axis=1)
+    for labeler in np.unique(inputs.labelers[new]).tolist():
+        rows = new & (inputs.labelers == labeler)
+        table = labeler_table(inputs.previous.state, inputs.kind, epsilon, labeler)
+        foreseen[rows] = answer_probabilities(posterior, inputs.triplets[rows], table)
+    return foreseen
+
+
+def measure_new(run: Run, inputs: JobInputs, foreseen: Array) -> dict[str, Any]:
+    """Return how well the previous run predicted the answers that came after it, before any run used them."""
+    if inputs.previous is None:
+        return {}
+    new = _is_new(run, inputs) & np.isfinite(foreseen).all(axis=1)
+    count = int(np.count_nonzero(new))
+    if not count:
+        return {"prequential_answers": 0}
+    return {"prequential_answers": count, "prequential_accuracy": float(np.mean(hits(inputs, foreseen)[new]))}
+
+
+def hits(inputs: JobInputs, foreseen: Array) -> Array:
+    """Return whether each answer is the one that was foreseen as most probable, (M,); False where none was foreseen."""
+    best = np.array(ANSWERS[inputs.kind])[np.nan_to_num(foreseen, nan=-1.0).argmax(axis=1)]
+    equal: Array = (best == inputs.answers) & np.isfinite(foreseen).all(axis=1)
+    return equal
+
+
+def _is_new(run: Run, inputs: JobInputs) -> Array:
+    return inputs.numbers > run.answers_from
+
+
+def _kept(inputs: JobInputs) -> Array:
+    """Return what the previous run's report holds of answers that this one uses too."""
+    foreseen = np.full((len(inputs.answers), len(ANSWERS[inputs.kind])), np.nan)
+    report = None if inputs.previous is None else inputs.previous.report
+    if report is None or report.foreseen is None:
+        return foreseen
+    _, here, before = np.intersect1d(inputs.numbers, report.numbers, assume_unique=True, return_indices=True)
+    foreseen[here] = report.foreseen[before]
+    return foreseen
