@@ -2,7 +2,7 @@
 
     python -m benchmarks.spammers --cache DIR [--runs 20] [--jobs 2]
 
-Five people label the demo's songs, four with the mistakes of Table IV, the fifth by chance at everybody's speed, so that
+Five people label the demo's songs, four with the mistakes of Table IV, the fifth by chance at the same speed, so that
 only what the answers tell gives them away. Each run uses all answers; those of who is found out are left out from then
 on, as `labeling/holds.py` does it. Beside it the four alone, with the same answers. Results go to
 benchmarks/results/spammers.txt. Finished rows are kept in --cache: a run that was stopped goes on where it was.

@@ -10,9 +10,11 @@ from sqlalchemy import event, select
 
 from tercet.answers import overview
 from tercet.database import Database
-from tercet.models import Item, Project, User
+from tercet.labeling import decisions
+from tercet.models import Item, Project, User, Verdict
+from tercet.runs.queries import lock_project
 from tercet.storage import Storage
-from tests.answers.conftest import PAGE, World, add_run, answer, stored
+from tests.answers.conftest import PAGE, SONGS, World, add_run, answer, stored
 from tests.dashboard.test_pages import HOSTILE
 from tests.factories import add_member, make_project, signed_in
 
@@ -174,3 +176,29 @@ def test_somebody_who_is_not_among_the_busiest_can_be_chosen(
     assert "labelers?after=1" in page
     page = read(analyst, labeler=world.labeler.id)
     assert f'<option value="{world.labeler.id}" selected>number {world.labeler.id}</option>' in page
+
+
+def test_who_is_held_is_named_with_the_reason_and_two_ways_on(
+    analyst: TestClient, world: World, database: Database
+) -> None:
+    reason = "40 of the newest 40 answers took less than half a second."
+    with database.transaction() as session:
+        project = lock_project(session, world.project.id)
+        held = decisions.log(session, project, Verdict.HELD, world.ada.id, None, reason)
+        decisions.apply_to_some(session, project, held)
+    text = words(read(analyst))
+    assert f"Ada is on hold: runs leave out what Ada answered until somebody looks. {reason}" in text
+    assert "Tercet put 3 answers of Ada on hold" in text
+    assert "3 answers set aside since run 1 began" in text
+    assert "set aside by Tercet" in text
+    [row] = [row for row in analyst.get(f"{SONGS}/labelers").json()["labelers"] if row["held"]]
+    assert (row["name"], row["held"], row["set_aside_at_once"]) == ("Ada", reason, 3)
+    labelers = f"{PAGE.removesuffix('/answers')}/labelers/{world.ada.id}"
+    assert analyst.post(f"{labelers}/set-aside", follow_redirects=False).status_code == 303
+    text = words(read(analyst))
+    assert "is on hold" not in text
+    assert "3 answers set aside since run 1 began" in text
+    assert analyst.post(f"{labelers}/put-back", follow_redirects=False).status_code == 303
+    text = words(read(analyst))
+    assert "since run 1 began" not in text
+    assert "Ann put 3 answers of Ada back" in text

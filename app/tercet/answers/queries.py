@@ -232,10 +232,20 @@ def decisions(session: Session, project_id: int, limit: int) -> list[LoggedDecis
 
 def changed_since(session: Session, project_id: int, moment: datetime) -> tuple[int, int]:
     """Count the answers set aside since then that still are, and those put back that had been aside before."""
-    decided = (Decision.project_id == project_id) & (Decision.created_at >= moment)
+    later = aliased(Decision)
+    # What was on hold and then set aside is counted once.
+    replaced = select(later.id).where(
+        later.project_id == project_id,
+        later.labeler_id == Decision.labeler_id,
+        later.id > Decision.id,
+        later.verdict == Verdict.SET_ASIDE,
+        later.answer_number.is_(None),
+    )
+    stands = (Decision.verdict != Verdict.HELD) | ~replaced.exists()
+    decided = (Decision.project_id == project_id) & (Decision.created_at >= moment) & stands
     sums = select(Decision.verdict, func.sum(Decision.answers)).where(decided).group_by(Decision.verdict)
     decided_on = {verdict: int(answers) for verdict, answers in session.execute(sums)}
     still = select(func.count()).join_from(Decision, Answer, Answer.set_aside_id == Decision.id)
     aside = session.scalar(still.where(decided, *of_state(AnswerState.SET_ASIDE))) or 0
-    undone = decided_on.get(Verdict.SET_ASIDE, 0) - aside
+    undone = decided_on.get(Verdict.SET_ASIDE, 0) + decided_on.get(Verdict.HELD, 0) - aside
     return aside, max(0, decided_on.get(Verdict.PUT_BACK, 0) - undone)
