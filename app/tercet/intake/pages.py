@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tercet.accounts import service as accounts
 from tercet.accounts.access import ROLE_MAY, Action, Me, allow_new_project, authorize, identify
-from tercet.intake import importing, imports, options, picture_scale, queries, received, uploads, views
+from tercet.intake import imports, options, picture_scale, queries, received, storing, uploads, views
 from tercet.intake.features import read_features
 from tercet.intake.storing import remove_unused
 from tercet.jobs import lifecycle
@@ -147,8 +147,7 @@ def upload_features(project: str, array: Annotated[UploadFile, File()], me: Me, 
         authorize(session, me, project, Action.WRITE)
     name = array.filename or "features"
     with uploads.on_disk(array) as path:
-        if path is not None:
-            importing.add(db, blobs, project, [], {}, read_features(path, name), name=name[:NAME_LENGTH])
+        storing.store_features(db, blobs, project, read_features(path, name), name[:NAME_LENGTH])
     return RedirectResponse(f"/projects/{project}/settings#features", 303)
 
 

@@ -32,6 +32,16 @@ class Progress(Protocol):
         """End it, in the transaction that makes visible what it did."""
 
 
+class Unwatched:
+    """Work whose caller waits for its end and shows no progress."""
+
+    def report(self, fraction: float, note: str) -> None:
+        """Tell nobody."""
+
+    def finish(self, session: Session, note: str) -> None:
+        """Tell nobody."""
+
+
 @dataclass
 class Work:
     """A background job that this copy of its task has begun, and what it needs to do it."""
