@@ -22,7 +22,7 @@ from tercet import migrate
 from tercet.accounts.service import make_api_token, make_user
 from tercet.database import Database
 from tercet.demo.server import running_server
-from tercet.intake.importing import add
+from tercet.intake.local import add_rows
 from tercet.intake.tables import ItemRow
 from tercet.models import Scope
 from tercet.projects.service import create_project
@@ -43,7 +43,7 @@ def make_token(folder: str) -> str:
         owner = make_user(session, "Owner")
         create_project(session, owner, name="Bulk", key="bulk")
         token = make_api_token(session, owner, "benchmark", Scope.OWN)
-    add(database, storage, "bulk", [ItemRow(f"item-{i}") for i in range(ITEMS)], {}, None)
+    add_rows(database, storage, "bulk", [ItemRow(f"item-{i}") for i in range(ITEMS)])
     database.close()
     return token
 

@@ -8,7 +8,7 @@ from tercet import migrate
 from tercet.accounts import service as accounts
 from tercet.database import Database
 from tercet.intake.features import Features
-from tercet.intake.importing import add
+from tercet.intake.local import add_rows
 from tercet.intake.tables import ItemRow
 from tercet.models import Scope
 from tercet.projects.service import create_project
@@ -48,6 +48,6 @@ def make_project(settings: Settings, features: np.ndarray, n_clusters: int, key:
         sign_in = accounts.make_sign_in_link(session, owner)
     rows = [ItemRow(f"item-{i:05d}") for i in range(len(features))]
     storage = Storage(settings.resolved_storage_url())
-    add(database, storage, key, rows, {}, Features(features, None, [], "features"))
+    add_rows(database, storage, key, rows, Features(features, None, [], "features"))
     database.close()
     return LoadProject(key, token, f"/join/{share}", f"/sign-in/{sign_in}")

@@ -144,11 +144,13 @@ def test_items_in_and_answers_out(tercet: Tercet, tmp_path: Path, opened: Databa
         "Understood 1 as features, 1 as table.",
         "3 items were added to 'songs', and 2 features of 3 items.",
     ], done.stderr
-    assert printed[2].startswith("2 clusters, of ")
-    assert "/join/" in printed[3]
+    assert printed[2] == "Look: 2 clusters of 3 items have fewer than 3 items each on average. Add items."
+    assert printed[3].startswith("2 clusters, of ")
+    assert "/join/" in printed[4]
     with opened.reading() as session:
         assert session.execute(select(Project.key, Project.n_clusters)).one() == ("songs", 2)
         assert session.scalars(select(Membership.role)).all() == [Role.OWNER]
+        assert session.scalars(select(Import.user_id)).all() == session.scalars(select(User.id)).all()
     answers = tercet("export", "songs", "answers", "--format", "json")
     assert json.loads(answers.stdout) == []
     written = tercet("export", "songs", "answers", "--output", "answers.csv")

@@ -7,7 +7,7 @@ from sqlalchemy import text
 from tercet import database as module
 from tercet.database import Database
 from tercet.intake.features import Features
-from tercet.intake.importing import add
+from tercet.intake.local import add_rows
 from tercet.intake.tables import ItemRow
 from tercet.storage import Storage
 from tests.factories import make_project
@@ -34,7 +34,7 @@ def test_postgres_knows_at_once_how_many_items_an_import_brought(database: Datab
     with database.transaction() as session:
         project = make_project(session, n_items=0)
     rows = [ItemRow(f"item-{i}") for i in range(2 * module.NEW_ROWS)]
-    add(database, storage, project.key, rows, {}, Features(np.ones((len(rows), 2)), None, [], "ones"))
+    add_rows(database, storage, project.key, rows, Features(np.ones((len(rows), 2)), None, [], "ones"))
     with database.reading() as session:
         known = session.execute(text("SELECT reltuples FROM pg_class WHERE relname = 'item'")).scalar_one()
     assert known == len(rows)

@@ -9,6 +9,8 @@ import json
 import shutil
 import tempfile
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -31,13 +33,23 @@ class Storage:
 
     def put(self, key: str, content: bytes) -> str:
         """Store bytes under a key, whole or not at all; return the key."""
+        with self._partial(key) as partial:
+            self.filesystem.pipe_file(partial, content)
+        return key
+
+    @contextmanager
+    def _partial(self, key: str) -> Iterator[str]:
+        """Give a path to write to; what is there then becomes the blob. A reader or a crash never sees half of one."""
         path = self._path(key)
         self.filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-        # A reader, or a crash in the middle, must never see half a blob.
         partial = f"{path}.{uuid.uuid4().hex}.partial"
-        self.filesystem.pipe_file(partial, content)
-        self.filesystem.mv(partial, path)
-        return key
+        try:
+            yield partial
+            self.filesystem.mv(partial, path)
+        except BaseException:
+            with suppress(OSError):  # where the disk is full, half a blob would keep it so
+                self.filesystem.rm_file(partial)
+            raise
 
     def put_stream(self, key: str, stream: IO[bytes]) -> str:
         """Store what a stream holds under a key, whole or not at all, in little memory; return the key."""
@@ -71,11 +83,8 @@ class Storage:
 
     def put_file(self, key: str, file: Path) -> str:
         """Store a file of this machine under a key, whole or not at all; return the key."""
-        path = self._path(key)
-        self.filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-        partial = f"{path}.{uuid.uuid4().hex}.partial"
-        self.filesystem.put_file(str(file), partial)
-        self.filesystem.mv(partial, path)
+        with self._partial(key) as partial:
+            self.filesystem.put_file(str(file), partial)
         return key
 
     def names_in(self, folder: str) -> list[str]:

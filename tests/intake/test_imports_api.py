@@ -1,11 +1,17 @@
 """Imports over REST: sent, checked, looked at, stored, listed, undone, each on both kinds of database."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from tercet.database import Database
+from tercet.intake.local import import_here
+from tercet.intake.reading.folders import gather
+from tercet.intake.reading.plan import ReadOptions
+from tercet.intake.work import Unwatched
 from tercet.models import FeatureSet, Import, Item, Run
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -124,6 +130,45 @@ def test_faults_keep_everything_out_unless_they_are_skipped(
     left_out = client.get(f"{IMPORTS}/{skipped['number']}/preview").json()["left_out"]
     assert left_out[0]["file"] == "bad.jpg"
     assert keys(client) == ["fine", "good"]
+
+
+def test_what_is_kept_is_looked_at_and_has_its_features(
+    client: TestClient, database: Database, settings: Settings, storage: Storage
+) -> None:
+    """Findings, and features that came along, are those of the items that are left."""
+    quiet = wav(hz=0.0)
+    files = {"a.wav": wav(), "b.wav": wav(), "bad.wav": wav()[:20], "quiet.wav": quiet, "X.npy": npy(np.eye(4))}
+    files["items.csv"] = b"key,file\na,a.wav\nb,b.wav\nbad,bad.wav\nquiet,quiet.wav\n"
+    number = send(client, files, skip_bad=True)
+    preview = check(client, database, settings, number)
+    assert preview["faults"][0]["file"] == "bad.wav"
+    kinds = {finding["kind"] for finding in client.get(f"{IMPORTS}/{number}").json()["report"]["findings"]}
+    assert {"silent", "duplicates"} <= kinds
+    done = start(client, database, settings, number)
+    assert (done["status"], keys(client)) == ("done", ["a", "b", "quiet"])
+
+
+def test_an_import_by_the_command_line_is_listed_and_undone(
+    client: TestClient, database: Database, storage: Storage, tmp_path: Path
+) -> None:
+    for name, content in tones(3).items():
+        (tmp_path / Path(name).name).write_bytes(content)
+    client.post(f"{PROJECT}/items", json={"items": [{"key": "first"}]})
+    import_here(database, storage, "songs", gather([tmp_path]), ReadOptions(), Unwatched())
+    assert keys(client) == ["first", "tone-0", "tone-1", "tone-2"]
+    newest = client.get(IMPORTS).json()["imports"][0]
+    assert (newest["source"], newest["status"], newest["report"]["added"]) == ("command", "done", 3)
+    assert client.post(f"{IMPORTS}/{newest['number']}/undo").status_code == 200
+    assert keys(client) == ["first"]
+
+
+def test_features_say_which_items_could_not_be_measured(
+    client: TestClient, database: Database, settings: Settings
+) -> None:
+    import_files(client, database, settings, tones(3) | {"quiet.wav": wav(hz=0.0)})
+    with database.reading() as session:
+        words = session.scalars(sa.select(FeatureSet.words)).one()
+    assert "; 1 item could not be measured whole ('quiet'; of the first: the recording is silent" in words
 
 
 def test_again_adds_and_updates_by_key(client: TestClient, database: Database, settings: Settings) -> None:

@@ -65,6 +65,40 @@ def test_a_table_with_images_and_features(client: TestClient, database: Database
         assert (run.status, run.reason) == ("queued", "features")
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"key;place\nred;caf\xc3\xa9\nblue;\n",
+        "key,place\nred,caf\xe9\nblue,\n".encode("latin-1"),
+        "key\tplace\r\nred\tcafé\r\nblue\t\r\n".encode("utf-16"),
+        "place,name\ncafé,red\n,blue\n".encode(),
+    ],
+)
+def test_tables_are_read_as_imports_read_them(client: TestClient, table: bytes) -> None:
+    assert post_table(client, table).json() == {"added": 2, "features": None}
+    red, blue = client.get(f"{PROJECT}/items").json()["items"]
+    assert (red["key"], red["metadata"], blue["key"], blue["metadata"]) == ("red", {"place": "café"}, "blue", {})
+
+
+def test_a_table_of_numbers_is_one_of_items_where_it_comes_as_the_table(client: TestClient) -> None:
+    client.post(f"{PROJECT}/items", json={"items": [{"key": "a"}]})
+    assert post_table(client, "key,age,length\nb,3,1.5\nc,4,2.5\n").json()["added"] == 2
+    assert client.get(f"{PROJECT}/items").json()["items"][1]["metadata"] == {"age": "3", "length": "1.5"}
+
+
+def test_what_was_added_is_listed_with_the_imports_and_can_be_undone(client: TestClient) -> None:
+    client.post(f"{PROJECT}/items", json={"items": [{"key": "a"}]})
+    client.post(f"{PROJECT}/items", files=[("media", ("b.png", image()))])
+    second, first = client.get(f"{PROJECT}/imports").json()["imports"]
+    assert [(row["number"], row["source"], row["report"]["added"]) for row in (first, second)] == [
+        (1, "rest", 1),
+        (2, "rest", 1),
+    ]
+    assert first["by"] is not None
+    assert client.post(f"{PROJECT}/imports/2/undo").status_code == 200
+    assert [item["key"] for item in client.get(f"{PROJECT}/items").json()["items"]] == ["a"]
+
+
 def test_transparent_images_are_put_on_white(client: TestClient) -> None:
     picture = Image.new("RGBA", (40, 20), (0, 0, 0, 0))
     picture.paste((200, 0, 0, 255), (0, 0, 20, 20))

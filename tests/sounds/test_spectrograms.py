@@ -16,6 +16,7 @@ from tercet.sounds.spectrograms import (
     PICTURE_SIZE,
     THUMBNAIL_SIZE,
     picture_and_thumbnail,
+    row_quantiles,
     spectrogram,
 )
 from tests.sounds.support import RATE, sine
@@ -208,3 +209,11 @@ def test_the_higher_the_shorter_the_window() -> None:
 def test_settings_that_nothing_can_be_drawn_with(change: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(PictureSettings(), **change)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 61])
+def test_quantiles_of_rows_are_those_of_numpy(columns: int) -> None:
+    values = np.random.default_rng(0).normal(size=(5, columns)).astype(np.float32)
+    for share in (0.0, 0.15, 0.5, 1.0):
+        expected = np.percentile(values, 100 * share, axis=1, keepdims=True)
+        np.testing.assert_allclose(row_quantiles(values, share), expected, rtol=1e-5)

@@ -58,8 +58,8 @@ def import_files(
     storage = Storage(settings.resolved_storage_url())
     sources = gather([*(files or []), *(path for path in (items, features, media) if path)])
     with opened_database(settings) as database, ExitStack() as undo:
-        user_id = None
-        if owner and make_project(database, project, owner, clusters):
+        user_id = user_of(database, owner) if owner else None
+        if user_id and make_project(database, project, user_id, clusters):
             undo.callback(remove_project, database, storage, project)
         with drawn_bar() as bar:
             done = import_here(database, storage, project, sources, ReadOptions(skip_bad=skip_bad), bar, user_id)
@@ -98,9 +98,17 @@ def drawn_bar() -> "Iterator[Bar]":
         yield Bar(progress, progress.add_task("Reading the files", total=1.0))
 
 
-def make_project(database: "Database", key: str, owner: str, clusters: int) -> bool:
-    """Make the project unless there is one; return whether it was made."""
+def user_of(database: "Database", address: str) -> int:
+    """Return the number of the user with an address; raise a problem if there is none."""
     from tercet.accounts.queries import user_with_address
+
+    with database.reading() as session:
+        return user_with_address(session, address).id
+
+
+def make_project(database: "Database", key: str, owner_id: int, clusters: int) -> bool:
+    """Make the project unless there is one; return whether it was made."""
+    from tercet.models import User
     from tercet.projects import queries, service
     from tercet.projects.schemas import ProjectIn
 
@@ -108,7 +116,7 @@ def make_project(database: "Database", key: str, owner: str, clusters: int) -> b
         if queries.project_by_key(session, key) is not None:
             return False
         fields = ProjectIn(key=key, name=key, n_clusters=clusters).model_dump(exclude_unset=True)
-        service.create_project(session, user_with_address(session, owner), **fields)
+        service.create_project(session, session.get_one(User, owner_id), **fields)
         return True
 
 
@@ -135,11 +143,13 @@ def print_import(project: str, done: "LocalImport") -> None:
         typer.echo(f"Features: {done.features.words}.")
     skipped = [(file.path, file.detail) for file in done.plan.files if file.became == "skipped"]
     skipped += [(fault.file or "", fault.detail) for fault in done.plan.faults]
-    skipped += [(str(fault["file"]), fault["detail"]) for fault in done.left_out]
+    skipped += [(str(fault["file"]), fault["detail"]) for fault in done.report["left_out"]]
     for path, reason in skipped[:MOST_LISTED]:
         typer.echo(f"  skipped {path}: {reason}")
     if len(skipped) > MOST_LISTED:
         typer.echo(f"  and {len(skipped) - MOST_LISTED} more")
+    for finding in done.report["findings"]:
+        typer.echo(f"Look: {finding['sentence']} {finding['what_to_do']}")
 
 
 def first_run(database: "Database", settings: "Settings", project: str, n: int) -> "Run | None":

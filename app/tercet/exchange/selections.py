@@ -4,9 +4,7 @@ An item that is a segment says so in its metadata: `begin_s` and `end_s`, perhap
 `recording`, or else its bag. Any other sound is one selection from its beginning to its end.
 """
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
@@ -18,6 +16,8 @@ from tercet.database import Database
 from tercet.exchange.queries import ClusteredItem, clustered_items
 from tercet.models import Run
 from tercet.runs.results import Result
+from tercet.sounds.selection import Selection
+from tercet.sounds.selections import write_audacity, write_raven
 from tercet.storage import Storage
 from tercet.web.errors import Conflict
 from tercet.web.zip_stream import FileNames, ZipStream
@@ -37,18 +37,12 @@ class SelectionFormat(StrEnum):
 
 @dataclass(frozen=True)
 class Selected:
-    """A part of a recording, in seconds and hertz, and the cluster it is in."""
+    """A part of a recording, the item that it is, and what Raven's table says of it in columns of ours."""
 
-    item: str
+    selection: Selection
     recording: str
-    begin: float
-    end: float
-    low: float | None
-    high: float | None
     is_segment: bool
-    cluster: int
-    name: str
-    confidence: float
+    columns: dict[str, str]
 
 
 def tables(
@@ -74,10 +68,11 @@ def _selected(storage: Storage, item: ClusteredItem, names: Mapping[int, str]) -
     if end is None:
         return None
     recording = str(item.details.get("recording") or (item.bag if is_segment and item.bag else item.key))
-    cluster = names.get(item.cluster, "")
-    return Selected(
-        item.key, recording, begin, end, low, high, is_segment, item.cluster, cluster, round(item.confidence, 4)
-    )
+    name = names.get(item.cluster, "")
+    label = f"{item.cluster} {name}".strip()
+    columns = {"Item": item.key, "Cluster": str(item.cluster), "Cluster name": name}
+    columns["Confidence"] = f"{round(item.confidence, 4)}"
+    return Selected(Selection(begin, end, low, high, label, recording), recording, is_segment, columns)
 
 
 def _number(value: Any) -> float | None:
@@ -109,45 +104,17 @@ def _zip(parts: list[Selected], form: SelectionFormat) -> Iterator[bytes]:
         if whole_files:
             name = files.make("whole files", ".selections.txt")
             yield from archive.add(name, [_raven(whole_files, in_sequence=True)], packed=True)
-    in_order = sorted(parts, key=lambda part: (part.recording, part.begin, part.end))
+    in_order = sorted(parts, key=lambda part: (part.recording, part.selection.begin_s, part.selection.end_s))
     for recording, group in groupby(in_order, key=lambda part: part.recording):
         if form == SelectionFormat.RAVEN:
             name = files.make(f"{recording}.Table.1", ".selections.txt")
             yield from archive.add(name, [_raven(list(group))], packed=True)
         else:
-            yield from archive.add(files.make(recording, ".txt"), [_audacity(group)], packed=True)
+            labels = write_audacity([part.selection for part in group]).encode()
+            yield from archive.add(files.make(recording, ".txt"), [labels], packed=True)
     yield from archive.close()
 
 
-def _raven(parts: list[Selected], *, in_sequence: bool = False) -> bytes:
-    """Return a selection table; frequencies are columns of it where all selections have them."""
-    with_frequencies = all(part.low is not None and part.high is not None for part in parts)
-    bounds = ["Low Freq (Hz)", "High Freq (Hz)"] if with_frequencies else []
-    written = io.StringIO()
-    table = csv.writer(written, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar=None)
-    about = ["Begin File", "File Offset (s)", "Item", "Cluster", "Cluster name", "Confidence"]
-    table.writerow(["Selection", "View", "Channel", "Begin Time (s)", "End Time (s)", *bounds, *about])
-    start = 0.0
-    for number, part in enumerate(parts, start=1):
-        times = [f"{start + part.begin:.6f}", f"{start + part.end:.6f}"]
-        frequencies = [f"{part.low:.3f}", f"{part.high:.3f}"] if with_frequencies else []
-        texts = [_plain(part.recording), f"{part.begin:.6f}", _plain(part.item), part.cluster, _plain(part.name)]
-        table.writerow([number, "Spectrogram 1", 1, *times, *frequencies, *texts, part.confidence])
-        start += part.end if in_sequence else 0.0
-    return written.getvalue().encode()
-
-
-def _audacity(parts: Iterable[Selected]) -> bytes:
-    """Return a label track: begin, end and the cluster; a second line has the frequencies."""
-    lines = []
-    for part in parts:
-        label = f"{part.cluster} {_plain(part.name)}".strip()
-        lines.append(f"{part.begin:.6f}\t{part.end:.6f}\t{label}\n")
-        if part.low is not None and part.high is not None:
-            lines.append(f"\\\t{part.low:.6f}\t{part.high:.6f}\n")
-    return "".join(lines).encode()
-
-
-def _plain(text: str) -> str:
-    """Return a text in one line without tabs or quotes: these tables have no way to write them."""
-    return " ".join(text.replace('"', "'").split())
+def _raven(parts: Sequence[Selected], *, in_sequence: bool = False) -> bytes:
+    columns = {name: [part.columns[name] for part in parts] for name in parts[0].columns}
+    return write_raven([part.selection for part in parts], columns, in_sequence=in_sequence).encode()

@@ -17,9 +17,8 @@ UNREADABLE_PICTURE = (OSError, ValueError, SyntaxError, TypeError, OverflowError
 
 def read_sound(path: Path) -> tuple[Samples, int, bool]:
     """Return the samples mixed to one channel, the sampling rate, and whether the recording goes on behind them."""
-    info = decoding.describe_sound(path)
-    samples = np.concatenate(list(decoding.read_blocks(path, 0.0, min(info.seconds, MOST_SECONDS))))
-    return samples, info.rate, info.seconds > MOST_SECONDS
+    sound = decoding.read_sound(path, MOST_SECONDS)
+    return sound.samples, sound.rate, sound.seconds > MOST_SECONDS
 
 
 def sampling_rate(path: Path) -> int | None:

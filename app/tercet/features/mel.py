@@ -28,7 +28,8 @@ def mel_spectrogram(samples: Rows, rate: int, low_hz: float, high_hz: float) -> 
     clean = np.maximum(power - 2.0 * noise, 0.0)
     top = max(float(clean.max()), 1e-12)
     db = 10.0 * np.log10(clean / top + 10.0 ** (-RANGE_DB / 10.0))
-    return np.asarray(1.0 + db / RANGE_DB, dtype=np.float32)
+    # Some processors round the logarithm of the floor a little below it, others a little above.
+    return np.asarray(np.where(clean > 0.0, np.maximum(1.0 + db / RANGE_DB, 0.0), 0.0), dtype=np.float32)
 
 
 def _frames(samples: Rows, rate: int) -> Rows:

@@ -4,10 +4,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
 
 from tercet.accounts.access import Action, Caller, Me, authorize
 from tercet.database import Database
-from tercet.intake import checking, editing, importing, imports, plans, queries, received, uploads
+from tercet.intake import checking, editing, imports, local, plans, queries, received, storing, uploads
 from tercet.intake.features import read_features
 from tercet.intake.schemas import (
     ITEMS_EXAMPLE,
@@ -24,9 +25,6 @@ from tercet.intake.schemas import (
     PreviewItem,
     ReceivedList,
 )
-from tercet.intake.storing import remove_unused
-from tercet.intake.tables import read_table
-from tercet.intake.uploads import UploadForm
 from tercet.items.media_types import CONTENT_TYPES
 from tercet.items.schemas import FeaturesOut, ItemOut
 from tercet.models import ImportSource
@@ -51,8 +49,8 @@ ITEMS_BODY: dict[str, Any] = {
                 "schema": {
                     "type": "object",
                     "properties": {
-                        "table": {**BINARY, "description": "CSV, UTF-8: key, text, bag, bag_labels, media, ..."},
-                        "media": {"type": "array", "items": BINARY, "description": "images and WAV sounds"},
+                        "table": {**BINARY, "description": "CSV or TSV: key, text, bag, bag_labels, media, ..."},
+                        "media": {"type": "array", "items": BINARY, "description": "pictures and sounds"},
                         "features": {**BINARY, "description": ".npy, .npz or .csv"},
                     },
                 },
@@ -77,25 +75,26 @@ FEATURES_BODY: dict[str, Any] = {
 async def post_items(project: str, request: Request, me: Me, db: Db, blobs: Blobs) -> ImportedOut:
     """Add items: JSON rows, or files as multipart/form-data.
 
-    In a multipart request `table` is a CSV with a header (key is required; text, bag, bag_labels separated by ";"
-    and media, a file name, are known; every other column becomes metadata), `media` are PNG, JPEG, WebP, GIF or WAV
-    files, `features` is a .npy, .npz or .csv. Without a table each media file becomes an item whose key is the file's
-    name without its ending. Either everything is stored or nothing.
+    In a multipart request `table` is a CSV with a header (key, text, bag, bag_labels separated by ";" and media, a
+    file name, are known; every other column becomes metadata), `media` are pictures, sounds or texts, `features` is a
+    .npy, .npz or .csv. Files are read as an import reads them; without a table each media file becomes an item whose
+    key is the file's name without its ending. Either everything is stored or nothing, and imports list what was.
 
-    409: a key is already there, or the project has features and the new items come without. 422: errors[] name file,
-    row and field.
+    409: a key is already there, or the project's features were uploaded and the new items come without. 422: errors[]
+    name file, row and field.
     """
-    await run_in_threadpool(_allow, db, me, project, Action.WRITE)
+    user_id = await run_in_threadpool(_allow, db, me, project, Action.WRITE)
     match uploads.content_type(request):
         case "application/json":
             rows = await run_in_threadpool(uploads.rows_of_json, await request.body())
-            done = await run_in_threadpool(importing.add, db, blobs, project, rows, {}, None)
+            done = await run_in_threadpool(local.add_rows, db, blobs, project, rows, None, user_id)
         case "multipart/form-data":
             async with request.form(max_files=uploads.MOST_FILES) as form:
-                done = await run_in_threadpool(_import_form, db, blobs, project, uploads.read_form(form))
+                done = await run_in_threadpool(_add_form, db, blobs, project, form, user_id)
         case media_type:
             raise WrongType(f"Send application/json or multipart/form-data, not '{media_type}'.")
-    return ImportedOut(added=done.added, features=FeaturesOut.of(done.features))
+    features = done.features if done.plan.features else None
+    return ImportedOut(added=done.written.added, features=FeaturesOut.of(features))
 
 
 @router.put("/{project}/features", openapi_extra=FEATURES_BODY, responses=problems(409, 413, 422))
@@ -117,8 +116,8 @@ async def put_features(
     await run_in_threadpool(_allow, db, me, project, Action.WRITE)
     async with uploads.spooled(request) as path:
         features = await run_in_threadpool(read_features, path, filename)
-        done = await run_in_threadpool(importing.add, db, blobs, project, [], {}, features, name=name)
-    return FeaturesOut.model_validate(done.features)
+        stored = await run_in_threadpool(storing.store_features, db, blobs, project, features, name)
+    return FeaturesOut.model_validate(stored)
 
 
 @router.patch("/{project}/items/{key:path}", responses=problems(409, 422))
@@ -143,23 +142,19 @@ def delete_item(project: str, key: str, me: Me, db: Db, blobs: Blobs) -> ItemRem
         unused = editing.remove(session, access.project, key)
         number = access.project.id
     if unused:
-        remove_unused(db, blobs, number, unused)
+        storing.remove_unused(db, blobs, number, unused)
     return ItemRemoved(key=key, set_aside=unused is None)
 
 
-def _allow(db: Database, me: Caller, project: str, action: Action) -> None:
-    """Raise a problem unless the caller may do this: before the body is read."""
+def _allow(db: Database, me: Caller, project: str, action: Action) -> int:
+    """Return the number of the user, or raise a problem if they may not do this: before the body is read."""
     with db.reading() as session:
-        authorize(session, me, project, action)
+        return authorize(session, me, project, action).user.id
 
 
-def _import_form(db: Database, blobs: Storage, project: str, form: UploadForm) -> importing.Imported:
-    with uploads.on_disk(form.table) as table, uploads.on_disk(form.features) as array:
-        name = (form.table.filename if form.table else None) or "table"
-        rows = read_table(table, name) if table else None
-        file = (form.features.filename if form.features else None) or "features"
-        features = read_features(array, file) if array else None
-        return importing.add(db, blobs, project, rows, form.media, features, table=name if table else None)
+def _add_form(db: Database, blobs: Storage, project: str, form: FormData, user_id: int) -> local.LocalImport:
+    with uploads.files_of(form) as files:
+        return local.add_files(db, blobs, project, files, user_id)
 
 
 IMPORTS = "/{project}/imports"
@@ -326,5 +321,5 @@ def undo_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> Impor
         access, row = imports.find(session, me, project, number, Action.WRITE)
         unused = imports.undo(session, blobs, access.project, row)
         answer = imports.show(session, row)
-    remove_unused(db, blobs, row.project_id, unused)
+    storing.remove_unused(db, blobs, row.project_id, unused)
     return answer

@@ -10,12 +10,13 @@ from typing import Any
 from tercet.intake import cutting, plans, queries
 from tercet.intake.picture_scale import settings_for, stored_settings
 from tercet.intake.reading.checks import look_for_trouble
+from tercet.intake.reading.drafts import Report
 from tercet.intake.reading.facts import facts_of
 from tercet.intake.reading.plan import ImportPlan, ReadOptions
 from tercet.intake.reading.reader import read_files
 from tercet.intake.received import folder_of, on_this_machine
+from tercet.intake.target import UNFEATURED, target_of
 from tercet.intake.work import Work, part
-from tercet.items import queries as items
 from tercet.models import Import, ImportStatus, Project
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.segments import SegmentSettings
@@ -24,10 +25,6 @@ from tercet.web.errors import FieldError
 
 # So many items of a preview are shown with their pictures.
 PREVIEW_PICTURES = 24
-UNFEATURED = (
-    "this project uses features that were uploaded: bring those of the new items along as .npy, .npz or .csv, "
-    "or let Tercet make the features of all items first"
-)
 
 
 def check_import(work: Work) -> None:
@@ -35,18 +32,18 @@ def check_import(work: Work) -> None:
     with work.database.reading() as session:
         row = queries.import_by_number(session, work.job.project_id, work.subject)
         files = queries.files_of(session, row)
-        known = items.every_id_by_key(session, row.project_id)
-        features = items.latest_features(session, row.project_id)
         project = session.get_one(Project, row.project_id)
+        target = target_of(session, project)
         project_settings, n_clusters = stored_settings(project), project.n_clusters
-    options = replace(read_options(row), items_before=len(known))
+    options = replace(read_options(row), items_before=target.count)
     with on_this_machine(work.storage, files) as sources, TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
         plan = read_files(sources, options, part(work, 0.0, 0.5), Path(scratch))
+        known = set(target.keys)
         new = sum(item.key not in known for item in plan.rows)
-        if features is not None and features.recipe is None and plan.features is None and new:
+        if target.has_uploaded_features and plan.features is None and new:
             plan = replace(plan, faults=(*plan.faults, FieldError("features", UNFEATURED)))
         plans.save(work.storage, row, plan)
-        trouble = _trouble(work, plan, n_clusters)
+        trouble = look_at(plan, n_clusters, part(work, 0.5, 0.7))
         pictures = _draw(work, row, plan, project_settings)
     report = describe(plan, new) | trouble | {"pictures": pictures}
     with work.database.transaction() as session:
@@ -80,14 +77,9 @@ def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
     }
 
 
-def _trouble(work: Work, plan: ImportPlan, n_clusters: int) -> dict[str, Any]:
-    """Return what would spoil the labeling of these items, and how long the typical sound is.
-
-    Files in which something is wrong are mended or left out first: then the check is made again.
-    """
-    if plan.faults:
-        return {"findings": []}
-    facts = facts_of({row.key: row for row in plan.rows}, plan.media, part(work, 0.5, 0.7))
+def look_at(plan: ImportPlan, n_clusters: int, report: Report) -> dict[str, Any]:
+    """Return what would spoil the labeling of the good items of a plan, and how long the typical sound is."""
+    facts = facts_of({row.key: row for row in plan.rows}, plan.media, report)
     lengths = [fact.seconds for fact in facts if fact.seconds is not None]
     findings = [asdict(finding) for finding in look_for_trouble(facts, n_clusters)]
     return {"findings": findings, "median_seconds": median(lengths) if lengths else None}

@@ -4,7 +4,10 @@ Nothing is ever unpickled. Every number is looked at before anything is stored, 
 silently spoil every later run.
 """
 
+import lzma
+import struct
 import zipfile
+import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,17 +26,17 @@ Array = NDArray[np.float32] | NDArray[np.float64]
 MOST_UNPACKED = 4 * 2**30  # bytes in an .npz, which may be packed far smaller
 ROWS_AT_ONCE = 65_536
 # What numpy and zipfile raise on files that are broken, or lie about their size, in one way or another.
-UNREADABLE = (
-    ValueError,
-    EOFError,
-    OSError,
-    TypeError,
-    SyntaxError,
-    OverflowError,
-    MemoryError,
-    RuntimeError,
+DAMAGED_ZIP = (
     zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
 )
+UNREADABLE = (*DAMAGED_ZIP, OSError, TypeError, SyntaxError, MemoryError)
 
 
 @dataclass(frozen=True)

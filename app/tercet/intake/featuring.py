@@ -1,6 +1,7 @@
 """Features that come by themselves: made of all items by the project's recipe, then a run on them is requested."""
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tercet.web.zip_stream import npy_bytes
 
 # Items may come while features are made; after so many attempts somebody is told.
 ATTEMPTS = 5
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,18 @@ def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeat
     values = _by_position(table, batch)
     blob = storage.put_content(f"{blob_folder(batch.project.id)}/features", npy_bytes(values), ".npy")
     n, d = values.shape
-    return StoredFeatures("features", n, d, blob, table.names, recipe.as_dict(), table.words)
+    words = table.words + _average_items(table.faults)
+    return StoredFeatures("features", n, d, blob, table.names, recipe.as_dict(), words)
+
+
+def _average_items(faults: Sequence[tuple[str, str]]) -> str:
+    """Say which items could not be measured whole, and why the first one could not."""
+    keys = list(dict.fromkeys(key for key, _ in faults))
+    if not keys:
+        return ""
+    shown = ", ".join(f"'{key}'" for key in keys[:MOST_NAMED]) + (" and others" if len(keys) > MOST_NAMED else "")
+    count = "1 item" if len(keys) == 1 else f"{len(keys):,} items"
+    return f"; {count} could not be measured whole ({shown}; of the first: {faults[0][1]})"
 
 
 def _by_position(table: FeatureTable, batch: ItemsToMeasure) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -1,35 +1,38 @@
-"""An import of files of this machine, in this process: the command line and the demo do what a page and workers do."""
+"""Imports in this process: the command line, the demo and `POST .../items` do what a page and workers do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
-from tercet.intake import checking, featuring, plans, queries, storing
+from tercet.intake import checking, featuring, plans, storing
 from tercet.intake.faults import Faults, fail
-from tercet.intake.importing import find_target
+from tercet.intake.features import Features
 from tercet.intake.reading.plan import ImportPlan, ReadOptions, SourceFile
 from tercet.intake.reading.reader import read_files, source_files
 from tercet.intake.service import Written
-from tercet.intake.work import Progress, part
+from tercet.intake.tables import ItemRow, check_rows
+from tercet.intake.target import Target, find_target
+from tercet.intake.work import Progress, Unwatched, part
 from tercet.items import queries as items
 from tercet.jobs import lifecycle
 from tercet.jobs import queries as jobs
-from tercet.models import FeatureSet, Import, ImportSource, ImportStatus, JobKind
+from tercet.models import FeatureSet, Import, ImportSource, ImportStatus, JobKind, Project
 from tercet.storage import Storage
-from tercet.web.errors import FieldError
+from tercet.web.errors import Conflict, FieldError
 
 
 @dataclass(frozen=True)
 class LocalImport:
-    """What an import of files of this machine did."""
+    """What an import did: `report` is what is kept of it, `features` are the project's latest."""
 
     plan: ImportPlan
     written: Written
-    left_out: list[dict[str, str]]
+    report: Mapping[str, Any]
     features: FeatureSet | None
 
 
@@ -43,39 +46,82 @@ def import_here(
     user_id: int | None = None,
 ) -> LocalImport:
     """Read files, make items of them and features of all items; a run on these is requested. All, or nothing."""
+    target = find_target(database, project)
+    options = replace(options, items_before=target.count)
     with TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
-        return _import(database, storage, project, files, options, progress, user_id, Path(scratch))
+        plan = read_files(files, options, part(progress, 0.0, 0.15), Path(scratch))
+        if not options.skip_bad:
+            Faults.of(plan.faults).raise_any()
+        if not plan.rows and plan.features is None:
+            raise fail("files", "There is nothing to import: give a folder, media files, a table or features.")
+        with database.reading() as session:
+            n_clusters = session.get_one(Project, target.id).n_clusters
+        row = _import_of(target, plan, options, ImportSource.COMMAND, user_id)
+        row.report |= checking.look_at(plan, n_clusters, part(progress, 0.15, 0.25))
+        sources, storage_share = source_files(files, Path(scratch)), _Reporting(progress, 0.25, 0.6)
+        written = storing.store(database, storage, row, plans.items_of(plan), sources, plan.features, storage_share)
+    features = _features(database, storage, target.id, _Reporting(progress, 0.6, 1.0))
+    return LocalImport(plan, written, row.report, features)
 
 
-def _import(
+def add_files(
+    database: Database, storage: Storage, project: str, files: Sequence[SourceFile], user_id: int | None = None
+) -> LocalImport:
+    """Add the items that files describe; nobody has seen a preview, so that a file left out is a fault as well."""
+    target = find_target(database, project)
+    with TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
+        plan = read_files(files, ReadOptions(items_before=target.count), Unwatched().report, Path(scratch))
+        skipped = [FieldError("media", file.detail, file=file.path) for file in plan.files if file.became == "skipped"]
+        Faults.of([*plan.faults, *(() if plan.faults else skipped)]).raise_any()
+        return _add(database, storage, target, plan, source_files(files, Path(scratch)), user_id)
+
+
+def add_rows(
     database: Database,
     storage: Storage,
     project: str,
-    files: Sequence[SourceFile],
-    options: ReadOptions,
-    progress: Progress,
-    user_id: int | None,
-    scratch: Path,
+    rows: Sequence[ItemRow],
+    features: Features | None = None,
+    user_id: int | None = None,
 ) -> LocalImport:
-    target = find_target(database, project)
-    options = replace(options, items_before=target.count)
-    plan = read_files(files, options, part(progress, 0.0, 0.2), scratch)
-    faults = [*plan.faults, *_unfeatured(target.features, plan, set(target.keys))]
-    if faults and not options.skip_bad:
-        Faults.of(faults).raise_any()
-    if not plan.rows and plan.features is None:
-        raise fail("files", "There is nothing to import: give a folder, media files, a table or features.")
-    new = len({row.key for row in plan.rows} - set(target.keys))
-    row = Import(project_id=target.id, user_id=user_id, source=ImportSource.COMMAND, status=ImportStatus.IMPORTING)
-    row.options, row.report = checking.to_store(options), checking.describe(plan, new)
-    with database.reading() as session:
-        row.number = queries.next_number(session, target.id)
-    sources = source_files(files, scratch)
+    """Add items that have no media, with their features if there are some."""
+    faults = Faults()
+    check_rows(rows, faults, None)
+    faults.raise_any()
+    plan = ImportPlan(tuple(rows), {}, (), (), (), 0, features, "table")
+    return _add(database, storage, find_target(database, project), plan, {}, user_id)
+
+
+def _add(
+    database: Database,
+    storage: Storage,
+    target: Target,
+    plan: ImportPlan,
+    files: dict[str, SourceFile],
+    user_id: int | None,
+) -> LocalImport:
+    """Add items; those that the project has already are a conflict, where an import would change them."""
+    there, faults = set(target.keys), Faults()
+    for number, item in enumerate(plan.rows, start=1):
+        if item.key in there:
+            faults.add("key", f"the project already has an item '{item.key}'", row=None if plan.files else number)
+    faults.raise_any(Conflict)
+    row = _import_of(target, plan, ReadOptions(), ImportSource.REST, user_id)
     written = storing.store(
-        database, storage, row, plans.items_of(plan), sources, plan.features, _Reporting(progress, 0.2, 0.6)
+        database, storage, row, plans.items_of(plan), files, plan.features, Unwatched(), first_features=False
     )
-    features = _features(database, storage, target.id, _Reporting(progress, 0.6, 1.0))
-    return LocalImport(plan, written, row.report["left_out"], features)
+    with database.reading() as session:
+        return LocalImport(plan, written, row.report, items.latest_features(session, target.id))
+
+
+def _import_of(
+    target: Target, plan: ImportPlan, options: ReadOptions, source: ImportSource, user_id: int | None
+) -> Import:
+    """Return the row of an import, which is stored together with its items."""
+    row = Import(project_id=target.id, user_id=user_id, source=source, status=ImportStatus.IMPORTING)
+    new = len({item.key for item in plan.rows} - set(target.keys))
+    row.options, row.report = checking.to_store(options), checking.describe(plan, new)
+    return row
 
 
 @dataclass(frozen=True)
@@ -93,14 +139,6 @@ class _Reporting:
     def finish(self, session: Session, note: str) -> None:
         """Report the end of the stretch."""
         self.progress.report(self.end, note)
-
-
-def _unfeatured(features: FeatureSet | None, plan: ImportPlan, known: set[str]) -> list[FieldError]:
-    """Return the fault of items that come without features into a project whose features somebody uploads."""
-    uploaded = features is not None and features.recipe is None
-    if not uploaded or plan.features is not None or all(row.key in known for row in plan.rows):
-        return []
-    return [FieldError("features", checking.UNFEATURED)]
 
 
 def _features(database: Database, storage: Storage, project_id: int, progress: Progress) -> FeatureSet | None:

@@ -8,7 +8,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from tercet.accounts import service as accounts
 from tercet.accounts.access import ROLE_MAY, Action, Me, allow_new_project, authorize, identify
 from tercet.intake import (
-    importing,
     imports,
     options,
     picture_scale,
@@ -16,6 +15,7 @@ from tercet.intake import (
     received,
     recipe_choice,
     removing,
+    storing,
     uploads,
     views,
 )
@@ -166,8 +166,7 @@ def upload_features(project: str, array: Annotated[UploadFile, File()], me: Me, 
         authorize(session, me, project, Action.WRITE)
     name = array.filename or "features"
     with uploads.on_disk(array) as path:
-        if path is not None:
-            importing.add(db, blobs, project, [], {}, read_features(path, name), name=name[:NAME_LENGTH])
+        storing.store_features(db, blobs, project, read_features(path, name), name[:NAME_LENGTH])
     return RedirectResponse(f"/projects/{project}/settings#features", 303)
 
 

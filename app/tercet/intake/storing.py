@@ -11,20 +11,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from tercet.database import Database
 from tercet.intake import cutting, plans, queries, service
 from tercet.intake.checking import read_options
 from tercet.intake.faults import Faults
-from tercet.intake.features import Features, in_item_order
-from tercet.intake.importing import Target, arrange, find_target_by_id
+from tercet.intake.features import Features
 from tercet.intake.picture_scale import settings_for, stored_settings, to_store
 from tercet.intake.plans import PlannedItem
 from tercet.intake.reading.plan import MediaSource, SourceFile
 from tercet.intake.reading.reader import source_files
 from tercet.intake.received import folder_of, on_this_machine
 from tercet.intake.service import StoredFeatures, StoredMedia, Written
+from tercet.intake.target import UNFEATURED, Target, arrange, find_target, target_of
 from tercet.intake.work import Progress, Work, part
 from tercet.jobs import lifecycle
 from tercet.models import FeatureSet, Import, ImportStatus, Item, JobKind, Project, now
@@ -32,18 +30,18 @@ from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.storage import Storage
-from tercet.web.errors import FieldError
+from tercet.web.errors import Conflict, FieldError
 from tercet.web.texts import with_subject
 from tercet.web.zip_stream import npy_bytes
 
 
 @dataclass
 class Prepared:
-    """What an import has put into storage, and what it left out."""
+    """What an import has put into storage, and what it left out, by the keys of items."""
 
     media: dict[str, StoredMedia] = field(default_factory=dict)
     new_blobs: list[str] = field(default_factory=list)
-    faults: list[FieldError] = field(default_factory=list)
+    faults: dict[str, FieldError] = field(default_factory=dict)
     picture_settings: dict[str, Any] | None = None  # those that were fitted, where the project had none
 
 
@@ -67,20 +65,27 @@ def store(
     files: dict[str, SourceFile],
     features: Features | None,
     progress: Progress,
+    *,
+    first_features: bool = True,
 ) -> Written:
-    """Store media, then make all items visible at once; `row` is of the import, which may not be stored yet."""
+    """Store media, then make all items visible at once; `row` is of the import, which may not be stored yet.
+
+    Features that Tercet made are made anew; `first_features` says whether a project without any gets some.
+    """
     prepared = Prepared()
     folder = blob_folder(row.project_id)
     with database.reading() as session:
-        settings = stored_settings(session.get_one(Project, row.project_id))
+        project = session.get_one(Project, row.project_id)
+        settings, target = stored_settings(project), target_of(session, project)
+    _demand_features(target, [item.row.key for item in items], features)
     try:
         prepare(storage, folder, items, files, prepared, settings, part(progress, 0.0, 0.95))
         if prepared.faults and not read_options(row).skip_bad:
-            faults = Faults.of(prepared.faults)
-            faults.raise_any()
-        bad = {fault.field.removeprefix("media of ") for fault in prepared.faults}
-        good = [item for item in items if item.row.key not in bad]
-        return _write(database, storage, row, good, prepared, features, progress)
+            Faults.of([*prepared.faults.values()]).raise_any()
+        kept = [place for place, item in enumerate(items) if item.row.key not in prepared.faults]
+        good = [items[place] for place in kept]
+        features = _of_good(features, [item.row.key for item in items], kept)
+        return _write(database, storage, row, good, prepared, features, progress, first_features)
     except BaseException:
         remove_unused(database, storage, row.project_id, prepared.new_blobs)
         raise
@@ -108,7 +113,7 @@ def prepare(
             prepared.media[key] = _store_media(storage, folder, source, settings, prepared.new_blobs)
         except ValueError as error:
             detail = with_subject(f"'{source.file.path}'", error)
-            prepared.faults.append(FieldError(f"media of {key}", detail, file=str(source.file.path)))
+            prepared.faults[key] = FieldError("media", detail, file=str(source.file.path))
 
 
 def _store_media(
@@ -142,22 +147,24 @@ def _write(
     prepared: Prepared,
     features: Features | None,
     progress: Progress,
+    first_features: bool,
 ) -> Written:
     """Make everything visible in one transaction: items, features, the report, and the jobs that follow."""
     rows = [item.row for item in items]
     with database.reading() as session:
-        target = find_target_by_id(session, row.project_id)
-    stored = _store_features(storage, row, target, [r.key for r in rows], features)
+        target = target_of(session, session.get_one(Project, row.project_id))
+    stored = _features_of_all(storage, target, [r.key for r in rows], features) if features else None
     with database.transaction() as session:
         project = lock_project(session, row.project_id)
         project.picture_settings = project.picture_settings or prepared.picture_settings
         written = service.write_items(session, project, rows, prepared.media, target.count)
         if stored is not None:
             service.add_features(session, project, stored)
-        else:
-            _ask_for_features(session, project, row, target.features)
+        elif (first_features or target.features) and not target.has_uploaded_features:
+            lifecycle.queue(session, project.id, JobKind.MAKE_FEATURES, user_id=row.user_id)
         note = f"{written.added} items added, {len(written.before)} changed, {len(prepared.faults)} left out"
         progress.finish(session, note)
+        row.number = row.number or queries.next_number(session, project.id)
         saved = session.merge(row)
         saved.status, saved.finished_at = ImportStatus.DONE, now()
         saved.report = saved.report | _outcome(written, prepared)
@@ -173,37 +180,52 @@ def _outcome(written: Written, prepared: Prepared) -> dict[str, Any]:
         "added": written.added,
         "first_position": written.first_position,
         "changed": len(written.before),
-        "left_out": [asdict(fault) for fault in prepared.faults],
+        "left_out": [asdict(fault) for fault in prepared.faults.values()],
     }
 
 
-def _store_features(
-    storage: Storage, row: Import, target: Target, keys: Sequence[str], features: Features | None
-) -> StoredFeatures | None:
+def _demand_features(target: Target, keys: Sequence[str], features: Features | None) -> None:
+    """Raise Conflict if new items come without features into a project whose features somebody uploads."""
+    if target.has_uploaded_features and features is None and not set(keys) <= set(target.keys):
+        raise Conflict(UNFEATURED[0].upper() + UNFEATURED[1:] + ".", [FieldError("features", UNFEATURED)])
+
+
+def _of_good(features: Features | None, keys: Sequence[str], kept: Sequence[int]) -> Features | None:
+    """Return the features without the rows of items that are left out."""
+    if features is None or len(kept) == len(keys):
+        return features
+    if features.keys is None:
+        return replace(features, values=features.values[kept]) if len(features.values) == len(keys) else features
+    bad = set(keys) - {keys[place] for place in kept}
+    rows = [row for row, key in enumerate(features.keys) if key not in bad]
+    return replace(features, values=features.values[rows], keys=[features.keys[row] for row in rows])
+
+
+def _features_of_all(storage: Storage, target: Target, keys: Sequence[str], features: Features) -> StoredFeatures:
     """Store the features that came along, with those of the items that are there, in the items' order."""
-    if features is None:
-        return None
     there = set(target.keys)
     new = [key for key in keys if key not in there]
-    if features.keys is not None or len(features.values) != len(keys) or len(new) == len(keys):
-        array = arrange(storage, target, new, features)
-    elif not new:
-        array = arrange(storage, target, [], replace(features, keys=list(keys)))
-    else:  # a row for each item that came, some of which were there before
-        of_new = in_item_order(replace(features, keys=list(keys)), list(keys))
-        index = {key: number for number, key in enumerate(keys)}
-        array = arrange(storage, target, new, replace(features, values=of_new[[index[key] for key in new]], keys=new))
-    if array is None:
-        return None
-    blob = storage.put_content(f"{blob_folder(row.project_id)}/features", npy_bytes(array), ".npy")
+    if features.keys is None and len(features.values) == len(keys) > len(new):  # a row for each item that came
+        features = replace(features, keys=list(keys))
+        if new:
+            row_of = {key: row for row, key in enumerate(keys)}
+            features = replace(features, values=features.values[[row_of[key] for key in new]], keys=new)
+    return _store_array(storage, target, new, features, features.file)
+
+
+def _store_array(storage: Storage, target: Target, new: Sequence[str], features: Features, name: str) -> StoredFeatures:
+    array = arrange(storage, target, new, features)
+    blob = storage.put_content(f"{blob_folder(target.id)}/features", npy_bytes(array), ".npy")
     n, d = array.shape
-    return StoredFeatures(features.file, n, d, blob, features.names)
+    return StoredFeatures(name, n, d, blob, features.names)
 
 
-def _ask_for_features(session: Session, project: Project, row: Import, latest: FeatureSet | None) -> None:
-    """Have features made, unless the project uses an array that somebody uploaded."""
-    if latest is None or latest.recipe is not None:
-        lifecycle.queue(session, project.id, JobKind.MAKE_FEATURES, user_id=row.user_id)
+def store_features(database: Database, storage: Storage, project: str, features: Features, name: str) -> FeatureSet:
+    """Make an array the next version of the features of all items that a project has."""
+    target = find_target(database, project)
+    stored = _store_array(storage, target, [], features, name)
+    with database.transaction() as session:
+        return service.add_features(session, lock_project(session, target.id), stored)
 
 
 def remove_unused(database: Database, storage: Storage, project_id: int, blobs: Sequence[str]) -> None:

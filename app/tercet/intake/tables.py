@@ -1,18 +1,19 @@
-"""Item tables: CSV in, checked rows out. Rows are counted from 1, the header not counted, in every message."""
+"""Rows of items and what may be wrong with them, and the lines and cells of CSV files.
+
+Rows are counted from 1, the header not counted, in every message.
+"""
 
 import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from tercet.intake.faults import Faults, fail
 from tercet.web.texts import fault_of_name, fault_of_text
 
 LONGEST_LINE = 16 * 2**20
-COLUMNS = ("key", "text", "bag", "bag_labels", "media")
 
 
 @dataclass(frozen=True)
@@ -69,35 +70,6 @@ def read_header(records: Iterator[tuple[int, list[str]]], name: str, required: S
     if repeated is not None:
         raise fail(repeated, f"the column '{repeated}' is there twice", file=name)
     return header
-
-
-def read_table(path: Path, name: str) -> list[ItemRow]:
-    """Read a table of items: columns key, text, bag, bag_labels, media; all others become metadata."""
-    faults = Faults()
-    rows: list[ItemRow] = []
-    with path.open("rb") as stream:
-        records = csv_records(utf8_lines(stream, name), name)
-        header = read_header(records, name, ["key"])
-        for number, cells in records:
-            if len(cells) != len(header):
-                detail = f"{len(cells)} cells where the header names {len(header)} columns"
-                faults.add("row", detail, row=number, file=name)
-                continue
-            rows.append(_row(dict(zip(header, cells, strict=True))))
-    faults.raise_any()
-    return rows
-
-
-def _row(cells: dict[str, str]) -> ItemRow:
-    labels = (label.strip() for label in cells.get("bag_labels", "").split(";"))
-    return ItemRow(
-        key=cells["key"].strip(),
-        text=cells.get("text", ""),
-        bag=cells.get("bag", "").strip() or None,
-        bag_labels=tuple(label for label in labels if label),
-        media=cells.get("media", "").strip() or None,
-        details={column: value for column, value in cells.items() if column not in COLUMNS and value != ""},
-    )
 
 
 def check_rows(rows: Sequence[ItemRow], faults: Faults, name: str | None) -> None:

@@ -16,7 +16,8 @@ from tercet.accounts.access import Action, Caller, authorize
 from tercet.database import Database
 from tercet.intake import imports, queries
 from tercet.intake.faults import Faults, fail
-from tercet.intake.preparing import Opener
+from tercet.intake.reading.folders import is_litter
+from tercet.intake.reading.plan import Kind, SourceFile
 from tercet.intake.received import normal_path, put_part
 from tercet.intake.schemas import ItemsIn
 from tercet.intake.tables import ItemRow
@@ -25,16 +26,8 @@ from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError
 
 MOST_FILES = 100_000
-FIELDS = ("table", "media", "features")
-
-
-@dataclass(frozen=True)
-class UploadForm:
-    """The files of a multipart request."""
-
-    table: UploadFile | None
-    features: UploadFile | None
-    media: dict[str, Opener]
+# The fields of a form, and what their files are; what media are is seen by their content.
+KINDS: dict[str, Kind | None] = {"table": "table", "media": None, "features": "array"}
 
 
 def content_type(request: Request) -> str:
@@ -53,41 +46,45 @@ async def spooled(request: Request) -> AsyncIterator[Path]:
         yield path
 
 
-def read_form(form: FormData) -> UploadForm:
-    """Return the parts of a multipart request by field; raise Invalid for those that do not belong there."""
+@contextmanager
+def files_of(form: FormData) -> Iterator[list[SourceFile]]:
+    """Return the parts of a multipart request as files on disk; raise Invalid for those that do not belong there."""
+    parts = _parts_of(form)
+    with tempfile.TemporaryDirectory(prefix="tercet-upload-") as folder:
+        yield [
+            SourceFile(PurePosixPath(name), _write(part, Path(folder) / str(number)), KINDS[field])
+            for number, (name, (field, part)) in enumerate(parts.items())
+        ]
+
+
+def _parts_of(form: FormData) -> dict[str, tuple[str, UploadFile]]:
+    """Return the field and the content of each file by its name."""
     faults = Faults()
-    files: dict[str, list[UploadFile]] = {field: [] for field in FIELDS}
+    parts: dict[str, tuple[str, UploadFile]] = {}
     for field, part in form.multi_items():
-        if field not in files:
-            faults.add(field, f"there is no field '{field}' here; there are: {', '.join(FIELDS)}")
+        if field not in KINDS:
+            faults.add(field, f"there is no field '{field}' here; there are: {', '.join(KINDS)}")
         elif isinstance(part, str):
             faults.add(field, f"the field '{field}' must be a file")
         else:
-            files[field].append(part)
-    for field in ("table", "features"):
-        if len(files[field]) > 1:
-            faults.add(field, f"one file is expected in the field '{field}', not {len(files[field])}")
-    media = _by_name(files["media"], faults)
+            name = PurePosixPath((part.filename or "").replace("\\", "/")).name
+            if detail := _fault_of_part(field, name, parts):
+                faults.add(field, detail, file=name)
+            parts[name] = field, part
     faults.raise_any()
-    return UploadForm(next(iter(files["table"]), None), next(iter(files["features"]), None), media)
+    return parts
 
 
-def _by_name(parts: list[UploadFile], faults: Faults) -> dict[str, Opener]:
-    openers: dict[str, Opener] = {}
-    for part in parts:
-        name = PurePosixPath((part.filename or "").replace("\\", "/")).name
-        if not name or name in openers:
-            faults.add("media", "a file with that name came twice" if name else "a file without a name", file=name)
-        openers[name] = _opener(part)
-    return openers
-
-
-def _opener(part: UploadFile) -> Opener:
-    def read() -> bytes:
-        part.file.seek(0)
-        return part.file.read()
-
-    return read
+def _fault_of_part(field: str, name: str, before: dict[str, tuple[str, UploadFile]]) -> str | None:
+    if not name:
+        return "a file without a name"
+    if name in before:
+        return "a file with that name came twice"
+    if is_litter(PurePosixPath(normal_path(name))):
+        return f"'{name}' is the name of a hidden file, or of one that systems leave behind"
+    if KINDS[field] and field in (other for other, _ in before.values()):
+        return f"one file is expected in the field '{field}'"
+    return None
 
 
 @asynccontextmanager
@@ -150,16 +147,16 @@ class PartOfFile:
 
 
 @contextmanager
-def on_disk(part: UploadFile | None) -> Iterator[Path | None]:
+def on_disk(part: UploadFile) -> Iterator[Path]:
     """Return a part of a multipart request as a file on disk."""
-    if part is None:
-        yield None
-        return
     with tempfile.TemporaryDirectory(prefix="tercet-upload-") as folder:
-        path = Path(folder) / "part"
-        with path.open("wb") as file:
-            shutil.copyfileobj(part.file, file)
-        yield path
+        yield _write(part, Path(folder) / "part")
+
+
+def _write(part: UploadFile, path: Path) -> Path:
+    with path.open("wb") as file:
+        shutil.copyfileobj(part.file, file)
+    return path
 
 
 def rows_of_json(body: bytes) -> list[ItemRow]:

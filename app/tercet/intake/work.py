@@ -15,7 +15,7 @@ from tercet.jobs import lifecycle
 from tercet.jobs.lifecycle import JobStopped
 from tercet.models import BackgroundJob
 from tercet.storage import Storage
-from tercet.web.errors import Problem
+from tercet.web.errors import Problem, is_disk_full
 
 # How often progress is written; each time open pages hear of it, and a lost job is noticed.
 REPORT_SECONDS = 0.3
@@ -30,6 +30,16 @@ class Progress(Protocol):
 
     def finish(self, session: Session, note: str) -> None:
         """End it, in the transaction that makes visible what it did."""
+
+
+class Unwatched:
+    """Work whose caller waits for its end and shows no progress."""
+
+    def report(self, fraction: float, note: str) -> None:
+        """Tell nobody."""
+
+    def finish(self, session: Session, note: str) -> None:
+        """Tell nobody."""
 
 
 @dataclass
@@ -75,6 +85,6 @@ def sentence_of(error: Exception) -> str:
     """Say in a sentence why work failed."""
     if isinstance(error, Problem):
         return error.detail
-    if isinstance(error, OSError) and error.errno in (28, 122):  # no space left, or over the quota
+    if is_disk_full(error):
         return DISK_FULL
     return f"The work failed: {error} ({type(error).__name__}). Nothing was stored."

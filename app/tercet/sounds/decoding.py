@@ -66,16 +66,20 @@ def describe_sound(source: Source) -> SoundInfo:
         return info
 
 
-def read_sound(source: Source) -> Sound:
-    """Decode a whole recording; raise ValueError saying what is wrong with it."""
+def read_sound(source: Source, most_seconds: float = np.inf) -> Sound:
+    """Decode a recording, or its beginning; raise ValueError saying what is wrong with it.
+
+    `seconds` of what is returned are those of the whole recording.
+    """
     with _opened(source) as (file, info):
-        if info.frames > MOST_SAMPLES:
+        frames = int(min(info.frames, most_seconds * info.rate))
+        if frames > MOST_SAMPLES:
             raise ValueError(
                 f"{info.seconds / 60:.0f} minutes at {info.rate:,} Hz are too long for one sound: at most "
                 f"{MOST_SAMPLES / info.rate / 60:.0f} minutes. Cut it by a selection table, or into segments"
             )
-        samples = np.empty(info.frames, dtype=np.float32)
-        for begin, block in _blocks(file, 0, info.frames):
+        samples = np.empty(frames, dtype=np.float32)
+        for begin, block in _blocks(file, 0, frames):
             samples[begin : begin + block.size] = block
     return Sound(samples, info.rate, info.channels, info.seconds, info.format)
 

@@ -45,7 +45,7 @@ def _share_below(sound: Sound, grid: Shares) -> Shares | None:
     """Return which share of the energy above the noise lies below each frequency; None if there is none."""
     picture = spectrogram(sound.samples, sound.rate, window_for(sound.rate / 4.0)).between(LOWEST_HZ, sound.rate / 2.0)
     # Weighed by frequency: wind and handling grow towards the deep as fast, and they are not steady.
-    energy = without_noise(picture.power.astype(np.float64)).sum(axis=1) * picture.frequencies
+    energy = without_noise(picture.power).sum(axis=1, dtype=np.float64) * picture.frequencies
     if not energy.sum() > 0:
         return None
     return np.asarray(np.interp(grid, picture.frequencies, np.cumsum(energy) / energy.sum()), dtype=np.float64)

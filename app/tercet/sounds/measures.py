@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from tercet.sounds.picture_settings import window_for
-from tercet.sounds.spectrograms import Spectrogram, spectrogram
+from tercet.sounds.spectrograms import Spectrogram, Values, row_quantiles, spectrogram
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ SILENCE = 1e-10  # power below which there is nothing to measure (-100 dB)
 class SoundingPart:
     """The sounding part of a clip: power (frequency x time) without noise, and its ridge, the loudest row."""
 
-    power: Array
+    power: Values
     hz: Array
     step: float  # seconds between columns
     envelope: Array  # power of each column
@@ -95,8 +95,8 @@ def _sounding_part(picture: Spectrogram, low_hz: float, high_hz: float) -> Sound
     hz = audible.frequencies
     if hz.size < 3:
         return None
-    power = without_noise(audible.power.astype(np.float64))
-    envelope = power.sum(axis=0)
+    power = without_noise(audible.power)
+    envelope = power.sum(axis=0, dtype=np.float64)
     if envelope.max(initial=0.0) < SILENCE:
         return None
     sounding = _smooth(envelope, 3) > AUDIBLE * envelope.max()
@@ -109,18 +109,18 @@ def _sounding_part(picture: Spectrogram, low_hz: float, high_hz: float) -> Sound
     return SoundingPart(power, hz, step, envelope, sounding, ridge)
 
 
-def without_noise(power: Array) -> Array:
+def without_noise(power: Values) -> Values:
     """Return the power without each row's steady noise: its quiet moments, bounded by the clip's typical level.
 
     The bound keeps a tone that fills its whole row from being mistaken for a hum.
     """
-    steady = np.percentile(power, 15, axis=1, keepdims=True)
-    noise = np.minimum(steady, 4.0 * np.median(steady)) * 2.0
-    floor = np.maximum(ABOVE_NOISE * noise, DYNAMIC_RANGE * power.max(initial=0.0))
-    return np.asarray(np.where(power > floor, power - noise, 0.0), dtype=np.float64)
+    steady = row_quantiles(power, 0.15)
+    noise = np.minimum(steady, 4.0 * np.median(steady)) * np.float32(2.0)
+    floor = np.maximum(ABOVE_NOISE * noise, np.float32(DYNAMIC_RANGE) * power.max(initial=0.0))
+    return np.asarray(np.where(power > floor, power - noise, np.float32(0.0)), dtype=np.float32)
 
 
-def _ridge(power: Array, hz: Array) -> Array:
+def _ridge(power: Values, hz: Array) -> Array:
     """Return the frequency of each column's loudest row, refined by the centre of mass of its neighbours."""
     top = np.clip(power.argmax(axis=0), 1, hz.size - 2)
     columns = np.arange(power.shape[1])
@@ -154,7 +154,7 @@ def _timing(sound: SoundingPart) -> dict[str, float]:
 
 
 def _spectrum(sound: SoundingPart) -> dict[str, float]:
-    mean = sound.power.sum(axis=1)
+    mean = sound.power.sum(axis=1, dtype=np.float64)
     mean /= mean.sum()
     khz = sound.hz / 1000.0
     centroid = float(mean @ khz)
@@ -173,7 +173,7 @@ def _spectrum(sound: SoundingPart) -> dict[str, float]:
 def _moments(sound: SoundingPart) -> dict[str, float]:
     """Measure how wide and how noisy the sound is at one moment, whatever its contour does; averaged by loudness."""
     khz = sound.hz / 1000.0
-    share = sound.power / np.maximum(sound.envelope, SILENCE**2)
+    share = sound.power / np.maximum(sound.envelope, SILENCE**2).astype(np.float32)
     centre = khz @ share
     spread = np.sqrt(np.maximum((khz**2) @ share - centre**2, 0.0))
     filled = np.where(share > 0, share, 1.0)
@@ -225,7 +225,7 @@ def _modulation(values: Array, step: float) -> tuple[float, float]:
 
 def _harmonics(sound: SoundingPart) -> dict[str, float]:
     """Measure how regularly the spectrum repeats along frequency, and at what spacing, by its autocorrelation."""
-    level = np.log(sound.power / sound.power.max() + DYNAMIC_RANGE)
+    level = np.log(sound.power / sound.power.max() + np.float32(DYNAMIC_RANGE))
     level -= level.mean(axis=0)
     spectrum = rfft(level, next_fast_len(2 * level.shape[0]), axis=0)
     correlation = irfft((spectrum.real**2 + spectrum.imag**2).mean(axis=1))[: level.shape[0]]

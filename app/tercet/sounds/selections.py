@@ -79,11 +79,14 @@ def decode_text(content: bytes, whole: bool) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def write_raven(selections: Sequence[Selection], columns: Mapping[str, Sequence[str]] | None = None) -> str:
+def write_raven(
+    selections: Sequence[Selection], columns: Mapping[str, Sequence[str]] | None = None, *, in_sequence: bool = False
+) -> str:
     """Return a selection table of Raven; `columns` adds columns of one's own, by their names.
 
     Raven needs both frequencies: one that is missing becomes 0 Hz or the highest one there is, and where none has
-    any, the two columns are left out.
+    any, the two columns are left out. `in_sequence` is for whole files that Raven opens one behind the other: the
+    begin counts through all of them.
     """
     highest = max((s.high_hz for s in selections if s.high_hz is not None), default=None)
     header = ["Selection", "View", "Channel", "Begin Time (s)", "End Time (s)"]
@@ -92,14 +95,16 @@ def write_raven(selections: Sequence[Selection], columns: Mapping[str, Sequence[
     named = any(s.recording for s in selections)
     header += [*(["Begin File", "File Offset (s)"] if named else []), *(columns or {}), "Annotation"]
     lines = ["\t".join(header)]
+    start = 0.0
     for number, s in enumerate(selections):
-        fields = [str(number + 1), "Spectrogram 1", "1", f"{s.begin_s:.6f}", f"{s.end_s:.6f}"]
+        fields = [str(number + 1), "Spectrogram 1", "1", f"{start + s.begin_s:.6f}", f"{start + s.end_s:.6f}"]
         if highest is not None:
             fields += [f"{s.low_hz or 0.0:.3f}", f"{highest if s.high_hz is None else s.high_hz:.3f}"]
         if named:
             fields += [s.recording or "", f"{s.begin_s:.6f}"]
         fields += [values[number] for values in (columns or {}).values()]
         lines.append("\t".join(_one_field(field) for field in [*fields, s.label or ""]))
+        start += s.end_s if in_sequence else 0.0
     return "\n".join(lines) + "\n"
 
 
@@ -115,4 +120,5 @@ def write_audacity(selections: Sequence[Selection]) -> str:
 
 
 def _one_field(text: str) -> str:
-    return " ".join(text.split()) if any(sign in text for sign in "\t\n\r") else text
+    """Return a text in one line without tabs or quotes: these tables have no way to write them."""
+    return " ".join(text.replace('"', "'").split())

@@ -3,6 +3,7 @@
 Raise one of these anywhere; nothing else in the app builds an error response.
 """
 
+import errno
 import logging
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -156,6 +157,19 @@ def answer_database_away(request: Request, error: Exception) -> Response:
     return respond(request, 503, detail, headers={"Retry-After": "2"})
 
 
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether an error says that no more can be written: the disk is full, or a quota is used up."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def _on_system_error(request: Request, error: Exception) -> Response:
+    """Answer that the disk is full; any other error of the system is a crash."""
+    if not is_disk_full(error):
+        raise error
+    log.error("The disk is full", exc_info=error)
+    return respond(request, 507, "There is no room left on the server's disk. Nothing of this request was stored.")
+
+
 def _on_crash(request: Request, error: Exception) -> Response:
     return respond(request, 500, "Something went wrong on our side. Nothing of this request was stored.")
 
@@ -167,4 +181,5 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _on_http)
     for kind in DATABASE_AWAY:
         app.add_exception_handler(kind, answer_database_away)
+    app.add_exception_handler(OSError, _on_system_error)
     app.add_exception_handler(Exception, _on_crash)

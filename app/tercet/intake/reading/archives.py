@@ -4,13 +4,13 @@ import errno
 import re
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from tercet.intake.faults import Faults, fail
+from tercet.intake.features import DAMAGED_ZIP
 from tercet.intake.reading.folders import is_litter
 from tercet.intake.reading.plan import FileReport, SourceFile
 
@@ -22,7 +22,6 @@ BLOCK = 2**20
 UTF8_NAME = 0x800  # the flag of an entry whose name is UTF-8
 ENCRYPTED = 0x1
 CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OverflowError)
 DOCUMENTS = {
     "xl/": "an Excel workbook: save the sheet as CSV",
     "word/": "a Word document: save the text as .txt",
@@ -49,7 +48,7 @@ def zip_content(local: Path, path: str) -> str:
     try:
         with zipfile.ZipFile(local) as archive:
             names = archive.namelist()
-    except UNREADABLE as error:
+    except DAMAGED_ZIP as error:
         raise fail("archive", f"is not a ZIP archive that can be read: {error}", file=path) from error
     for beginning, sentence in DOCUMENTS.items():
         if any(name.startswith(beginning) for name in names):
@@ -70,7 +69,7 @@ def unpack(source: SourceFile, folder: Path) -> Unpacked:
             _check_size(entries, source)
             _check_paths(entries, path)
             return _unpack_entries(archive, entries, source.path.with_suffix(""), folder)
-    except UNREADABLE as error:
+    except DAMAGED_ZIP as error:
         raise fail("archive", f"is damaged: {error}", file=path) from error
     except OSError as error:
         reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror

@@ -56,14 +56,13 @@ def _about_numbers(n: int, n_clusters: int) -> Iterator[Finding]:
         there = "There is 1 item" if n == 1 else f"There are {n} items"
         todo = "Add items, or cut long recordings into the sounds within them."
         yield Finding("few_items", f"{there}; a question needs {FEWEST_ITEMS}.", todo)
-    elif n_clusters >= n:
-        sentence = f"{n_clusters} clusters are asked for, but there are only {n} items."
-        yield Finding(
-            "clusters", sentence, f"Ask for {max(2, n // FEWEST_A_CLUSTER)} clusters or fewer in the settings."
-        )
     elif n_clusters * FEWEST_A_CLUSTER > n:
         sentence = f"{n_clusters} clusters of {n} items have fewer than {FEWEST_A_CLUSTER} items each on average."
-        yield Finding("clusters", sentence, f"Ask for {max(2, n // FEWEST_A_CLUSTER)} clusters or fewer, or add items.")
+        if n_clusters >= n:
+            sentence = f"{n_clusters} clusters are asked for, but there are only {n} items."
+        fewer = max(2, n // FEWEST_A_CLUSTER)
+        advice = f"Ask for {fewer} clusters or fewer in the settings, or add items."
+        yield Finding("clusters", sentence, advice if fewer < n_clusters else "Add items.")
 
 
 def _about_silence(items: Sequence[ItemFacts]) -> Iterator[Finding]:

@@ -82,8 +82,10 @@ class Roles:
         return roles.get(column, "metadata")
 
 
-def roles_of(table: Table, index: FileIndex, media_column: str | None, name: str) -> Roles:
-    """Return what the columns of a table are for."""
+def roles_of(
+    table: Table, index: FileIndex, media_column: str | None, name: str, *, text_by_name: bool = False
+) -> Roles:
+    """Return what the columns of a table are for; `text_by_name` says that only a column `text` is a text."""
     by_name = {column.casefold(): column for column in reversed(table.columns)}
     given = {role: by_name.get(role) for role in SAME_NAMES}
     sample = table.rows[:SAMPLE]
@@ -92,7 +94,8 @@ def roles_of(table: Table, index: FileIndex, media_column: str | None, name: str
     free = [column for column in free if column != file]
     key = given["key"] or _key_column(table, [by_name[n] for n in KEY_NAMES if by_name.get(n) in free])
     text = given["text"]
-    if text is None and file is None and not (key and given["key"] and _matches(table, key, sample, index)):
+    names_files = given["key"] is not None and _matches(table, given["key"], sample, index)
+    if text is None and file is None and not (text_by_name or names_files):
         text = _text_column(table, [column for column in free if column != key], sample)
     return Roles(file, key, text, given["bag"], given["bag_labels"])
 

@@ -53,11 +53,14 @@ def _facts(row: ItemRow, source: MediaSource) -> ItemFacts:
     end = min(source.end_s or info.seconds, info.seconds)
     begin = source.begin_s or 0.0
     digest, peak, clipped, count = hashlib.sha256(str(info.rate).encode()), 0.0, 0, 0
-    for block in read_blocks(source.file.local, begin, end):
-        digest.update(block.tobytes())
-        loud = np.abs(block)
-        peak = max(peak, float(loud.max(initial=0.0)))
-        clipped += int(np.count_nonzero(loud >= FULL_SCALE))
-        count += block.size
+    try:
+        for block in read_blocks(source.file.local, begin, end):
+            digest.update(block.tobytes())
+            loud = np.abs(block)
+            peak = max(peak, float(loud.max(initial=0.0)))
+            clipped += int(np.count_nonzero(loud >= FULL_SCALE))
+            count += block.size
+    except ValueError:
+        return ItemFacts(row.key, True, row.text)  # what is wrong is said, with the file's name, where it is stored
     share = clipped / max(count, 1)
     return ItemFacts(row.key, True, row.text, digest.hexdigest(), end - begin, info.rate, peak, share)

@@ -3,18 +3,15 @@
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
 
 from tercet.intake import media
 from tercet.intake.faults import fail
 from tercet.intake.reading import archives, encodings
 from tercet.intake.reading.folders import fault_of_file
-from tercet.intake.reading.plan import SourceFile
+from tercet.intake.reading.plan import Kind, SourceFile
 from tercet.sounds.decoding import is_sound
 from tercet.sounds.selections import FIRST_BYTES, is_selections
 from tercet.web.errors import Invalid
-
-Kind = Literal["sound", "picture", "archive", "array", "table", "json", "parquet", "text", "selections", "foreign"]
 
 TABLES = {".csv", ".tsv", ".tab"}
 JSON_TABLES = {".json", ".ndjson", ".jsonl"}
@@ -54,6 +51,8 @@ def recognise(source: SourceFile) -> Recognised:
     """Return what a file is; raise Invalid if it calls itself a sound, a picture or an array and is none."""
     if fault := fault_of_file(source.local):
         return Recognised(source, "foreign", fault)
+    if source.kind is not None:
+        return Recognised(source, source.kind)
     try:
         with source.local.open("rb") as stream:
             beginning = stream.read(FIRST_BYTES)
@@ -65,7 +64,7 @@ def recognise(source: SourceFile) -> Recognised:
 
 def holds_files(source: SourceFile) -> bool:
     """Return whether a file is an archive of files to read; a damaged one is, too."""
-    if fault_of_file(source.local) or ending_of(source.path) in ARRAYS:
+    if fault_of_file(source.local) or source.kind or ending_of(source.path) in ARRAYS:
         return False
     try:
         with source.local.open("rb") as stream:

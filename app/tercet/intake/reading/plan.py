@@ -10,16 +10,21 @@ from tercet.sounds.segments import SegmentSettings
 from tercet.web.errors import FieldError
 
 Became = Literal["table", "sound", "picture", "text", "selections", "features", "archive", "skipped"]
+Kind = Literal["sound", "picture", "archive", "array", "table", "json", "parquet", "text", "selections", "foreign"]
 Content = Literal["sounds", "pictures", "texts", "table", "mixed"]
 Role = Literal["key", "text", "bag", "bag_labels", "file", "metadata"]
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file as the user has it, its path within what was dropped, and where it lies on this machine."""
+    """A file as the user has it, its path within what was dropped, and where it lies on this machine.
+
+    `kind` is what its sender says it is; where nobody says, that is seen by its content and its name.
+    """
 
     path: PurePosixPath
     local: Path
+    kind: Kind | None = None
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from tercet.intake.reading.columns import FileIndex
 from tercet.intake.reading.drafts import Findings, ItemDraft, Report, good_drafts, keys_of_files
 from tercet.intake.reading.folders import common_folder, is_litter
 from tercet.intake.reading.json_tables import read_json
-from tercet.intake.reading.kinds import Kind, Recognised, ending_of, holds_files, recognise
+from tercet.intake.reading.kinds import Recognised, ending_of, holds_files, recognise
 from tercet.intake.reading.numbers import fit, holds_numbers, read_numbers, rows_of_features
 from tercet.intake.reading.parquet import read_parquet
-from tercet.intake.reading.plan import Content, FileReport, ImportPlan, MediaSource, ReadOptions, SourceFile
+from tercet.intake.reading.plan import Content, FileReport, ImportPlan, Kind, MediaSource, ReadOptions, SourceFile
 from tercet.intake.reading.recordings import cut_drafts, selections_of
 from tercet.intake.reading.tables import Table, read_delimited
 from tercet.intake.tables import ItemRow
@@ -155,7 +155,7 @@ class Reading:
         """Return the tables of items; those of numbers only are set aside where there are other items."""
         candidates = self.of_kind("table", "json", "parquet")
         self.number_files = self.of_kind("array")
-        numbers = [file for file in candidates if file.kind == "table" and self._is_of_numbers(file)]
+        numbers = [file for file in candidates if self._is_of_numbers(file)]
         if files_came or len(numbers) < len(candidates) or self.options.items_before:
             self.number_files += numbers
             candidates = [file for file in candidates if file not in numbers]
@@ -168,6 +168,8 @@ class Reading:
         return tables
 
     def _is_of_numbers(self, file: Recognised) -> bool:
+        if file.kind != "table" or file.source.kind == "table":
+            return False
         try:
             return holds_numbers(file.source.local, file.path)
         except Invalid:
@@ -188,7 +190,8 @@ class Reading:
             self.findings.note(FileReport(file.path, "skipped", "has no rows below the names of its columns"))
             return []
         try:
-            roles = columns.roles_of(table, index, self.options.media_column, file.path)
+            said = file.source.kind == "table"
+            roles = columns.roles_of(table, index, self.options.media_column, file.path, text_by_name=said)
         except Invalid as problem:
             self.findings.refuse(file.path, problem)
             return []
