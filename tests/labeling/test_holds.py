@@ -20,10 +20,20 @@ FORESEEN = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.6, 0.
 
 
 def test_answers_in_any_order_tell_nothing_on_average() -> None:
-    orders = [np.array(order) for order in permutations([0, 0, 1, 2, 2])]
-    gains = [holds.informedness(FORESEEN, order).mean for order in orders]
-    assert np.mean(gains) == pytest.approx(0, abs=1e-12)
-    assert max(gains) == pytest.approx(holds.informedness(FORESEEN, FORESEEN.argmax(axis=1)[[0, 1, 2, 3, 4]]).mean)
+    slopes = [holds.dependence(FORESEEN, np.array(order)).slope for order in permutations([0, 0, 1, 2, 2])]
+    assert np.mean(slopes) == pytest.approx(0, abs=1e-12)
+    as_foreseen = holds.dependence(FORESEEN, FORESEEN.argmax(axis=1)).slope
+    assert max(slopes) == pytest.approx(as_foreseen)
+
+
+def test_the_slope_is_that_of_least_squares() -> None:
+    rng = np.random.default_rng(2)
+    foreseen, columns = rng.dirichlet(np.ones(3), 50), rng.integers(3, size=50)
+    y = np.eye(3)[columns] - np.bincount(columns, minlength=3) / 50
+    x = foreseen - foreseen.mean(axis=0)
+    expected = np.linalg.lstsq(x.reshape(-1, 1), y.ravel(), rcond=None)[0]
+    assert holds.dependence(foreseen, columns).slope == pytest.approx(float(expected[0]))
+    assert holds.dependence(np.full_like(foreseen, 1 / 3), columns).error == np.inf
 
 
 def crowd(n_each: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

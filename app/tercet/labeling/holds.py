@@ -22,42 +22,37 @@ NEWEST = 40  # answers of a labeler that show speed and keys
 FAST_MS, FEWEST_TIMED, FAST_SHARE = 500, 20, 0.5
 # Sides are drawn anew for every question, so that a person who looks presses each key about as often.
 FEWEST_DECIDED, ONE_KEY_SHARE = 25, 0.95
-# Answers foreseen, and the part of what others' answers tell, in standard errors, that a labeler's stay below.
-FEWEST_FORESEEN, LEAST_SHARE, ERRORS = 40, 0.5, 2.0
+# Answers foreseen, and the share of what others' answers show, by so many standard errors, that a labeler's stay below.
+FEWEST_FORESEEN, LEAST_SHARE, ERRORS_BELOW = 40, 0.5, 3.0
 MOST_FORESEEN = 20_000  # the newest; more change no sentence
 
 
 @dataclass(frozen=True)
-class Informedness:
-    """How much more often answers are as foreseen than answers drawn by chance would be, with its standard error."""
+class Dependence:
+    """How far answers go with what was foreseen of them: 0 for answers by chance, with its standard error."""
 
-    mean: float
+    slope: float
     error: float
 
-    @property
-    def least(self) -> float:
-        """The lower end of the interval."""
-        return self.mean - ERRORS * self.error
 
-    @property
-    def most(self) -> float:
-        """The upper end of the interval."""
-        return self.mean + ERRORS * self.error
+def dependence(foreseen: Array, columns: Array) -> Dependence:
+    """Measure answers (n,), as columns of what was foreseen (n, A), against the same answers in any other order.
 
-
-def informedness(foreseen: Array, columns: Array) -> Informedness:
-    """Measure answers (n,), columns of what was foreseen (n, A), against the same labeler's answers in any order.
-
-    The mean over answers of P(the answer) less the mean of P over what the labeler answers at all: zero in expectation
-    for whoever does not look at the items, whatever keys they like.
+    The slope of what was answered on what was foreseen, both less their means over the labeler's answers: zero in
+    expectation for whoever does not look at the items, whatever keys they like; its error is robust (White 1980).
     """
-    frequencies = np.bincount(columns, minlength=foreseen.shape[1]) / len(columns)
-    gains = foreseen[np.arange(len(columns)), columns] - foreseen @ frequencies
-    return Informedness(float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains))))
+    answered = np.eye(foreseen.shape[1])[columns]
+    y, x = answered - answered.mean(axis=0), foreseen - foreseen.mean(axis=0)
+    spread = float((x**2).sum())
+    if spread < 1e-12 * x.size:
+        return Dependence(0.0, np.inf)
+    slope = float((x * y).sum()) / spread
+    scores = (x * (y - slope * x)).sum(axis=1)
+    return Dependence(slope, float(np.sqrt((scores**2).sum())) / spread)
 
 
 def uninformed(labelers: Array, foreseen: Array, columns: Array) -> dict[int, str]:
-    """Return the labelers whose answers tell clearly less than half of what those of all others do, with the reason.
+    """Return the labelers whose answers clearly depend on the items less than half as far as others' do.
 
     Parameters
     ----------
@@ -70,15 +65,16 @@ def uninformed(labelers: Array, foreseen: Array, columns: Array) -> dict[int, st
     """
     known = np.flatnonzero(np.isfinite(foreseen).all(axis=1))[-MOST_FORESEEN:]
     labelers, foreseen, columns = labelers[known], foreseen[known], columns[known]
-    people, counts = np.unique(labelers, return_counts=True)
+    everybody, counts = np.unique(labelers, return_counts=True)
     reasons = {}
-    for labeler in people[(counts >= FEWEST_FORESEEN) & (len(labelers) - counts >= FEWEST_FORESEEN)].tolist():
+    for labeler in everybody[(counts >= FEWEST_FORESEEN) & (len(labelers) - counts >= FEWEST_FORESEEN)].tolist():
         own = labelers == labeler
-        theirs, others = informedness(foreseen[own], columns[own]), informedness(foreseen[~own], columns[~own])
-        if others.least > 0 and theirs.most < LEAST_SHARE * others.mean:
+        theirs, others = dependence(foreseen[own], columns[own]), dependence(foreseen[~own], columns[~own])
+        apart = ERRORS_BELOW * np.hypot(theirs.error, others.error)
+        if others.slope > 0 and theirs.slope < min(LEAST_SHARE * others.slope, others.slope - apart):
             reasons[labeler] = (
-                f"The answers hardly depend on the items: they are as expected {max(0.0, theirs.mean):.0%} more often "
-                f"than answers in any order would be, those of others {others.mean:.0%}."
+                f"The last {own.sum()} answers hardly depend on the items: they go with what was expected "
+                f"{max(0.0, theirs.slope) / others.slope:.0%} as far as the answers of others do."
             )
     return reasons
 
