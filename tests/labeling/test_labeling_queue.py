@@ -229,6 +229,8 @@ def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
         assert kept == {held[0].id, held[1].id, held[3].id}, "answered, leased, skipped ones stay"
         leased = queue.lease_next(session, project, ben, 5, seconds=60)
         assert [one.triplet for one in leased] == in_order(asked)[:5], "the best first"
+        last = select(Triplet.id).where(Triplet.priority.is_not(None)).order_by(Triplet.priority).limit(1)
+        assert session.scalar(last) == held[3].id, "what Ben skipped waits behind all others"
 
 
 def in_order(asked: list[tuple[tuple[int, int, int], Source]]) -> list[tuple[int, int, int]]:

@@ -4,8 +4,8 @@ Labelers draw from the queue all the while, so it is written in short transactio
 are deleted: it is never empty, and nobody waits for more than a few rows.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ SCREEN = 12
 # The most that are queued, whatever the rerun rule says: a million imported answers were not given on screens.
 MOST = 500
 LEASED = exists().where(Lease.triplet_id == Triplet.id, Lease.expires_at > bindparam("at"))
+T = TypeVar("T")
 IDS = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
 
 
@@ -79,24 +80,28 @@ def refill(database: Database, project_id: int, asked: Iterable[tuple[Ids, Sourc
         queued = _queued(session, project_id)
     priorities = {triplet: 1 - i / (len(sources) + 1) for i, triplet in enumerate(sources)}
     rows = [(triplet, priorities[triplet], source) for triplet, source in sources.items()]
-    for start in range(0, len(rows), AT_ONCE):
+    for new in _in_parts(rows):
         with database.transaction() as session:
-            insert_new(session, project_id, rows[start : start + AT_ONCE])
+            insert_new(session, project_id, new)
     database.has_grown(len(rows), Triplet)
-    _rank_again(database, {key: priorities[triplet] for key, triplet in queued if triplet in priorities})
-    stale = [key for key, triplet in queued if triplet not in priorities]
-    for start in range(0, len(stale), AT_ONCE):
+    for waiting in _in_parts([(key, priorities[triplet]) for key, triplet in queued if triplet in priorities]):
         with database.transaction() as session:
-            _drop_unasked(session, stale[start : start + AT_ONCE])
+            _rank_again(session, waiting)
+    for stale in _in_parts([key for key, triplet in queued if triplet not in priorities]):
+        with database.transaction() as session:
+            _drop_unasked(session, stale)
+            _put_last(session, stale)
 
 
-def _rank_again(database: Database, priorities: dict[int, float]) -> None:
+def _in_parts(rows: list[T]) -> Iterator[list[T]]:
+    return (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE))
+
+
+def _rank_again(session: Session, priorities: list[tuple[int, float]]) -> None:
     """Give questions that waited already the place that they have among the new ones; an undone one keeps its own."""
-    if priorities:
-        statement = update(Triplet).where(Triplet.id == bindparam("key"), Triplet.priority < UNDONE)
-        rows = [{"key": key, "rank": priorities[key]} for key in sorted(priorities)]
-        with database.transaction() as session:
-            session.connection().execute(statement.values(priority=bindparam("rank")), rows)
+    statement = update(Triplet).where(Triplet.id == bindparam("key"), Triplet.priority < UNDONE)
+    rows = [{"key": key, "rank": priority} for key, priority in priorities]
+    session.connection().execute(statement.values(priority=bindparam("rank")), rows)
 
 
 def _queued(session: Session, project_id: int) -> list[tuple[int, Ids]]:
@@ -121,3 +126,9 @@ def _drop_unasked(session: Session, ids: list[int]) -> None:
     session.execute(
         delete(Triplet).where(Triplet.id.in_(locked), ~touched).execution_options(synchronize_session=False), at
     )
+
+
+def _put_last(session: Session, ids: list[int]) -> None:
+    """Let those of the triplets that somebody skipped and nobody answered wait behind all others."""
+    unanswered = Triplet.id.in_(ids) & ~exists().where(Answer.triplet_id == Triplet.id)
+    session.execute(update(Triplet).where(unanswered).values(priority=0.0).execution_options(synchronize_session=False))
