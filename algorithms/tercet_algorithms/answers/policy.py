@@ -57,12 +57,16 @@ def rankings(
 class Batch:
     """Questions that are chosen one by one, none twice."""
 
-    def __init__(self, posterior: Array, kind: Kind, n: int, asked: Array) -> None:
-        """Begin a batch of n questions of a kind; what was asked is not asked again, in any order of its items."""
+    def __init__(self, posterior: Array, kind: Kind, n: int, asked: Array, pending: Array) -> None:
+        """Begin a batch of n questions of a kind.
+
+        What was asked or is pending is not asked again, in any order of its items, and items that pending questions
+        are about are left alone.
+        """
         self.kind, self.n = kind, n
         self.labels = posterior.argmax(axis=1)
-        self.used = set(map(tuple, canonical(asked, kind).tolist()))
-        self.items: set[int] = set()
+        self.used = set(map(tuple, canonical(np.concatenate([asked, pending]), kind).tolist()))
+        self.items = set((pending if kind == "outlier" else pending[:, 0]).ravel().tolist())
         self.left_of_cluster = np.full(posterior.shape[1], -(-_PARTS * n // posterior.shape[1]))
         self.chosen: list[tuple[int, ...]] = []
         self.information: list[float] = []

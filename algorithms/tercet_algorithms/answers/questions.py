@@ -51,6 +51,7 @@ class QuestionSuggestion:
         candidates: Any = None,
         labeler: object = None,
         asked: Any = None,
+        pending: Any = None,
         X: Any = None,
         random_state: Any = None,
     ) -> tuple[Array, Array]:
@@ -58,7 +59,7 @@ class QuestionSuggestion:
 
         Parameters
         ----------
-        n, kind, candidates, asked, X, random_state :
+        n, kind, candidates, asked, pending, X, random_state :
             See `tercet_algorithms.answers.questions.suggest`.
         labeler : object, optional
             Who will be asked, where tables were learned; None for any of those.
@@ -77,7 +78,15 @@ class QuestionSuggestion:
         check_is_fitted(self, "posterior_")
         table = self.tables_of_asked(kind, labeler)
         return suggest(
-            self.posterior_, table, n, kind=kind, candidates=candidates, asked=asked, X=X, random_state=random_state
+            self.posterior_,
+            table,
+            n,
+            kind=kind,
+            candidates=candidates,
+            asked=asked,
+            pending=pending,
+            X=X,
+            random_state=random_state,
         )
 
     def expected_information(
@@ -110,6 +119,7 @@ def suggest(
     kind: Kind = "relative",
     candidates: Any = None,
     asked: Any = None,
+    pending: Any = None,
     X: Any = None,
     random_state: Any = None,
 ) -> tuple[Array, Array]:
@@ -134,8 +144,11 @@ def suggest(
     asked : (E, 3) array of item positions, optional
         Triplets that were asked already. None is suggested again in any order of left and right, and items that are
         in few of them come the sooner.
+    pending : (E, 3) array of item positions, optional
+        Triplets that were asked, but whose answers the posterior does not know yet: the items that they are about
+        come later.
     X : (N, D) array, optional
-        Where items lie: members of a cluster that lie far apart say best whether it is two.
+        Where items lie, its columns in one scale: members of a cluster that lie far apart say best whether it is two.
     random_state : int, numpy Generator or RandomState, or None
 
     Returns
@@ -153,8 +166,9 @@ def suggest(
     if n < 0:
         raise ValueError(f"n must be at least 0, got {n}")
     rng = np.random.default_rng(random_state)
-    before = read_triplets(asked, len(P))
-    batch = Batch(P, kind, n, before)
+    answered, waiting = (read_triplets(triplets, len(P)) for triplets in (asked, pending))
+    batch = Batch(P, kind, n, answered, waiting)
+    before = np.concatenate([answered, waiting])
     times_asked = np.bincount(before.ravel(), minlength=len(P))
     if candidates is None:
         batch.by_turns(*rankings(P, rows, times_asked, places, rng))

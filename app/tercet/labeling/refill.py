@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam, delete, exists, func, or_, select, update
+from sqlalchemy import bindparam, delete, exists, func, or_, select, union, update
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
@@ -63,9 +63,11 @@ def _labelers(session: Session, project_id: int, since: int) -> int:
 
 def _pending(session: Session, project_id: int, answers_to: int) -> NDArray[np.int64]:
     """Return the items of questions that are on screens or have answers that the run did not use."""
-    answered = exists().where(Answer.triplet_id == Triplet.id, Answer.number > answers_to)
-    statement = select(*IDS).where(Triplet.project_id == project_id, or_(LEASED, answered))
-    rows = [tuple(row) for row in session.execute(statement, {"at": now()})]
+    on_screens = select(*IDS).join(Lease, Lease.triplet_id == Triplet.id).where(Lease.expires_at > now())
+    answered = select(*IDS).join(Answer, Answer.triplet_id == Triplet.id)
+    answered = answered.where(Answer.project_id == project_id, Answer.number > answers_to)
+    of_project = (statement.where(Triplet.project_id == project_id) for statement in (on_screens, answered))
+    rows = [tuple(row) for row in session.execute(union(*of_project))]
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 

@@ -124,6 +124,17 @@ def test_what_was_asked_is_never_suggested():
     assert (len(outliers), len(rest)) == (40, 16)
 
 
+def test_items_on_screens_are_left_alone():
+    P = posteriors(60, 4)
+    first, _ = suggest(P, TABLE, 20, random_state=0)
+    again, _ = suggest(P, TABLE, 20, pending=first, random_state=0)
+    assert not set(first[:, 0].tolist()) & set(again[:, 0].tolist())
+    answered, _ = suggest(P, TABLE, 20, asked=first, random_state=0)
+    assert set(first[:, 0].tolist()) & set(answered[:, 0].tolist()), "once answered they may be asked about"
+    outliers, _ = suggest(P, answer_table("outlier", 0.1), 3, kind="outlier", pending=first, random_state=0)
+    assert not as_set(np.sort(first, axis=1)) & as_set(outliers)
+
+
 def test_only_given_candidates_are_suggested():
     candidates = np.array([[0, 2, 1], [3, 4, 5], [0, 1, 2]])
     triplets, _ = suggest(posteriors(), TABLE, 10, candidates=candidates)
@@ -183,6 +194,7 @@ def test_edges():
         ({"X": np.zeros((4, 2))}, "X must have shape"),
         ({"candidates": [[0, 1, 99]]}, "row 0"),
         ({"asked": [[0, 1, 1]]}, "row 0"),
+        ({"pending": [[0, 1, 99]]}, "row 0"),
     ],
     ids=str,
 )

@@ -32,11 +32,18 @@ def choose(posterior: Array, inputs: JobInputs, outcome: FitOutcome, demand: Dem
     far.
     """
     table = mixed_table(outcome.state, inputs.kind, outcome.epsilon)
-    pending, _ = positions(demand.pending, inputs.item_ids)
-    asked = np.concatenate([inputs.triplets, pending])
-    n, places = demand.n_questions, _places(inputs)
-    chosen, _ = suggest(np.asarray(posterior), table, n, kind=inputs.kind, asked=asked, X=places, random_state=rng)
-    return mix(chosen, random_questions(len(posterior), n, rng), demand.random_share, rng)
+    pending, _ = positions(demand.pending, inputs.item_ids)  # those about items that are in use
+    chosen, _ = suggest(
+        np.asarray(posterior),
+        table,
+        demand.n_questions,
+        kind=inputs.kind,
+        asked=inputs.triplets,
+        pending=pending,
+        X=_places(inputs),
+        random_state=rng,
+    )
+    return mix(chosen, random_questions(len(posterior), demand.n_questions, rng), demand.random_share, rng)
 
 
 def _places(inputs: JobInputs) -> Array:
