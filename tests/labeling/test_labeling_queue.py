@@ -297,6 +297,9 @@ def test_a_run_is_asked_for_what_labelers_need_until_the_next(database: Database
     assert needed.n_questions == 20 + 2 * SCREEN
     assert needed.random_share == pytest.approx(0.05)
     assert sorted(map(tuple, needed.pending.tolist())) == sorted(one.triplet for one in held)
+    with database.transaction() as session:
+        session.execute(update(Project).values(answer_number=50))
+    assert demand(database, run).n_questions == 50 + 2 * SCREEN, "as many as came while the run was computed"
     run.answers_to = 100_000
     assert demand(database, run).n_questions == MOST
 

@@ -38,16 +38,17 @@ class Demand(NamedTuple):
 
 
 def demand(database: Database, run: Run) -> Demand:
-    """Return what labelers need until the next run: as many answers as came since the run before, and a screen each.
+    """Return what labelers need until the next run: a screen each, and the answers that will come by then.
 
-    Where answers come slowly, as many as make a run due.
+    These are as many as came between the last two runs or while this one was computed, whichever is more, and at
+    least those that make a run due. A queue that is too short is topped up with random questions.
     """
     answers_to = run.answers_to or 0
     with database.reading() as session:
         project = session.get(Project, run.project_id)
         if project is None:  # deleted since
             return Demand(0, 0, np.empty((0, 3), dtype=np.int64))
-        expected = max(project.rerun_answers, answers_to - run.answers_from)
+        expected = max(project.rerun_answers, answers_to - run.answers_from, project.answer_number - answers_to)
         labelers = _labelers(session, project.id, run.answers_from)
         pending = _pending(session, project.id, answers_to)
     return Demand(min(expected + SCREEN * max(labelers, 1), MOST), 1 - project.informative_share, pending)
