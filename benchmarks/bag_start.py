@@ -102,7 +102,7 @@ def suggested(model: DCRC, data: datasets.Dataset, given: Row, rng: np.random.Ge
     triplets, answers = np.empty((0, 3), dtype=np.int64), np.empty(0, dtype=np.int64)
     while len(triplets) < 300:
         model.fit(data.X, triplets=triplets, answers=answers, **given)
-        asked, _ = model.suggest(BATCH, exclude=triplets, random_state=rng)
+        asked, _ = model.suggest(BATCH, asked=triplets, random_state=rng)
         triplets = np.concatenate([triplets, asked])
         answers = np.concatenate([answers, noisy_answers(data.y, asked, TABLE_IV, rng)])
     return {"triplets": triplets, "answers": answers}

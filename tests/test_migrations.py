@@ -5,7 +5,10 @@ from alembic import command
 
 from tercet.database import Database
 from tercet.migrate import alembic_config
-from tercet.models import Base
+from tercet.models import Base, Project
+from tests.factories import make_project
+
+SHARES = (0.0, 0.25, 0.95, 1.0)
 
 
 def test_models_and_migrations_agree(database: Database) -> None:
@@ -16,6 +19,19 @@ def test_downgrade_and_upgrade_again(database: Database) -> None:
     command.downgrade(alembic_config(database), "base")
     command.upgrade(alembic_config(database), "head")
     command.check(alembic_config(database))
+
+
+def test_shares_of_chosen_questions_that_somebody_set_stay(database: Database) -> None:
+    """Only the former default becomes today's, and back."""
+    with database.transaction() as session:
+        shares = {make_project(session, key=f"songs-{share}", informative_share=share).id: share for share in SHARES}
+    for revision, default in (("0008", 0.5), ("0009", 0.95)):
+        change = command.downgrade if revision == "0008" else command.upgrade
+        change(alembic_config(database), revision)
+        with database.reading() as session:
+            rows = session.execute(sa.select(Project.id, Project.informative_share))
+            stored = {row.id: row.informative_share for row in rows}
+        assert stored == {key: default if share == 0.95 else share for key, share in shares.items()}
 
 
 def test_rows_that_refer_to_a_deleted_one_are_found_by_an_index() -> None:

@@ -6,7 +6,7 @@ from alembic import op
 import tercet.models.base
 
 revision = "0010"
-down_revision = "0008"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 

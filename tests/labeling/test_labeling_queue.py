@@ -16,12 +16,11 @@ from sqlalchemy import Connection, event, func, select, text, update
 
 from tercet.database import Database
 from tercet.labeling import queries, queue, service, triplets
-from tercet.labeling.refill import Candidate, refill
+from tercet.labeling.refill import MOST, SCREEN, demand, refill
 from tercet.labeling.service import ConstraintRow
 from tercet.labeling.sql import statements
-from tercet.models import Answer, Item, Lease, Membership, Project, Role, Skip, Source, Triplet, now
+from tercet.models import Answer, Item, Lease, Membership, Project, Role, Run, Skip, Source, Triplet, now
 from tercet.web.errors import Conflict
-from tercet.worker.outputs.questions import REFILL
 from tests.factories import add_member, make_project
 
 THREADS = 20
@@ -184,7 +183,7 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
 @pytest.mark.only_on("postgres")
 def test_postgres_reads_only_the_head_of_a_queue_that_a_first_run_filled(database: Database) -> None:
     project, [ada] = make_labelers(database, 1, n_items=400)
-    refill(database, project.id, some_candidates(items_of(database, project), REFILL), 0)
+    refill(database, project.id, some_questions(items_of(database, project), MOST))
     me = {"project": project.id, "user": ada, "at": now(), "redundancy": 1, "wanted": 5}
     taking = statements.TAKE.compile(dialect=database.engine.dialect)
     with database.transaction() as session:
@@ -203,10 +202,10 @@ def test_outlier_questions_are_stored_sorted_and_counted_once(database: Database
     assert all(one.triplet == tuple(sorted(one.triplet)) for one in held)
 
 
-def some_candidates(project_items: list[int], count: int) -> list[Candidate]:
+def some_questions(project_items: list[int], count: int) -> list[tuple[tuple[int, int, int], Source]]:
     chance = random.Random(1)
     drawn = [tuple(chance.sample(project_items, 3)) for _ in range(count)]
-    return [Candidate(a, b, c, chance.random()) for a, b, c in drawn]
+    return [((a, b, c), Source.INFORMATION) for a, b, c in drawn]
 
 
 def items_of(database: Database, project: Project) -> list[int]:
@@ -215,7 +214,7 @@ def items_of(database: Database, project: Project) -> list[int]:
 
 
 def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
-    project, [ada, ben] = make_labelers(database, 2, n_items=400, informative_share=0.25)
+    project, [ada, ben] = make_labelers(database, 2, n_items=400)
     with database.transaction() as session:
         held = queue.lease_next(session, project, ada, 4, seconds=60)
         first = session.scalars(select(Membership.user_id)).first()
@@ -223,15 +222,19 @@ def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
         session.execute(update(Lease).where(Lease.triplet_id == held[2].id).values(expires_at=now()))
     answer(database, project, ada, held[0].triplet)
     moment = now()
-    refill(database, project.id, some_candidates(items_of(database, project), 50), 100)
+    asked = some_questions(items_of(database, project), 50)
+    refill(database, project.id, asked)
     with database.transaction() as session:
         kept = set(session.scalars(select(Triplet.id).where(Triplet.created_at < moment)))
         assert kept == {held[0].id, held[1].id, held[3].id}, "answered, leased, skipped ones stay"
-        queued = select(Triplet.source).where(Triplet.created_at >= moment).order_by(Triplet.priority.desc())
-        sources = session.scalars(queued).all()
-        assert len(sources) == 200, "50 informative ones are a quarter"
-        assert 2 < sources[:40].count(Source.INFORMATION) < 20, "the mixture is even from the start"
-        assert len(queue.lease_next(session, project, ben, 5, seconds=60)) == 5
+        leased = queue.lease_next(session, project, ben, 5, seconds=60)
+        assert [one.triplet for one in leased] == in_order(asked)[:5], "the best first"
+        last = select(Triplet.id).where(Triplet.priority.is_not(None)).order_by(Triplet.priority).limit(1)
+        assert session.scalar(last) == held[3].id, "what Ben skipped waits behind all others"
+
+
+def in_order(asked: list[tuple[tuple[int, int, int], Source]]) -> list[tuple[int, int, int]]:
+    return [(a, min(b, c), max(b, c)) for (a, b, c), _ in asked]
 
 
 def test_a_refill_never_leaves_the_queue_empty(database: Database) -> None:
@@ -246,29 +249,59 @@ def test_a_refill_never_leaves_the_queue_empty(database: Database) -> None:
 
     event.listen(database.engine, "begin", count)
     for _ in range(3):
-        refill(database, project.id, some_candidates(items_of(database, project), 30), 10)
+        refill(database, project.id, some_questions(items_of(database, project), 50))
     assert min(fewest) >= 40
     with database.transaction() as session:
         again = queue.lease_next(session, project, ada, 3, seconds=60)
     assert {one.id for one in again} == {one.id for one in held}
 
 
-def test_informative_questions_come_the_earlier_the_more_they_tell(database: Database) -> None:
-    project, _ = make_labelers(database, 1, n_items=30)
-    candidates = some_candidates(items_of(database, project), 20)
-    doubled = [one._replace(information=one.information / 100) for one in candidates]
-    refill(database, project.id, [*doubled, *candidates], 100)
-    with database.reading() as session:
-        asked = select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
-        rows = session.execute(
-            asked.where(Triplet.source == Source.INFORMATION).order_by(Triplet.priority.desc())
-        ).all()
-    ranked = {
-        (c.anchor_id, *sorted((c.left_id, c.right_id))): c.information
-        for c in sorted(candidates, key=lambda c: c.information)
-    }
-    information = [ranked[a, b, c] for a, b, c in rows]
-    assert information == sorted(information, reverse=True)
+def test_questions_wait_in_the_order_of_the_newest_run(database: Database) -> None:
+    project, _ = make_labelers(database, 1, n_items=60)
+    asked = some_questions(items_of(database, project), 40)
+    refill(database, project.id, asked)
+    turned = [*asked[30:], *reversed(asked[:20])]
+    refill(database, project.id, turned)
+    with database.transaction() as session:
+        queue.top_up(session, project, 10)
+        ids = select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id, Triplet.source)
+        rows = session.execute(ids.order_by(Triplet.priority.desc())).all()
+    assert [(a, b, c) for a, b, c, _ in rows[:30]] == in_order(turned), "what was queued already has its new place"
+    assert {source for *_, source in rows[30:]} == {Source.RANDOM}, "a top-up comes after them"
+
+
+def test_an_undone_question_stays_first_through_a_refill(database: Database) -> None:
+    project, [ada, _] = make_labelers(database, 2, n_items=60)
+    asked = some_questions(items_of(database, project), 20)
+    refill(database, project.id, asked)
+    undone = asked[9]
+    with database.transaction() as session:
+        [key] = triplets.find(session, project.id, in_order([undone])).values()
+        queue.reopen(session, project, [key], queue.UNDONE)
+    refill(database, project.id, asked)
+    with database.transaction() as session:
+        leased = queue.lease_next(session, project, ada, 1, seconds=60)
+    assert [one.triplet for one in leased] == in_order([undone])
+
+
+def test_a_run_is_asked_for_what_labelers_need_until_the_next(database: Database) -> None:
+    project, [ada, ben] = make_labelers(database, 2, n_items=60, rerun_answers=20)
+    with database.transaction() as session:
+        held = queue.lease_next(session, project, ada, 3, seconds=60)
+        run = Run(project_id=project.id, number=1, algorithm="dcrc", due_at=now(), answers_from=0, answers_to=0)
+        session.add(run)
+    assert demand(database, run).n_questions == 20 + SCREEN, "what makes a run due, and one labeler's page"
+    for one in held[:2]:
+        answer(database, project, ben, one.triplet)
+    needed = demand(database, run)
+    assert needed.n_questions == 20 + 2 * SCREEN
+    assert needed.random_share == pytest.approx(0.05)
+    assert sorted(map(tuple, needed.pending.tolist())) == sorted(one.triplet for one in held)
+    with database.transaction() as session:
+        session.execute(update(Project).values(answer_number=50))
+    assert demand(database, run).n_questions == 50 + 2 * SCREEN, "as many as came while the run was computed"
+    run.answers_to = 100_000
+    assert demand(database, run).n_questions == MOST
 
 
 def test_bulk_constraints_are_stored_once_and_end_what_they_answer(database: Database) -> None:

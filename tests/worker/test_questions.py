@@ -1,16 +1,21 @@
-"""What people's learned tables change: the questions worth asking, and the answers that are foretold."""
+"""Which questions a run chooses for the queue, and what people's learned tables change."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sqlalchemy import update
 
 from tercet.database import Database
-from tercet.models import Answer, Project, Role
+from tercet.labeling.refill import Demand
+from tercet.models import Answer, Project, Role, Source
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.fits.outcome import FitOutcome, labeler_table
-from tercet.worker.outputs.questions import informative
-from tercet_algorithms.answers.patterns import answer_table, expected_information
+from tercet.worker.inputs import JobInputs
+from tercet.worker.outputs.questions import choose, mix
+from tercet_algorithms.answers.patterns import answer_table
+from tercet_algorithms.answers.questions import suggest
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 from tests.factories import add_member
@@ -50,14 +55,62 @@ def test_a_table_is_the_persons_own_or_the_mean_by_answers() -> None:
 
 
 @pytest.mark.parametrize("counts", [None, [30, 10], [0, 10]])
-def test_a_question_is_worth_the_mean_of_what_each_would_tell(counts: list[int] | None) -> None:
+def test_questions_are_those_that_tell_most_whoever_answers(counts: list[int] | None) -> None:
     posterior = np.random.default_rng(0).dirichlet(np.ones(3), size=40).astype(np.float32)
     state = {} if counts is None else learned(CAREFUL, LAZY, counts=counts)
-    triplets, scores = informative(posterior, "relative", fit(state, posterior), np.random.default_rng(0))
+    chosen = choose(posterior, inputs_of(40), fit(state, posterior), demand(12), np.random.default_rng(0)).triplets
     tables, shares = ([CAREFUL, LAZY], counts) if counts else ([answer_table("relative", 0.05)], [1])
-    told = [expected_information(posterior, triplets, table) for table in tables]
-    np.testing.assert_allclose(scores, np.average(told, axis=0, weights=shares), atol=2e-6)
-    assert (scores.max() < 5e-6) == (counts == [0, 10]), "only people who always say the same tell nothing"
+    by_turns, information = suggest(
+        posterior,
+        np.concatenate([share / sum(shares) * table for share, table in zip(shares, tables, strict=True)], axis=1),
+        12,
+        X=inputs_of(40).features / inputs_of(40).features.std(axis=0),
+        random_state=np.random.default_rng(0),
+    )
+    assert np.array_equal(chosen, by_turns)
+    assert (information.max() < 5e-6) == (counts == [0, 10]), "only people who always say the same tell nothing"
+
+
+def test_a_share_is_random_and_says_so() -> None:
+    chosen, drawn = np.zeros((4000, 3)), np.ones((4000, 3))
+    triplets, sources = mix(chosen, drawn, 0.05, np.random.default_rng(0))
+    is_random = np.array(sources) == Source.RANDOM
+    assert np.array_equal(triplets[:, 0] == 1, is_random)
+    assert abs(is_random.mean() - 0.05) < 0.02
+    again = mix(chosen, drawn, 0.05, np.random.default_rng(0))
+    assert np.array_equal(again.triplets, triplets), "seeded"
+    for share, source in ((0.0, Source.INFORMATION), (1.0, Source.RANDOM)):
+        assert set(mix(chosen, drawn, share, np.random.default_rng(0)).sources) == {source}
+
+
+def test_what_is_on_screens_or_was_answered_is_not_chosen() -> None:
+    """Five items make 30 questions: 12 answered, 10 on screens or answered since, 8 are left."""
+    posterior = np.random.default_rng(0).dirichlet(np.ones(3), size=5)
+    every = random_triplets(5, 30, np.random.default_rng(1))
+    inputs = replace(inputs_of(5), triplets=every[:12])
+    wanted = demand(30, pending=inputs.item_ids[every[12:22]])
+    triplets = choose(posterior, inputs, fit({}, posterior), wanted, np.random.default_rng(0)).triplets
+    assert set(map(tuple, triplets.tolist())) == set(map(tuple, every[22:].tolist()))
+
+
+def inputs_of(n_items: int) -> JobInputs:
+    """Items with numbers of their own, and no answers."""
+    rng = np.random.default_rng(5)
+    return JobInputs(
+        kind="relative",
+        features=rng.normal(size=(n_items, 3)) * [1, 10, 100],
+        item_ids=1000 - 3 * np.arange(n_items),
+        triplets=np.empty((0, 3), dtype=np.int64),
+        answers=np.empty(0, dtype=str),
+        labelers=np.empty(0, dtype=np.int64),
+        numbers=np.empty(0, dtype=np.int64),
+        previous=None,
+    )
+
+
+def demand(count: int, pending: np.ndarray | None = None) -> Demand:
+    """So many questions, none of them random."""
+    return Demand(count, 0, 0.0, np.empty((0, 3), dtype=np.int64) if pending is None else pending)
 
 
 def test_who_turns_every_answer_round_is_foretold(database: Database, storage: Storage, settings: Settings) -> None:
@@ -79,3 +132,12 @@ def test_who_turns_every_answer_round_is_foretold(database: Database, storage: S
     metrics = get_run(database, run_id).metrics
     assert metrics["prequential_answers"] == 60
     assert metrics["prequential_accuracy"] > 0.9, "0.85 if they were taken to answer like the others"
+
+
+def test_spare_questions_come_behind_the_others_and_repeat_none() -> None:
+    inputs, outcome, posterior = world()
+    needed = demand(8)
+    first = choose(posterior, inputs, outcome, needed, np.random.default_rng(0))
+    both = choose(posterior, inputs, outcome, needed._replace(n_spare=20), np.random.default_rng(0))
+    assert both.triplets[:8].tolist() == first.triplets.tolist()
+    assert len(np.unique(both.triplets, axis=0)) == 28

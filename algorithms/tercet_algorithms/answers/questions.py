@@ -1,10 +1,7 @@
-"""What to ask next: triplets drawn by how much an answer is expected to tell, spread over items.
+"""What to ask next: questions whose answers are expected to tell much, about every item in the course of time.
 
 An answer is worth the mutual information between it and the pattern of its three items, under what a fit believes
-and under the table by which the labeler answers. Taking simply the triplets worth most repeats a fit's mistakes: a
-fit that is sure of a wrong cluster never asks about it again, and its suggestions can be worse than random ones.
-So triplets are drawn with a probability that grows with their information, which asks about the uncertain most of
-the time and about everything sometimes.
+and under the table by which the labeler answers. `policy.py` says which questions are taken, `pool.py` among which.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -13,12 +10,17 @@ import numpy as np
 from numpy.random import Generator
 from sklearn.utils.validation import check_is_fitted
 
+from tercet_algorithms.answers.exemplars import exemplars
 from tercet_algorithms.answers.patterns import ANSWERS, Array, Kind, answer_table, expected_information
+from tercet_algorithms.answers.policy import Batch, least_asked, most_telling, rankings
+from tercet_algorithms.answers.pool import draw_pool, random_questions
 from tercet_algorithms.answers.reading import read_triplets
 
-# This share of a pool is aimed at uncertain items: among a million items random triplets meet few of them.
-_AIMED = 0.2
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+# So many random questions say what a random one is expected to tell.
+_DRAWN = 20_000
+# An outlier question is the same with any of its items first.
+_MOST_EQUAL = 3
 
 
 class PoolInformation(NamedTuple):
@@ -44,21 +46,20 @@ class QuestionSuggestion:
     def suggest(
         self: FittedModel,
         n: int = 10,
-        n_candidates: int = 100_000,
         *,
         kind: Kind = "relative",
         candidates: Any = None,
         labeler: object = None,
-        exclude: Any = None,
-        most_per_item: int = 1,
-        power: float = 1.0,
+        asked: Any = None,
+        pending: Any = None,
+        X: Any = None,
         random_state: Any = None,
     ) -> tuple[Array, Array]:
         """Suggest questions about the fitted items that are worth asking next.
 
         Parameters
         ----------
-        n, n_candidates, kind, candidates, exclude, most_per_item, power, random_state :
+        n, kind, candidates, asked, pending, X, random_state :
             See `tercet_algorithms.answers.questions.suggest`.
         labeler : object, optional
             Who will be asked, where tables were learned; None for any of those.
@@ -75,16 +76,16 @@ class QuestionSuggestion:
             Where an argument has a wrong shape or range, naming it.
         """
         check_is_fitted(self, "posterior_")
+        table = self.tables_of_asked(kind, labeler)
         return suggest(
             self.posterior_,
-            self.tables_of_asked(kind, labeler),
+            table,
             n,
-            n_candidates,
             kind=kind,
             candidates=candidates,
-            exclude=exclude,
-            most_per_item=most_per_item,
-            power=power,
+            asked=asked,
+            pending=pending,
+            X=X,
             random_state=random_state,
         )
 
@@ -114,16 +115,19 @@ def suggest(
     posterior: Any,
     table: Any,
     n: int = 10,
-    n_candidates: int = 100_000,
     *,
     kind: Kind = "relative",
     candidates: Any = None,
-    exclude: Any = None,
-    most_per_item: int = 1,
-    power: float = 1.0,
+    asked: Any = None,
+    pending: Any = None,
+    X: Any = None,
     random_state: Any = None,
 ) -> tuple[Array, Array]:
-    """Return triplets that are worth asking about, drawn without replacement by expected information ** power.
+    """Return questions that are worth asking, by turns one that is expected to tell most and one about a new item.
+
+    The first are chosen among items between exemplars of two of their likeliest clusters, questions whether a
+    cluster is to be split or two are to be merged, and random ones; the others are about items that were asked about
+    least. While there are enough, each is about another item.
 
     Parameters
     ----------
@@ -134,24 +138,22 @@ def suggest(
         their tables side by side, (5, L A), each times the probability that it is they.
     n : int
         Number of triplets; fewer are returned only where there are no more.
-    n_candidates : int
-        Size of the pool they are drawn from: random triplets, and triplets of an uncertain item with likely members
-        of its two most probable clusters.
     kind : "relative" or "outlier"
     candidates : (C, 3) array of item positions, optional
-        The pool, instead of drawing one.
-    exclude : (E, 3) array of item positions, optional
-        Triplets not to be suggested, such as those already answered, in any order of left and right.
-    most_per_item : int
-        How often one item may occur in the suggestions as long as there are others: a second question about an item
-        tells less once the first is answered. Raised where 3 n places are more than the items have.
-    power : float
-        0 draws uniformly, numpy.inf takes the best. The best are those of a fit that may be wrong; see the module.
+        The only questions that may be suggested, the item that each is about first.
+    asked : (E, 3) array of item positions, optional
+        Triplets that were asked already. None is suggested again in any order of left and right, and items that are
+        in few of them come the sooner.
+    pending : (E, 3) array of item positions, optional
+        Triplets that were asked, but whose answers the posterior does not know yet: the items that they are about
+        come later.
+    X : (N, D) array, optional
+        Where items lie, its columns in one scale: members of a cluster that lie far apart say best whether it is two.
     random_state : int, numpy Generator or RandomState, or None
 
     Returns
     -------
-    triplets : (n, 3) item positions, most informative first, left < right (outlier: all three ascending)
+    triplets : (n, 3) item positions in the order in which to ask them, left < right (outlier: all three ascending)
     information : (n,) mutual information of answer and pattern in nats, between 0 and log A
 
     Raises
@@ -160,26 +162,27 @@ def suggest(
         Where an argument has a wrong shape or range, naming it.
     """
     P, rows = _check(posterior, table, kind)
-    for name, value, least in (("n", n, 0), ("n_candidates", n_candidates, 1), ("most_per_item", most_per_item, 1)):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
-    if not power >= 0:
-        raise ValueError(f"power must be at least 0, got {power}")
+    places = None if X is None else _check_places(X, len(P))
+    if n < 0:
+        raise ValueError(f"n must be at least 0, got {n}")
     rng = np.random.default_rng(random_state)
+    answered, waiting = (read_triplets(triplets, len(P)) for triplets in (asked, pending))
+    batch = Batch(P, kind, n, answered, waiting)
+    before = np.concatenate([answered, waiting])
+    times_asked = np.bincount(before.ravel(), minlength=len(P))
     if candidates is None:
-        pool = draw_pool(P, n_candidates, kind, rng)
+        batch.by_turns(*rankings(P, rows, times_asked, places, rng))
+        if len(batch.chosen) < n:
+            batch.fill(most_telling(P, rows, random_questions(len(P), _MOST_EQUAL * (2 * n + len(before)), rng)))
     else:
-        pool = _canonical(read_triplets(candidates, len(P)), kind)
-    information = expected_information(P, pool, rows)
-    order = np.argsort(-_keys(information, power, rng), kind="stable")
-    excluded = set(map(tuple, _canonical(read_triplets(exclude, len(P)), kind).tolist()))
-    chosen = order[_spread(pool[order], len(P), n, most_per_item, excluded)]
-    chosen = chosen[np.argsort(-information[chosen], kind="stable")]
-    return pool[chosen], information[chosen]
+        telling = most_telling(P, rows, read_triplets(candidates, len(P)))
+        batch.by_turns(telling, least_asked(telling, times_asked))
+        batch.fill(telling)
+    return np.array(batch.chosen, dtype=np.int64).reshape(-1, 3), np.array(batch.information)
 
 
 def expected_information_of_pool(
-    posterior: Any, table: Any, rng: Generator, n_candidates: int = 20_000, *, kind: Kind = "relative"
+    posterior: Any, table: Any, rng: Generator, *, kind: Kind = "relative"
 ) -> PoolInformation:
     """Return what an answer is expected to tell, in nats: mean and quantiles of random questions, and the best.
 
@@ -189,105 +192,18 @@ def expected_information_of_pool(
     P, rows = _check(posterior, table, kind)
     if len(P) < 3:
         return PoolInformation(0.0, 0.0, dict.fromkeys(_QUANTILES, 0.0))
-    drawn = expected_information(P, _random(len(P), n_candidates, rng), rows)
-    aimed = expected_information(P, draw_pool(P, n_candidates, kind, rng), rows)
+    drawn = expected_information(P, random_questions(len(P), _DRAWN, rng), rows)
+    examples = exemplars(P, np.zeros(len(P)))
+    best = expected_information(P, draw_pool(P, examples, None, rng), rows).max()
     quantiles = dict(zip(_QUANTILES, np.quantile(drawn, _QUANTILES).tolist(), strict=True))
-    return PoolInformation(float(drawn.mean()), float(max(drawn.max(), aimed.max())), quantiles)
+    return PoolInformation(float(drawn.mean()), float(max(drawn.max(), best)), quantiles)
 
 
-def draw_pool(posterior: Array, n: int, kind: Kind, rng: Generator) -> Array:
-    """Return about n different triplets, (n, 3), some aimed at uncertain items; all triplets where items are few."""
-    n_items, n_clusters = posterior.shape
-    if n > n_items * (n_items - 1) * (n_items - 2) // 4:
-        return _canonical(_all_triplets(n_items), kind)
-    n_aimed = int(_AIMED * n) if n_clusters > 1 else 0
-    drawn = _random(n_items, n - n_aimed, rng)
-    if n_aimed:
-        drawn = np.concatenate([drawn, _aimed(posterior, n_aimed, rng)])
-    return _canonical(drawn, kind)
-
-
-def _random(n_items: int, n: int, rng: Generator) -> Array:
-    """Return n random triplets, (n, 3), each of three different items."""
-    drawn = rng.integers(n_items, size=(n, 3))
-    while len(same := np.flatnonzero(_repeats(drawn))):
-        drawn[same] = rng.integers(n_items, size=(len(same), 3))
-    return drawn
-
-
-def _repeats(triplets: Array) -> Array:
-    """Return whether an item occurs twice in each triplet, shape (n,)."""
-    repeated: Array = (triplets == np.roll(triplets, 1, axis=1)).any(axis=1)
-    return repeated
-
-
-def _all_triplets(n_items: int) -> Array:
-    left, right = np.triu_indices(n_items, k=1)
-    anchors = np.repeat(np.arange(n_items), len(left))
-    every = np.column_stack([anchors, np.tile(left, n_items), np.tile(right, n_items)])
-    return every[~_repeats(every)]
-
-
-def _aimed(posterior: Array, n: int, rng: Generator) -> Array:
-    """Return triplets of an uncertain item with a likely member of each of its two most probable clusters."""
-    n_items = len(posterior)
-    doubt = 1 - posterior.max(axis=1).astype(np.float64)
-    least_sure = np.argsort(-doubt, kind="stable")[: max(n_items // 10, 1)]
-    chances = doubt[least_sure] + 1e-9
-    anchors = rng.choice(least_sure, n, p=chances / chances.sum())
-    best_two = np.argsort(-posterior[anchors], axis=1)[:, :2]
-    members = np.cumsum(posterior, axis=0, dtype=np.float64)
-    heights = rng.random((n, 2)) * members[-1, best_two]
-    others = np.empty((n, 2), np.int64)
-    for cluster in range(posterior.shape[1]):
-        in_cluster = best_two == cluster
-        others[in_cluster] = np.searchsorted(members[:, cluster], heights[in_cluster]).clip(max=n_items - 1)
-    aimed = np.column_stack([anchors, others])
-    return aimed[~_repeats(aimed)]
-
-
-def _canonical(triplets: Array, kind: Kind) -> Array:
-    """Return different triplets with left < right; all three are sorted for outlier questions, which have no anchor."""
-    places = triplets.copy()
-    places[:, 0 if kind == "outlier" else 1 :].sort(axis=1)
-    places = places[np.lexsort(places.T)]
-    fresh = np.ones(len(places), dtype=bool)
-    fresh[1:] = (places[1:] != places[:-1]).any(axis=1)
-    different: Array = places[fresh]
-    return different
-
-
-def _keys(information: Array, power: float, rng: Generator) -> Array:
-    """Return numbers whose largest are a draw without replacement by information ** power (the Gumbel-max trick)."""
-    if np.isinf(power):
-        return information
-    logs = np.log(np.maximum(information, np.finfo(np.float64).tiny), dtype=np.float64)
-    keys: Array = power * logs + rng.gumbel(size=len(information))
-    return keys
-
-
-def _spread(triplets: Array, n_items: int, n: int, most_per_item: int, excluded: set[tuple[int, ...]]) -> Array:
-    """Return rows of the first n triplets that are not excluded, each item at most so often while others are left.
-
-    Rows that were passed over fill the places that remain.
-    """
-    limit = max(most_per_item, -(-3 * n // max(n_items, 1)))
-    used = [0] * n_items
-    selected: list[int] = []
-    passed: list[int] = []
-    for row in range(len(triplets)):
-        if len(selected) == n:
-            break
-        triplet = triplets[row].tolist()
-        if excluded and tuple(triplet) in excluded:
-            continue
-        if any(used[item] >= limit for item in triplet):
-            passed.append(row)
-            continue
-        for item in triplet:
-            used[item] += 1
-        selected.append(row)
-    return np.array(selected + passed[: n - len(selected)], dtype=np.int64)
+def _check_places(X: Any, n_items: int) -> Array:
+    places = np.asarray(X)
+    if places.ndim != 2 or len(places) != n_items:
+        raise ValueError(f"X must have shape ({n_items}, D), a row for each item, got {places.shape}")
+    return places
 
 
 def _check(posterior: Any, table: Any, kind: Kind) -> tuple[Array, Array]:

@@ -6,7 +6,9 @@
 - lease: a triplet that one labeler holds until a time, so that others are not asked for the same answer
 - open: of a triplet that a labeler may be asked now: neither answered, skipped nor held by them, and short of answers
 - redundancy: how many answers a triplet needs; withdrawn ones and those set aside do not count
-- refill: what a run does to the queue; top-up: random triplets that are added when it is short
+- refill: what a run does to the queue; demand: the questions that labelers need until the next run
+- top-up: random triplets that are added behind all others when the queue is short
+- source: why a triplet is in the queue: drawn at random, chosen by a run for what it tells, or named by a client
 - answer number: the place of an answer in its project, from 1 and without gaps; a run uses answers up to one
 - progress: how many answers a labeler and everybody gave
 """

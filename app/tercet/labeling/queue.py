@@ -26,6 +26,8 @@ from tercet.labeling.triplets import find, insert_new
 from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now
 
 TOP_UP = 60
+# Random questions that top the queue up come after those of a run, whose priorities lie above this.
+TOP_UP_PRIORITY = 1e-3
 # How often the queue is looked at for one request, when other labelers lease what was seen before it is leased.
 LOOKS = 5
 # An undone question is asked again before everything else; all other priorities lie in (0, 1].
@@ -134,7 +136,7 @@ def top_up(session: Session, project: ProjectView, count: int) -> int:
         chosen = _unused(session, project, count)
     else:
         chosen = [triplet for triplet in drawn if triplet not in stored]
-    insert_new(session, project.id, [(triplet, random.random(), Source.RANDOM) for triplet in chosen])
+    insert_new(session, project.id, [(triplet, TOP_UP_PRIORITY * random.random(), Source.RANDOM) for triplet in chosen])
     return len(chosen)
 
 

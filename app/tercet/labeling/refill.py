@@ -4,90 +4,114 @@ Labelers draw from the queue all the while, so it is written in short transactio
 are deleted: it is never empty, and nobody waits for more than a few rows.
 """
 
-import random
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import bindparam, delete, exists, or_, select
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import bindparam, delete, exists, func, or_, select, union, update
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
 from tercet.items.queries import items_set_aside
 from tercet.labeling.canonical import Ids, order
-from tercet.labeling.queue import draw
+from tercet.labeling.queue import TOP_UP, UNDONE
 from tercet.labeling.triplets import insert_new
-from tercet.models import Answer, Lease, Project, Skip, Source, Triplet, now
+from tercet.models import Answer, Lease, Project, Run, Skip, Source, Triplet, now
 
 AT_ONCE = 50
-# The fewest answers that a refill expects until the next one.
-FEWEST = 30
+# The most questions that a labeling page holds.
+SCREEN = 12
+# The most that are queued, whatever the rerun rule says: a million imported answers were not given on screens.
+MOST = 500
 LEASED = exists().where(Lease.triplet_id == Triplet.id, Lease.expires_at > bindparam("at"))
+T = TypeVar("T")
+IDS = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
 
 
-class Candidate(NamedTuple):
-    """A question that a run proposes, and the information expected of its answer."""
+class Demand(NamedTuple):
+    """What labelers need of a run."""
 
-    anchor_id: int
-    left_id: int
-    right_id: int
-    information: float
+    n_questions: int  # until the next run
+    n_spare: int  # behind these, should the next run take longer
+    random_share: float  # of them
+    pending: NDArray[np.int64]  # (n, 3) items of questions that are on screens, or were answered since the run began
 
 
-def refill(database: Database, project_id: int, candidates: Sequence[Candidate], newly_answered: int) -> None:
-    """Put a run's questions in place of the queued ones that nobody has been shown.
+def demand(database: Database, run: Run) -> Demand:
+    """Return what labelers need until the next run: a screen each, and the answers that will come by then.
 
-    As many answers as came since the run before are expected until the next one, which brings better questions;
-    twice as many questions are queued. A run without new answers queues all candidates: labelers may come at once.
-    The share of informative questions is the project's `informative_share`, the others are drawn at random here.
-    Both are shuffled into one order, so that whichever labeler comes next gets the same mixture, and an
-    informative question comes the earlier the more information is expected of it.
+    These are as many as came between the last two runs or while this one was computed, whichever is more, and at
+    least those that make a run due. Behind them wait as many as would be drawn at random if they ran out.
     """
+    answers_to = run.answers_to or 0
+    with database.reading() as session:
+        project = session.get(Project, run.project_id)
+        if project is None:  # deleted since
+            return Demand(0, 0, 0, np.empty((0, 3), dtype=np.int64))
+        expected = max(project.rerun_answers, answers_to - run.answers_from, project.answer_number - answers_to)
+        labelers = _labelers(session, project.id, run.answers_from)
+        pending = _pending(session, project.id, answers_to)
+    n_questions = min(expected + SCREEN * max(labelers, 1), MOST)
+    return Demand(n_questions, TOP_UP, 1 - project.informative_share, pending)
+
+
+def _labelers(session: Session, project_id: int, since: int) -> int:
+    """Count those who hold questions now or answered some after the answer number `since`."""
+    held = select(Lease.labeler_id).join(Triplet, Triplet.id == Lease.triplet_id)
+    held = held.where(Triplet.project_id == project_id, Lease.expires_at > now())
+    answered = select(Answer.labeler_id).where(Answer.project_id == project_id, Answer.number > since)
+    return session.scalar(select(func.count()).select_from(held.union(answered).subquery())) or 0
+
+
+def _pending(session: Session, project_id: int, answers_to: int) -> NDArray[np.int64]:
+    """Return the items of questions that are on screens or have answers that the run did not use."""
+    on_screens = select(*IDS).join(Lease, Lease.triplet_id == Triplet.id).where(Lease.expires_at > now())
+    answered = select(*IDS).join(Answer, Answer.triplet_id == Triplet.id)
+    answered = answered.where(Answer.project_id == project_id, Answer.number > answers_to)
+    of_project = (statement.where(Triplet.project_id == project_id) for statement in (on_screens, answered))
+    rows = [tuple(row) for row in session.execute(union(*of_project))]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def refill(database: Database, project_id: int, asked: Iterable[tuple[Ids, Source]]) -> None:
+    """Put questions, the first to be asked first, in place of the queued ones that nobody has been shown."""
     with database.reading() as session:
         project = session.get(Project, project_id)
         if project is None:
             return
-        expected = max(FEWEST, project.rerun_answers, newly_answered or len(candidates))
         aside = items_set_aside(session, project_id)  # since the run began, perhaps
-        open_candidates = [candidate for candidate in candidates if not aside & set(candidate[:3])]
-        questions = _mix(session, project, open_candidates, 2 * expected)
+        sources = {order(project.question_kind, ids): source for ids, source in asked if not aside & set(ids)}
         queued = _queued(session, project_id)
-    rows = [(triplet, 1 - i / (len(questions) + 1), source) for i, (triplet, source) in enumerate(questions.items())]
-    for start in range(0, len(rows), AT_ONCE):
+    priorities = {triplet: 1 - i / (len(sources) + 1) for i, triplet in enumerate(sources)}
+    rows = [(triplet, priorities[triplet], source) for triplet, source in sources.items()]
+    for new in _in_parts(rows):
         with database.transaction() as session:
-            insert_new(session, project_id, rows[start : start + AT_ONCE])
+            insert_new(session, project_id, new)
     database.has_grown(len(rows), Triplet)
-    stale = [key for key, triplet in queued if triplet not in questions]
-    for start in range(0, len(stale), AT_ONCE):
+    for waiting in _in_parts([(key, priorities[triplet]) for key, triplet in queued if triplet in priorities]):
         with database.transaction() as session:
-            _drop_unasked(session, stale[start : start + AT_ONCE])
+            _rank_again(session, waiting)
+    for stale in _in_parts([key for key, triplet in queued if triplet not in priorities]):
+        with database.transaction() as session:
+            _drop_unasked(session, stale)
+            _put_last(session, stale)
 
 
-def _mix(session: Session, project: Project, candidates: Sequence[Candidate], count: int) -> dict[Ids, Source]:
-    """Return the questions in the order in which they are to be asked, each with where it comes from."""
-    share = project.informative_share
-    informative = sorted(candidates, key=lambda c: -c.information)[: round(count * share)]
-    n_random = round(len(informative) * (1 / share - 1)) if informative else count
-    return _interleave(
-        [(order(project.question_kind, c[:3]), Source.INFORMATION) for c in informative],
-        [(triplet, Source.RANDOM) for triplet in draw(session, project.id, project.question_kind, n_random)],
-    )
+def _in_parts(rows: list[T]) -> Iterator[list[T]]:
+    return (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE))
 
 
-def _interleave(first: list[tuple[Ids, Source]], second: list[tuple[Ids, Source]]) -> dict[Ids, Source]:
-    """Shuffle two lists into one, each keeping its own order, no triplet twice."""
-    turns = [True] * len(first) + [False] * len(second)
-    random.shuffle(turns)
-    firsts, seconds = iter(first), iter(second)
-    mixed: dict[Ids, Source] = {}
-    for triplet, source in (next(firsts if turn else seconds) for turn in turns):
-        mixed.setdefault(triplet, source)
-    return mixed
+def _rank_again(session: Session, priorities: list[tuple[int, float]]) -> None:
+    """Give questions that waited already the place that they have among the new ones; an undone one keeps its own."""
+    statement = update(Triplet).where(Triplet.id == bindparam("key"), Triplet.priority < UNDONE)
+    rows = [{"key": key, "rank": priority} for key, priority in priorities]
+    session.connection().execute(statement.values(priority=bindparam("rank")), rows)
 
 
 def _queued(session: Session, project_id: int) -> list[tuple[int, Ids]]:
     """Return the queued triplets that are on nobody's screen now."""
-    statement = select(Triplet.id, Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
-    statement = statement.where(Triplet.project_id == project_id, Triplet.priority.is_not(None), ~LEASED)
+    statement = select(Triplet.id, *IDS).where(Triplet.project_id == project_id, Triplet.priority.is_not(None), ~LEASED)
     rows = session.execute(statement, {"at": now()})
     return [(key, (a, b, c)) for key, a, b, c in rows]
 
@@ -107,3 +131,9 @@ def _drop_unasked(session: Session, ids: list[int]) -> None:
     session.execute(
         delete(Triplet).where(Triplet.id.in_(locked), ~touched).execution_options(synchronize_session=False), at
     )
+
+
+def _put_last(session: Session, ids: list[int]) -> None:
+    """Let those of the triplets that somebody skipped and nobody answered wait behind all others."""
+    unanswered = Triplet.id.in_(ids) & ~exists().where(Answer.triplet_id == Triplet.id)
+    session.execute(update(Triplet).where(unanswered).values(priority=0.0).execution_options(synchronize_session=False))

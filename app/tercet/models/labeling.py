@@ -23,7 +23,7 @@ from tercet.models.base import Base, now
 
 
 class Source(enum.StrEnum):
-    """Where a triplet comes from: drawn at random, by expected information, or given by a client."""
+    """Where a triplet comes from: drawn at random, chosen by a run for what it tells, or given by a client."""
 
     RANDOM = "random"
     INFORMATION = "information"

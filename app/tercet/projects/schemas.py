@@ -24,7 +24,7 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "guidelines": "",
     "algorithm": "dcrc",
     "parameters": {},
-    "informative_share": 0.5,
+    "informative_share": 0.95,
     "rerun_idle_seconds": 20.0,
     "rerun_max_seconds": 120.0,
     "answers": 1204,

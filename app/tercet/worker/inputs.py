@@ -119,7 +119,7 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         values, item_ids = values[in_use], item_ids[in_use]
         codes = None if codes is None else codes[in_use]
         bags = None if bags is None else bags.of_those(in_use)
-    triplets, has_features = _positions(rows[:, :3].astype(np.int64), item_ids)
+    triplets, has_features = positions(rows[:, :3].astype(np.int64), item_ids)
     return JobInputs(
         kind="outlier" if project.question_kind == "outlier" else "relative",
         features=values,
@@ -164,7 +164,7 @@ def _answer_rows(session: Session, run: Run) -> Array:
     return np.array(rows, dtype=object).reshape(-1, len(columns))
 
 
-def _positions(ids: Array, item_ids: Array) -> tuple[Array, Array]:
+def positions(ids: Array, item_ids: Array) -> tuple[Array, Array]:
     """Return the positions (m, 3) of triplets of item ids (M, 3), and which of the M have features for all three.
 
     Items that came after the features wait for the next ones.

@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 
 from tercet.database import Database
 from tercet.labeling import holds
-from tercet.labeling.refill import Candidate, refill
+from tercet.labeling.refill import demand, refill
 from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
@@ -227,11 +227,8 @@ def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, An
 
 
 def _refill(database: Database, run: Run, inputs: JobInputs, result: Result, outcome: FitOutcome) -> None:
-    """Put the most informative questions under the new posteriors into the labelers' queue."""
+    """Put questions that are worth asking under the new posteriors into the labelers' queue."""
     rng = np.random.default_rng(run.number)
-    triplets, scores = questions.informative(result.posterior, inputs.kind, outcome, rng)
-    ids = inputs.item_ids[triplets].tolist()
-    candidates = [
-        Candidate(anchor, left, right, score) for (anchor, left, right), score in zip(ids, scores.tolist(), strict=True)
-    ]
-    refill(database, run.project_id, candidates, (run.answers_to or 0) - run.answers_from)
+    chosen = questions.choose(result.posterior, inputs, outcome, demand(database, run), rng)
+    ids = [(anchor, left, right) for anchor, left, right in inputs.item_ids[chosen.triplets].tolist()]
+    refill(database, run.project_id, zip(ids, chosen.sources, strict=True))

@@ -97,7 +97,7 @@ def test_the_best_estimator_is_what_a_fresh_one_finds():
     assert model.score_answers(X, asked, true_answers(y, asked)) == fresh.score_answers(
         X, asked, true_answers(y, asked)
     )
-    assert np.array_equal(model.suggest(3, 500, random_state=0)[0], fresh.suggest(3, 500, random_state=0)[0])
+    assert np.array_equal(model.suggest(3, random_state=0)[0], fresh.suggest(3, random_state=0)[0])
 
 
 def test_results_are_a_table_of_candidates():

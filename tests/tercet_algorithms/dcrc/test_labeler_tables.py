@@ -243,7 +243,7 @@ def test_the_tables_of_anyone_tell_what_each_tells_on_average():
     assert np.allclose(result, 0.75 * labelled[0] + 0.25 * labelled[1])
     assert (result >= expected_information(P, triplets, learned.table("relative")) - 1e-12).all()
     assert np.array_equal(learned.of_anyone("outlier"), tables[2])
-    _, information = suggest(P, learned.of_anyone("relative"), 3, candidates=triplets, power=np.inf)
+    _, information = suggest(P, learned.of_anyone("relative"), 3, candidates=triplets)
     assert information[0] == pytest.approx(result.max())
     only = LearnedTables(("ann",), np.array([0]), tables[:1], counts[:1], np.full((2, 5), 0.2))
     assert only.of_anyone("outlier") is None
@@ -262,7 +262,7 @@ def test_whom_nobody_names_is_one_of_those_who_answered():
     names = ["never"] * 100 + ["always"] * 200
     model = DCRC(3, labeler_tables="learn", n_init=1, n_moves=0, random_state=0)
     model.fit(X, triplets=triplets, answers=answers, labelers=names)
-    best, _ = model.suggest(1, candidates=triplets, labeler="always", power=np.inf)
+    best, _ = model.suggest(1, candidates=triplets, labeler="always")
     labelled = {name: model.suggest(1, candidates=best, labeler=name)[1][0] for name in (None, "never", "always")}
     assert labelled[None] == pytest.approx(labelled["never"] / 3 + labelled["always"] * 2 / 3)
     assert labelled["never"] < 0.1 * labelled["always"]

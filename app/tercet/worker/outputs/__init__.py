@@ -3,6 +3,6 @@
 - metrics: the figures of a run that an analyst sees, kept in its row.
 - cluster map: two coordinates for every item.
 - report: how probable the run finds every answer, and how far it agrees with every labeler.
-- questions: the most informative triplets, for the labelers' queue.
+- questions: the triplets that are worth asking, for the labelers' queue.
 - resolutions: the clusters of every other number, where the algorithm learns a space to cut them in.
 """

@@ -1,26 +1,66 @@
-"""The most informative questions under a run's posteriors, for the labelers' queue."""
+"""A run's questions for the labelers' queue: what its clusters make worth asking, and a few at random.
+
+Figures of how well a run predicts answers, or how far people agree, are honest where questions were drawn at random:
+those that are chosen are the hard ones. So a share of them is, and says so.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
+from tercet.labeling.refill import Demand
+from tercet.models import Source
 from tercet.runs.results import Array
 from tercet.worker.fits.outcome import FitOutcome, mixed_table
-from tercet_algorithms.answers.patterns import Kind
+from tercet.worker.inputs import JobInputs, positions
+from tercet_algorithms.answers.pool import random_questions
 from tercet_algorithms.answers.questions import suggest
 
-CANDIDATES = 25_000
-# The most questions that a refill of the labelers' queue takes.
-REFILL = 150
-# One run's questions are spread over items: a second question about an item tells less once the first is answered.
-MOST_PER_ITEM = 3
+
+class Questions(NamedTuple):
+    """Questions in the order in which they are to be asked."""
+
+    triplets: Array  # (n, 3) positions
+    sources: list[Source]  # where each comes from
 
 
-def informative(posterior: Array, kind: Kind, outcome: FitOutcome, rng: Generator) -> tuple[Array, Array]:
-    """Return triplets (n, 3) of positions and the information (n,) in nats expected of each, best first.
+def choose(posterior: Array, inputs: JobInputs, outcome: FitOutcome, demand: Demand, rng: Generator) -> Questions:
+    """Return as many questions as labelers need until the next run, and spare ones behind, if there are so many.
 
-    As it is not known who will answer, it is the mean over labelers, weighted by their answers so far.
+    As it is not known who will answer, what an answer tells is the mean over labelers, weighted by their answers so
+    far.
     """
-    table = mixed_table(outcome.state, kind, outcome.epsilon)
-    return suggest(
-        np.asarray(posterior), table, REFILL, CANDIDATES, kind=kind, most_per_item=MOST_PER_ITEM, random_state=rng
-    )
+    table = mixed_table(outcome.state, inputs.kind, outcome.epsilon)
+    pending, _ = positions(demand.pending, inputs.item_ids)  # those about items that are in use
+    X, chosen = _places(inputs), np.empty((0, 3), dtype=np.int64)
+    for n in (demand.n_questions, demand.n_spare):
+        # Each of the two is even over clusters; in one, the first questions would not be.
+        further, _ = suggest(
+            np.asarray(posterior),
+            table,
+            n,
+            kind=inputs.kind,
+            asked=inputs.triplets,
+            pending=np.concatenate([pending, chosen]),
+            X=X,
+            random_state=rng,
+        )
+        chosen = np.concatenate([chosen, further])
+    return mix(chosen, random_questions(len(posterior), len(chosen), rng), demand.random_share, rng)
+
+
+def _places(inputs: JobInputs) -> Array:
+    """Return the features in one scale."""
+    if inputs.one_scale:
+        return inputs.features
+    spread = np.std(inputs.features, axis=0)
+    scaled: Array = inputs.features / np.where(spread > 0, spread, 1)
+    return scaled
+
+
+def mix(chosen: Array, drawn: Array, random_share: float, rng: Generator) -> Questions:
+    """Put a random question in the place of a chosen one with the probability `random_share`."""
+    triplets, is_random = chosen.copy(), rng.random(len(chosen)) < random_share
+    triplets[is_random] = drawn[: is_random.sum()]
+    return Questions(triplets, [Source.RANDOM if drawn else Source.INFORMATION for drawn in is_random.tolist()])

@@ -1,0 +1,48 @@
+"""Exemplars: a few items that stand for a cluster, and questions that put an item between two clusters by them.
+
+People's answers about an item between exemplars of two clusters say more than those about three random items, and
+exemplars are soon certain, because they are asked about again and again.
+"""
+
+from itertools import combinations
+
+import numpy as np
+from numpy.random import Generator
+
+from tercet_algorithms.answers.patterns import Array
+
+_EXEMPLARS = 4  # of each cluster
+_LIKELIEST = 4  # clusters of an item, every two of which it is put between
+# An item that was asked about is preferred to one that a fit is surer of by less than this.
+_ASKED_PREFERRED = 0.1
+
+
+def exemplars(posterior: Array, times_asked: Array) -> Array:
+    """Return the surest items of each cluster, surest first, (K, at most 4); those asked about before are preferred.
+
+    `times_asked` (N,) says how often each item was asked about. A cluster that no item is likely to be in has
+    exemplars, too: its likeliest items.
+    """
+    preference = posterior + _ASKED_PREFERRED * (times_asked > 0)[:, None]
+    surest: Array = np.argsort(-preference, axis=0, kind="stable")[:_EXEMPLARS].T
+    return surest
+
+
+def between_exemplars(items: Array, posterior: Array, examples: Array, rng: Generator) -> Array:
+    """Return triplets of each item with an exemplar of each of two of its four likeliest clusters, (n, 3).
+
+    The item comes first; an exemplar of each cluster is drawn. A triplet may hold an item twice, where the item is
+    an exemplar itself.
+    """
+    likeliest = np.argsort(-posterior[items], axis=1, kind="stable")[:, :_LIKELIEST]
+    triplets = np.empty((0, 3), dtype=np.int64)
+    for pair in combinations(range(likeliest.shape[1]), 2):
+        left, right = (one_of(examples, likeliest[:, rank], rng) for rank in pair)
+        triplets = np.concatenate([triplets, np.column_stack([items, left, right])])
+    return triplets
+
+
+def one_of(examples: Array, clusters: Array, rng: Generator) -> Array:
+    """Return an exemplar, drawn at random, of each of the clusters (n,)."""
+    drawn: Array = examples[clusters, rng.integers(examples.shape[1], size=len(clusters))]
+    return drawn

@@ -1,0 +1,107 @@
+"""Which questions of a pool are asked, and in which order.
+
+By turns, a question is the one that is expected to tell most, of an item that none before is about, and one about an
+item that was asked about least. The first alone would repeat a fit's mistakes: a fit that is sure of a wrong cluster
+never asks about it again. No cluster takes much more than its part of the first, so that a batch, whose answers come
+together, does not say one thing many times.
+"""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from tercet_algorithms.answers.exemplars import between_exemplars, exemplars
+from tercet_algorithms.answers.patterns import Array, Kind, expected_information
+from tercet_algorithms.answers.pool import canonical, draw_pool, without_repeats
+
+# How many times its even part of a batch a cluster may take, of the questions that tell most.
+_PARTS = 2
+# So many of the items that were asked about least are looked at.
+_SELDOM = 1_000
+
+
+class Ranking(NamedTuple):
+    """Questions, the first to be asked first, the item that each is about in front."""
+
+    triplets: Array  # (n, 3)
+    information: Array  # (n,), in nats
+
+
+def most_telling(posterior: Array, table: Array, pool: Array) -> Ranking:
+    """Return the questions of a pool by what they are expected to tell."""
+    information = expected_information(posterior, pool, table)
+    order = np.argsort(-information, kind="stable")
+    return Ranking(pool[order], information[order])
+
+
+def least_asked(ranking: Ranking, times_asked: Array) -> Ranking:
+    """Return the questions of a ranking by how seldom their items were asked about, else in their order."""
+    order = np.argsort(times_asked[ranking.triplets[:, 0]], kind="stable")
+    return Ranking(ranking.triplets[order], ranking.information[order])
+
+
+def rankings(
+    posterior: Array, table: Array, times_asked: Array, X: Array | None, rng: Generator
+) -> tuple[Ranking, Ranking]:
+    """Return the two rankings that questions are taken from: the most telling ones, and those of items seldom asked."""
+    examples = exemplars(posterior, times_asked)
+    telling = most_telling(posterior, table, draw_pool(posterior, examples, X, rng))
+    seldom = np.lexsort((posterior.max(axis=1), times_asked))[:_SELDOM]
+    about = without_repeats(between_exemplars(seldom, posterior, examples, rng))
+    return telling, least_asked(most_telling(posterior, table, about), times_asked)
+
+
+class Batch:
+    """Questions that are chosen one by one, none twice."""
+
+    def __init__(self, posterior: Array, kind: Kind, n: int, asked: Array, pending: Array) -> None:
+        """Begin a batch of n questions of a kind.
+
+        What was asked or is pending is not asked again, in any order of its items, and items that pending questions
+        are about are left alone.
+        """
+        self.kind, self.n = kind, n
+        self.labels = posterior.argmax(axis=1)
+        self.used = set(map(tuple, canonical(np.concatenate([asked, pending]), kind).tolist()))
+        self.items = set((pending if kind == "outlier" else pending[:, 0]).ravel().tolist())
+        self.left_of_cluster = np.full(posterior.shape[1], -(-_PARTS * n // posterior.shape[1]))
+        self.chosen: list[tuple[int, ...]] = []
+        self.information: list[float] = []
+
+    def by_turns(self, telling: Ranking, seldom: Ranking) -> None:
+        """Take questions from two rankings by turns while there are some: one about each item."""
+        for _ in zip_longest(self._take(telling, even=True), self._take(seldom, even=False)):
+            pass
+
+    def fill(self, ranking: Ranking) -> None:
+        """Take what is still wanted from a ranking, however often an item comes."""
+        for row in range(len(ranking.triplets)):
+            if len(self.chosen) == self.n:
+                return
+            self._add(ranking, row)
+
+    def _take(self, ranking: Ranking, *, even: bool) -> Iterator[int]:
+        """Add a question about another item at each step until all are there; `even` keeps clusters to their part."""
+        for row, item in enumerate(ranking.triplets[:, 0].tolist()):
+            if len(self.chosen) == self.n:
+                return
+            cluster = self.labels[item]
+            if item in self.items or (even and not self.left_of_cluster[cluster]):
+                continue
+            if self._add(ranking, row):
+                self.items.add(item)
+                self.left_of_cluster[cluster] -= even
+                yield row
+
+    def _add(self, ranking: Ranking, row: int) -> bool:
+        """Add a question unless it was used; return whether it was added."""
+        triplet = tuple(canonical(ranking.triplets[row : row + 1], self.kind)[0].tolist())
+        if triplet in self.used:
+            return False
+        self.used.add(triplet)
+        self.chosen.append(triplet)
+        self.information.append(float(ranking.information[row]))
+        return True

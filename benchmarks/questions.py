@@ -1,0 +1,187 @@
+"""How many answers clusters need, by which questions are asked: by the policy, or half at random as before it.
+
+    python -m benchmarks.questions --data DIR --cache DIR [--runs 8] [--jobs 2] [--datasets songs,vehicle]
+
+The loop of the app in one process: a batch of questions is asked, some of them as old as the run before, because they
+were on somebody's screen when the queue was filled anew; then a warm refit with the app's moves. Answers are right, or
+those of people who err as Table IV says. `songs` are the demo's, fitted as the demo fits them; every seed sings
+others. Results go to benchmarks/results/questions.txt. Finished rows are kept in --cache: a run that was stopped goes
+on where it was, and --runs 0 only writes the results again.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+# Before numpy, which asks once: processes that share cores are many times slower with several threads each.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from benchmarks import datasets, rounds
+from benchmarks.datasets import Dataset
+from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
+from tercet.demo.birdsong import make_syllables
+from tercet.demo.project import N_ITEMS
+from tercet.sounds.measures import measure_sound
+from tercet.worker.fits.dcrc import MOVED_ITEMS
+from tercet_algorithms import DCRC
+from tercet_algorithms.answers.patterns import expected_information
+from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets, true_answers
+
+RESULTS = Path(__file__).with_name("results")
+COMMAND = "python -m benchmarks.questions --data DIR --cache DIR"
+SONGS = "songs"
+# Answers between two refits, answers in all, the goal, and after how many answers ARI is shown.
+PLANS: dict[str, tuple[int, int, float, tuple[int, ...]]] = {
+    SONGS: (20, 300, 0.9, (100, 200, 300)),
+    "vehicle": (50, 500, 0.5, (100, 300, 500)),
+    "letters_ijlt": (50, 500, 0.8, (100, 300, 500)),
+    "birdsong_hja": (50, 500, 0.45, (100, 300, 500)),
+    "digits": (50, 500, 0.8, (100, 300, 500)),
+    "letter_carroll": (50, 500, 0.4, (100, 300, 500)),
+}
+SETTINGS = {"people": 0.15, "right": 0.05}  # answers, and the epsilon they are fitted with
+TITLES = {"right": "right answers", "people": "answers of people who err as Table IV says"}
+# Questions on a screen when the queue is filled anew: they are asked all the same.
+ON_SCREENS = 6
+CANDIDATES = 25_000
+MOVES = 20  # the app's default
+OF_SONGS = {"epsilon": 0.4, "lam": 2**-6}  # the demo's
+Before = dict[str, np.ndarray]  # the triplets that were asked, and those of them that are on screens
+
+
+def main() -> None:
+    arguments = datasets.parser(__doc__).parse_args()
+    chosen = [name for name in PLANS if name in (arguments.datasets or PLANS)]
+    loaded = [name for name in chosen if name != SONGS]
+    names = chosen[: len(chosen) - len(loaded)] + (datasets.available(loaded, arguments.data) if loaded else [])
+    kept = Cache(arguments.cache, "questions")
+    rounds.run(tasks(names, arguments.runs), partial(ask_and_refit, folder=arguments.data), kept, arguments.jobs)
+    curves_of = {(name, setting): curves(kept, name, setting) for name in PLANS for setting in SETTINGS}
+    text = "\n".join(report(name, setting, rows) for (name, setting), rows in curves_of.items() if rows)
+    print(text)
+    (RESULTS / "questions.txt").write_text(f"{COMMAND}\n\n{text}")
+
+
+def tasks(names: list[str], runs: int) -> Iterator[Task]:
+    for setting in SETTINGS:
+        for seed in range(runs):
+            for name in names:
+                for method in METHODS:
+                    yield Task("questions", name, setting, method, seed)
+
+
+@cache
+def songs(seed: int) -> Dataset:
+    """The demo's songs: features and patterns, numbered from 0."""
+    syllables = make_syllables(N_ITEMS, seed)
+    X = np.array([measure_sound(s.samples, s.sample_rate) for s in syllables])
+    return Dataset(SONGS, X, np.unique([s.pattern for s in syllables], return_inverse=True)[1])
+
+
+def ask_and_refit(task: Task, folder: Path | None) -> Row:
+    """ARI before any answer and after every batch."""
+    data = songs(task.seed) if task.dataset == SONGS else datasets.load(task.dataset, folder)
+    batch, n_answers, _, _ = PLANS[task.dataset]
+    rng = np.random.default_rng(task.seed)
+    model = first_model(data, task)
+    triplets, answers = np.empty((0, 3), dtype=np.int64), np.empty(0, dtype=np.int64)
+    on_screens = triplets
+    scores = [adjusted_rand_score(data.y, model.labels_)]
+    for _ in range(n_answers // batch):
+        wanted = batch + ON_SCREENS - len(on_screens)
+        queue = METHODS[task.method](model, data.X, wanted, {"asked": triplets, "pending": on_screens}, rng)
+        queue = np.concatenate([on_screens, queue])
+        asked, on_screens = queue[:batch], queue[batch:]
+        triplets = np.concatenate([triplets, asked])
+        answers = np.concatenate([answers, answered(data.y, asked, task.setting, rng)])
+        seed = int(rng.integers(2**31))  # another one for each refit, so that each tries other moves
+        model.set_params(n_init=1, warm_start=True, random_state=seed).fit(data.X, triplets=triplets, answers=answers)
+        scores.append(adjusted_rand_score(data.y, model.labels_))
+    return {"ari": scores}
+
+
+def first_model(data: Dataset, task: Task) -> DCRC:
+    """The fit without answers."""
+    values: dict[str, Any] = OF_SONGS if data.name == SONGS else {"epsilon": SETTINGS[task.setting]}
+    moves = min(MOVES, MOVED_ITEMS // len(data.X))
+    return DCRC(data.n_clusters, **values, n_moves=moves, random_state=task.seed).fit(data.X)
+
+
+def by_policy(model: DCRC, X: np.ndarray, n: int, before: Before, rng: np.random.Generator) -> np.ndarray:
+    """What the policy asks, all of it."""
+    return model.suggest(n, **before, X=X, random_state=rng)[0]
+
+
+def half_random(model: DCRC, X: np.ndarray, n: int, before: Before, rng: np.random.Generator) -> np.ndarray:
+    """What was asked before there was a policy: by turns the best of triplets drawn by information, and random ones."""
+    pool = random_triplets(len(X), CANDIDATES, rng)
+    information = expected_information(model.posterior_, pool, model.tables_of_asked())
+    keys = np.log(np.maximum(information, 1e-300)) + rng.gumbel(size=len(pool))
+    drawn = np.argsort(-keys)[:150]
+    best = pool[drawn[np.argsort(-information[drawn])]]
+    return np.stack([best[:n], random_triplets(len(X), n, rng)], axis=1).reshape(-1, 3)[:n]
+
+
+Method = Callable[[DCRC, np.ndarray, int, Before, np.random.Generator], np.ndarray]
+METHODS: dict[str, Method] = {"half random": half_random, "policy": by_policy}
+
+
+def answered(y: np.ndarray, asked: np.ndarray, setting: str, rng: np.random.Generator) -> np.ndarray:
+    return true_answers(y, asked) if setting == "right" else noisy_answers(y, asked, TABLE_IV, rng)
+
+
+def curves(kept: Cache, name: str, setting: str) -> dict[str, np.ndarray]:
+    """ARI by method, shape (runs, batches + 1), of the seeds that every method has."""
+    rows_of: dict[str, dict[int, list[float]]] = {method: {} for method in METHODS}
+    for row in kept.rows.values():
+        if (row["dataset"], row["setting"]) == (name, setting) and "ari" in row:
+            rows_of[row["method"]][row["seed"]] = row["ari"]
+    seeds = sorted(set.intersection(*(set(rows) for rows in rows_of.values())))
+    return {method: np.array([rows[seed] for seed in seeds]) for method, rows in rows_of.items() if seeds}
+
+
+def needed(curve: np.ndarray, goal: float, batch: int) -> float:
+    """Answers until the curve first reaches the goal, on straight lines; infinity where it never does."""
+    reached = curve >= goal
+    if not reached.any():
+        return np.inf
+    place = int(np.argmax(reached))
+    if place == 0:
+        return 0.0
+    before, after = curve[place - 1], curve[place]
+    return float(batch * (place - 1 + (goal - before) / (after - before)))
+
+
+def report(name: str, setting: str, ari_curves: dict[str, np.ndarray]) -> str:
+    """A line for each method: ARI on the way, the median answers to the goal, the least gain."""
+    batch, _, goal, shown = PLANS[name]
+    runs = len(ari_curves["policy"])
+    lines = [
+        f"{name}, {TITLES[setting]}: {runs} runs, a refit each {batch} answers; ARI, mean ± half of its 95 % interval"
+    ]
+    heads = ["before", *(f"{count} answers" for count in shown), f"answers to {goal}", "least gain"]
+    lines.append(f"{'':14}" + "".join(f"{head:>16}" for head in heads))
+    for method, rows in ari_curves.items():
+        cells = [interval(rows[:, count // batch]) for count in (0, *shown)]
+        counts = [needed(row, goal, batch) for row in rows]
+        reached = f"{np.median(counts):.0f} ({np.isfinite(counts).sum()})"
+        cells += [reached, f"{(rows[:, -1] - rows[:, 0]).min():+.3f}"]
+        lines.append(f"{method:14}" + "".join(f"{cell:>16}" for cell in cells))
+    gains = (ari_curves["policy"] - ari_curves["half random"])[:, [count // batch for count in shown]]
+    lines.append(f"{'difference':14}{'':16}" + "".join(f"{interval(column, '+.3f'):>16}" for column in gains.T))
+    return "\n".join([*lines, ""])
+
+
+def interval(values: np.ndarray, form: str = ".3f") -> str:
+    mean, half = mean_and_half_width(list(values))
+    return f"{mean:{form}}" + (f" ±{half:.3f}" if np.isfinite(half) else "")
+
+
+if __name__ == "__main__":
+    main()
