@@ -78,9 +78,10 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
     use_dnk : bool
         Whether "don't know" answers are learned from.
     n_init : int
-        Number of starts; the one with the best lower bound wins. One of them is a thorough K-means. With a warm
-        start the first continues from the previous fit, so n_init=1, n_moves=0 then is the warm start alone. Next
-        come the start from `init` and that from bag labels, which is so good that others gain little.
+        Number of starts; the one with the best lower bound wins. First comes a thorough K-means, or with a warm
+        start the previous fit, so that n_init=1, n_moves=0 then is the warm start alone. Next come the start from
+        `init` and that from bag labels, which is so good that others gain little. All others merge small groups of
+        similar items down to K clusters as Ward's method does and as the answers say.
     n_moves : int
         Split-and-merge moves tried on the best start, each kept if it raises the bound. They repair what starts
         cannot when clusters are many: two classes in one cluster, one class in two.
@@ -358,7 +359,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         space = plan.fit(features, None if previous is None else previous.space, rng)
         search, order = self._search(features, space, evidence, checked_bags, previous, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * (search.objective.bags is not None)
-        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, self.n_clusters, rng, further)
+        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, rng, further)
         state = resume if resume is not None else search.first_state(*kinds_of_starts)
         search.check_resumable(state)
         state, stopped = search.run(state, callback, self.n_jobs, self.verbose)

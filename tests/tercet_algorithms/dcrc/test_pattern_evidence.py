@@ -111,7 +111,7 @@ def test_an_answer_of_weight_2_is_the_same_answer_of_two_labelers(parameters):
     weights = 1 + np.arange(40) % 2
     twice = np.repeat(np.arange(40), weights)
     people = np.concatenate([np.arange(weight) for weight in weights])
-    model = DCRC(3, random_state=0, **SMALL, **parameters)
+    model = DCRC(3, n_init=2, n_moves=0, random_state=0, **parameters)  # two equal starts have no best one to move
     model.fit(X, triplets=NOISY, answers=NOISY_ANSWERS, weights=weights)
     bound, posterior = model.lower_bound_, model.posterior_
     model.fit(X, triplets=NOISY[twice], answers=NOISY_ANSWERS[twice], labelers=people)
