@@ -22,16 +22,16 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks import rounds
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
 from tercet.demo.birdsong import PATTERNS, make_syllables
-from tercet.demo.project import N_ITEMS, PARAMETERS
+from tercet.demo.project import N_ITEMS
 from tercet.sounds.measures import measure_sound
-from tercet.worker.fits.dcrc import MOVED_ITEMS
+from tercet.worker.fits.dcrc import MOST_BESIDE, MOVED_ITEMS
 from tercet.worker.outputs.questions import CANDIDATES, MOST_PER_ITEM, REFILL
 from tercet_algorithms import DCRC
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets
 
 RESULTS = Path(__file__).with_name("results")
 COMMAND = "python -m benchmarks.demo_gain --cache DIR"
-EPSILONS = ("0.05", "0.1", "0.2", "0.3", "0.4", "0.5")
+EPSILONS = ("auto", "people", "0.05", "0.15", "0.4")  # the first is the default
 BATCH, N_BATCHES = 10, 30
 GOAL = 0.15  # what 300 answers should gain at least
 MOVES = MOVED_ITEMS // N_ITEMS
@@ -60,8 +60,8 @@ def ask_and_refit(task: Task) -> Row:
     """ARI before any answer and after the last."""
     X, y = songs(task.seed)
     rng = np.random.default_rng(task.seed)
-    values = {**PARAMETERS, "epsilon": float(task.setting), "n_moves": MOVES}
-    model = DCRC(len(PATTERNS), **values, random_state=task.seed).fit(X)
+    epsilon = task.setting if task.setting in ("auto", "people") else float(task.setting)
+    model = DCRC(len(PATTERNS), epsilon=epsilon, n_moves=MOVES, random_state=task.seed).fit(X)
     before = adjusted_rand_score(y, model.labels_)
     triplets, answers = np.empty((0, 3), dtype=np.int64), np.empty(0, dtype=np.int64)
     for _ in range(N_BATCHES):
@@ -70,7 +70,8 @@ def ask_and_refit(task: Task) -> Row:
         triplets = np.concatenate([triplets, asked])
         answers = np.concatenate([answers, noisy_answers(y, asked, TABLE_IV, rng)])
         seed = int(rng.integers(2**31))  # another one for each refit, so that each tries other moves
-        model.set_params(n_init=1, warm_start=True, random_state=seed).fit(X, triplets=triplets, answers=answers)
+        model.set_params(n_init=1 + MOST_BESIDE, warm_start=True, random_state=seed)
+        model.fit(X, triplets=triplets, answers=answers)
     return {"before": before, "after": adjusted_rand_score(y, model.labels_)}
 
 

@@ -12,7 +12,7 @@ from tercet.worker.inputs import JobInputs, PreviousResult
 from tercet_algorithms.answers.bag_labels import read_bags
 from tercet_algorithms.answers.bag_naming import label_affinity
 from tercet_algorithms.answers.metrics import answers_satisfied, krippendorff_alpha
-from tercet_algorithms.answers.patterns import ANSWERS, Kind, answer_probabilities
+from tercet_algorithms.answers.patterns import ANSWERS, Errors, Kind, answer_probabilities
 
 # Agreement is measured over the newest answers: over a million it would take seconds, and change no digit.
 AGREEMENT_ANSWERS = 20_000
@@ -75,7 +75,7 @@ def items_moved(before: Array, after: Array) -> int:
     return int(np.count_nonzero(before[:common] != after[:common]))
 
 
-def _prequential(run: Run, inputs: JobInputs, previous: PreviousResult, epsilon: float) -> dict[str, Any]:
+def _prequential(run: Run, inputs: JobInputs, previous: PreviousResult, epsilon: Errors) -> dict[str, Any]:
     """Return how well the previous run predicted the answers that came after it, before any run used them."""
     posterior = previous.result.posterior
     new = (inputs.numbers > run.answers_from) & (inputs.triplets < len(posterior)).all(axis=1)
