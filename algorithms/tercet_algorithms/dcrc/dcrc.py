@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -408,7 +408,8 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         beliefs: tuple[Belief, ...] = BELIEFS
         if self.answer_weight is not None:
             beliefs = tuple(dict.fromkeys(belief._replace(weight=self.answer_weight) for belief in BELIEFS))
-        model = clone(self).set_params(
+        # Not a clone: the `fit` of a subclass may take other arguments.
+        model = DCRC(**{name: getattr(self, name) for name in DCRC._get_param_names()}).set_params(
             n_init=1,
             n_moves=0,
             warm_start=False,
