@@ -14,7 +14,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -40,16 +39,14 @@ BEFORE, NOW = "DCRC before", "DCRC"
 WITHOUT = ("K-means", "spectral")
 METHODS = (BEFORE, NOW, *WITHOUT)
 NONE = "none"  # the setting of methods that read no answers
-# The older version in a process of its own: X, triplets and answers in, labels and seconds out.
+# The older version in a process of its own: X, triplets and answers in, labels out.
 _FIT_BEFORE = """
-import json, sys, time
+import json, sys
 import numpy as np
 from tercet_algorithms import DCRC
-with np.load(sys.argv[1]) as given:
-    X, asked = given["X"], {name: given[name] for name in ("triplets", "answers")}
-start = time.process_time()
-labels = DCRC(**json.loads(sys.argv[2])).fit(X, **asked).labels_
-print(json.dumps([labels.tolist(), time.process_time() - start]))
+with np.load(sys.argv[1]) as file:
+    X, asked = file["X"], {name: file[name] for name in ("triplets", "answers")}
+print(json.dumps(DCRC(**json.loads(sys.argv[2])).fit(X, **asked).labels_.tolist()))
 """
 
 
@@ -76,10 +73,9 @@ def tasks(names: list[str], runs: int) -> Iterator[Task]:
 
 
 def cluster(task: Task, folder: Path | None, before: Path) -> Row:
-    """One clustering, how good it is, and the processor's seconds of its fit."""
+    """One clustering, and how good it is."""
     data = datasets.load(task.dataset, folder)
     triplets, answers = ask(data, task.setting, task.seed)
-    start = time.process_time()
     if task.method == "K-means":
         labels = KMeans(data.n_clusters, n_init=10, random_state=task.seed).fit(data.X).labels_
     elif task.method == "spectral":
@@ -90,42 +86,37 @@ def cluster(task: Task, folder: Path | None, before: Path) -> Row:
     else:
         epsilon = 0.15 if task.setting.startswith("people") else 0.05
         parameters = {"n_clusters": data.n_clusters, "random_state": task.seed, "epsilon": epsilon}
-        return _fit_before(data, triplets, answers, parameters, before)
-    return {"ari": float(adjusted_rand_score(data.y, labels)), "seconds": time.process_time() - start}
+        labels = _fit_before(data.X, triplets, answers, parameters, before)
+    return {"ari": float(adjusted_rand_score(data.y, labels))}
 
 
-def _fit_before(
-    data: datasets.Dataset, triplets: np.ndarray, answers: np.ndarray, parameters: Row, before: Path
-) -> Row:
-    """The same by the older version, which another process imports."""
+def _fit_before(X: np.ndarray, triplets: np.ndarray, answers: np.ndarray, parameters: Row, before: Path) -> np.ndarray:
+    """Labels by the older version, which another process imports."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "asked.npz"
-        np.savez(file, X=data.X, triplets=triplets, answers=answers)
+        np.savez(file, X=X, triplets=triplets, answers=answers)
         command = [sys.executable, "-W", "ignore", "-c", _FIT_BEFORE, str(file), json.dumps(parameters)]
         environment = {**os.environ, "PYTHONPATH": str(before)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    labels, seconds = json.loads(done.stdout)
-    return {"ari": float(adjusted_rand_score(data.y, labels)), "seconds": seconds}
+    return np.array(json.loads(done.stdout))
 
 
 def report(cache: Cache) -> str:
-    """ARI and seconds of all data sets and their mean, and what this version gains, seed by seed."""
+    """ARI of all data sets and their mean, and what this version gains, seed by seed."""
     names = [name for name in NAMES if any(row["dataset"] == name for row in cache.rows.values())]
     columns = [NONE, *SETTINGS]
     headings = [NONE, *(f"{setting}N" for setting in SETTINGS)]
+    means = ["MEAN of all", *names]
+    cells = tables.add_mean(tables.cells(cache, "ari"), names, means[0])
     parts = [
         "STARTS AND BELIEFS: adjusted Rand index, mean and half of the 95 % interval over runs.",
         "Columns: answers as a share of the items, of people who err (Table IV) or right ones.",
         "",
+        *(tables.table(cells, name, METHODS, columns, headings) for name in means),
+        tables.advantage(cells, means, SETTINGS, NOW, (BEFORE,), headings[1:]),
+        tables.failures(cache),
     ]
-    for measure, title in (("ari", ""), ("seconds", "PROCESSOR SECONDS OF ONE FIT")):
-        cells = tables.add_mean(tables.cells(cache, measure), names, "MEAN of all")
-        parts += [title, ""] if title else []
-        parts += [tables.table(cells, name, METHODS, columns, headings) for name in ("MEAN of all", *names)]
-        if measure == "ari":
-            rivals = (BEFORE,)
-            parts.append(tables.advantage(cells, ["MEAN of all", *names], SETTINGS, NOW, rivals, headings[1:]))
-    return "\n".join([*parts, tables.failures(cache)])
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":
