@@ -4,16 +4,15 @@
 
 The loop of the app in one process: a batch of questions is asked, some of them as old as the run before, because they
 were on somebody's screen when the queue was filled anew; then a warm refit with the app's moves. Answers are right, or
-those of people who err as Table IV says. `songs` are the demo's, fitted as the demo fits them; every seed sings
-others. Results go to benchmarks/results/questions.txt. Finished rows are kept in --cache: a run that was stopped goes
-on where it was, and --runs 0 only writes the results again.
+those of people who err as Table IV says. `songs` are the demo's; every seed sings others. Results go to
+benchmarks/results/questions.txt. Finished rows are kept in --cache: a run that was stopped goes on where it was, and
+--runs 0 only writes the results again.
 """
 
 import os
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 # Before numpy, which asks once: processes that share cores are many times slower with several threads each.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -45,13 +44,12 @@ PLANS: dict[str, tuple[int, int, float, tuple[int, ...]]] = {
     "digits": (50, 500, 0.8, (100, 300, 500)),
     "letter_carroll": (50, 500, 0.4, (100, 300, 500)),
 }
-SETTINGS = {"people": 0.15, "right": 0.05}  # answers, and the epsilon they are fitted with
+SETTINGS = ("people", "right")
 TITLES = {"right": "right answers", "people": "answers of people who err as Table IV says"}
 # Questions on a screen when the queue is filled anew: they are asked all the same.
 ON_SCREENS = 6
 CANDIDATES = 25_000
 MOVES = 20  # the app's default
-OF_SONGS = {"epsilon": 0.4, "lam": 2**-6}  # the demo's
 Before = dict[str, np.ndarray]  # the triplets that were asked, and those of them that are on screens
 
 
@@ -108,9 +106,8 @@ def ask_and_refit(task: Task, folder: Path | None) -> Row:
 
 def first_model(data: Dataset, task: Task) -> DCRC:
     """The fit without answers."""
-    values: dict[str, Any] = OF_SONGS if data.name == SONGS else {"epsilon": SETTINGS[task.setting]}
     moves = min(MOVES, MOVED_ITEMS // len(data.X))
-    return DCRC(data.n_clusters, **values, n_moves=moves, random_state=task.seed).fit(data.X)
+    return DCRC(data.n_clusters, n_moves=moves, random_state=task.seed).fit(data.X)
 
 
 def by_policy(model: DCRC, X: np.ndarray, n: int, before: Before, rng: np.random.Generator) -> np.ndarray:

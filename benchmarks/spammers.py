@@ -14,15 +14,12 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks import rounds
-from benchmarks.demo_gain import MOVES, songs
+from benchmarks.questions import MOVES, songs
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
-from tercet.demo.birdsong import PATTERNS
-from tercet.demo.project import N_ITEMS, PARAMETERS
 from tercet.labeling import holds
-from tercet.worker.outputs.questions import CANDIDATES, MOST_PER_ITEM, REFILL
 from tercet_algorithms import DCRC
 from tercet_algorithms.answers.patterns import answer_probabilities, answer_table
-from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets
+from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers
 
 RESULTS = Path(__file__).with_name("results")
 COMMAND = "python -m benchmarks.spammers --cache DIR"
@@ -45,17 +42,18 @@ def main() -> None:
 
 def label(task: Task) -> Row:
     """ARI after the last answer, how many answers the spammer gave before the hold, and how many were held wrongly."""
-    X, y = songs(task.seed)
+    songs_of_seed = songs(task.seed)
+    X, y = songs_of_seed.X, songs_of_seed.y
     rng = np.random.default_rng(task.seed)
     people = np.arange(BATCH) % N_LABELERS
     people = people[people != SPAMMER] if task.setting == "four" else people
-    model = DCRC(len(PATTERNS), **PARAMETERS, random_state=task.seed).fit(X)
+    model = DCRC(songs_of_seed.n_clusters, random_state=task.seed).fit(X)
     model.set_params(n_init=1, n_moves=MOVES, warm_start=True)
-    table = answer_table("relative", model.epsilon)
+    table = answer_table("relative", "people")
     triplets, answers, labelers = np.empty((0, 3), int), np.empty(0, int), np.empty(0, int)
     foreseen, on_hold, before_hold = np.empty((0, 3)), set[int](), -1
     for _ in range(N_BATCHES):
-        asked = ask(model, triplets, len(people), rng)
+        asked = rng.permutation(model.suggest(len(people), asked=triplets, X=X, random_state=rng)[0])
         replies = noisy_answers(y, asked, TABLE_IV, rng)
         replies = np.where(people == SPAMMER, rng.choice([1, 0, -1], len(people)), replies)
         foreseen = np.concatenate([foreseen, answer_probabilities(model.posterior_, asked, table)])
@@ -71,12 +69,6 @@ def label(task: Task) -> Row:
             on_hold |= newly
     ari = adjusted_rand_score(y, model.labels_)
     return {"ari": ari, "before_hold": before_hold, "wrongly": len(on_hold - {SPAMMER})}
-
-
-def ask(model: DCRC, triplets: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return n new questions, half of them suggested."""
-    worth, _ = model.suggest(REFILL, CANDIDATES, exclude=triplets, most_per_item=MOST_PER_ITEM, random_state=rng)
-    return rng.permutation(np.concatenate([worth[: n // 2], random_triplets(N_ITEMS, n - n // 2, rng)]))
 
 
 def report(cache: Cache) -> str:

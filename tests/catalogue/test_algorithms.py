@@ -69,8 +69,9 @@ def test_they_are_listed_for_programs(app: FastAPI, database: Database) -> None:
         listed = client.get("/api/v1/algorithms").json()["algorithms"]
     assert [one["name"] for one in listed] == list(ALGORITHMS)
     epsilon = listed[0]["parameters"]["properties"]["epsilon"]
-    assert (epsilon["default"], epsilon["minimum"], epsilon["type"]) == (0.05, 0, "number")
-    assert "Probability that an answer is wrong" in epsilon["description"]
+    assert epsilon["default"] == "auto"
+    assert epsilon["anyOf"] == [{"type": "number"}, {"enum": ["auto", "people"], "type": "string"}]
+    assert "probability that an answer is wrong" in epsilon["description"]
 
 
 def test_a_form_holds_what_it_was_given_and_gives_it_back() -> None:

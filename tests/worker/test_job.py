@@ -195,6 +195,8 @@ def test_a_stopped_fit_goes_on_from_its_checkpoint(
     seen = []
 
     def die_at_the_eighth(state: FitState) -> None:
+        if len(state.seeds) == 1:  # of the short fits that choose how answers err
+            return
         seen.append((state.start, state.iteration))
         if len(seen) == 8:
             raise KeyboardInterrupt

@@ -135,9 +135,9 @@ def test_who_turns_every_answer_round_is_foretold(database: Database, storage: S
 
 
 def test_spare_questions_come_behind_the_others_and_repeat_none() -> None:
-    inputs, outcome, posterior = world()
-    needed = demand(8)
-    first = choose(posterior, inputs, outcome, needed, np.random.default_rng(0))
-    both = choose(posterior, inputs, outcome, needed._replace(n_spare=20), np.random.default_rng(0))
+    posterior = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
+    inputs, outcome = inputs_of(40), fit({}, posterior)
+    first = choose(posterior, inputs, outcome, demand(8), np.random.default_rng(0))
+    both = choose(posterior, inputs, outcome, demand(8)._replace(n_spare=20), np.random.default_rng(0))
     assert both.triplets[:8].tolist() == first.triplets.tolist()
     assert len(np.unique(both.triplets, axis=0)) == 28

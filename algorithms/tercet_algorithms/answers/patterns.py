@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Kind = Literal["relative", "outlier"]
+# How answers err: the probability of a wrong one (Table I), or as people do.
+Errors = float | Literal["people"]
 
 ALL_ALIKE, ANCHOR_APART, LEFT_APART, RIGHT_APART, ALL_DIFFERENT = range(5)
 KINDS: tuple[Kind, ...] = ("relative", "outlier")
@@ -20,6 +22,8 @@ KINDS: tuple[Kind, ...] = ("relative", "outlier")
 ANSWERS: dict[Kind, tuple[str, ...]] = {"relative": ("yes", "no", "dnk"), "outlier": ("1", "2", "3", "dnk")}
 # Which column is right for each pattern (Eq 1 for the relative question).
 _RIGHT_COLUMN: dict[Kind, tuple[int, ...]] = {"relative": (2, 2, 1, 0, 2), "outlier": (3, 0, 1, 2, 3)}
+# Of people: P(don't know) where there is a right item, and P(an item) for each item that is not the right answer.
+_UNSURE, _MIXED_UP = 0.22, 0.04
 # So many triplets at a time keep the gathered posteriors in the processor's cache.
 _CHUNK = 8192
 
@@ -29,11 +33,25 @@ def right_answers(kind: Kind) -> Array:
     return np.array(_RIGHT_COLUMN[kind])
 
 
-def answer_table(kind: Kind, epsilon: float) -> Array:
-    """Return P(answer | pattern), (5, A): 1 - epsilon for the right answer, epsilon shared by the others (Table I)."""
+def answer_table(kind: Kind, epsilon: Errors) -> Array:
+    """Return P(answer | pattern), (5, A): 1 - epsilon for the right answer, epsilon shared by the others (Table I).
+
+    With "people" it is how people err: mostly they say "don't know" where it is clear, seldom they mix items up.
+    """
     n_answers = len(ANSWERS[kind])
+    if epsilon == "people":
+        return _people_table(n_answers)[right_answers(kind)]
     table = np.full((5, n_answers), epsilon / (n_answers - 1))
     table[np.arange(5), right_answers(kind)] = 1 - epsilon
+    return table
+
+
+def _people_table(n_answers: int) -> Array:
+    """Return P(answer | right answer), (A, A), of people; "don't know" comes last."""
+    table = np.full((n_answers, n_answers), _MIXED_UP)
+    table[:-1, -1] = _UNSURE
+    np.fill_diagonal(table, 0)
+    np.fill_diagonal(table, 1 - table.sum(axis=1))
     return table
 
 
@@ -59,6 +77,20 @@ def pattern_probabilities(P: Array, triplets: Array) -> Array:
         out[rows, RIGHT_APART], out[rows, LEFT_APART], out[rows, ANCHOR_APART] = (pair - alike for pair in pairs)
         out[rows, ALL_DIFFERENT] = 1 - (pairs[0] + pairs[1] + pairs[2]) + 2 * alike
     return np.clip(out, 0, 1, out=out)  # rounding may leave -1e-9 where a pattern is impossible
+
+
+def pair_log_odds(likelihoods: Array, n_clusters: int) -> Array:
+    """Return what each answer says about its pairs, (M, 3): log P(answer | in one cluster) - log P(answer | apart).
+
+    `likelihoods` (M, 5) are P(answer | pattern). The pairs are left and right, anchor and right, anchor and left, each
+    without the item that the pattern of its place sets apart. Clusters are two or more, and taken to be of equal size.
+    """
+    others = n_clusters - 1
+    joint = likelihoods * [1, others, others, others, others * (n_clusters - 2)]  # times K^2
+    together = joint[:, [ALL_ALIKE]] + joint[:, ANCHOR_APART:ALL_DIFFERENT]
+    apart = joint.sum(axis=1, keepdims=True) - together
+    odds: Array = np.log(others * together / apart)
+    return odds
 
 
 def answer_probabilities(P: Array, triplets: Array, table: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet_algorithms.answers.patterns import ANSWERS, KINDS, Array, Kind, answer_table
+from tercet_algorithms.answers.patterns import ANSWERS, KINDS, Array, Errors, Kind, answer_table
 
 _RELATIVE = {"yes": 0, "1": 0, "+1": 0, "True": 0, "no": 1, "-1": 1, "False": 1, "dnk": 2, "0": 2}
 _OUTLIER = {"1": 0, "2": 1, "3": 2, "dnk": 3, "0": 3}
@@ -52,7 +52,7 @@ class Constraints:
         weights = None if self.weights is None else self.weights[rows]
         return Constraints(self.triplets[rows], self.answers[rows], self.kinds[rows], labelers, self.names, weights)
 
-    def likelihoods(self, epsilon: float) -> Array:
+    def likelihoods(self, epsilon: Errors) -> Array:
         """Return P(observed answer | pattern), shape (M, 5)."""
         out = np.empty((len(self), 5))
         for code, kind in enumerate(KINDS):

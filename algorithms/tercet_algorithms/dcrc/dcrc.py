@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from tercet_algorithms.answers.bag_labels import Bags, read_bags
 from tercet_algorithms.answers.bag_naming import label_affinity
-from tercet_algorithms.answers.patterns import Array
+from tercet_algorithms.answers.patterns import Array, Errors
 from tercet_algorithms.answers.questions import QuestionSuggestion
 from tercet_algorithms.answers.reading import Constraints, read_constraints, read_labels, read_pairs
 from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan
@@ -38,6 +38,7 @@ from tercet_algorithms.common.parameters import (
     one_of,
 )
 from tercet_algorithms.dcrc.bag_evidence import are_labelled, evidence_of
+from tercet_algorithms.dcrc.belief import BELIEFS, Belief, choose_belief
 from tercet_algorithms.dcrc.fitted import FittedDCRC
 from tercet_algorithms.dcrc.labeler_tables import TableLearner
 from tercet_algorithms.dcrc.lower_bound import LowerBound
@@ -66,9 +67,14 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
     ----------
     n_clusters : int
         Number of clusters K.
-    epsilon : float in [0, 2/3)
-        Probability that an answer is wrong (Table I); also how strongly one answer counts. 0 means hard answers
-        (Eq 14), which are always approached through softer ones.
+    epsilon : "auto", "people" or float in [0, 2/3)
+        How answers err. A number is the probability that one is wrong (Table I); also how strongly it counts. 0 means
+        hard answers (Eq 14), which are always approached through softer ones. "people" err otherwise: of clear cases
+        they say "don't know" to 22 %, but mix items up in 4 %. "auto" chooses, together with `answer_weight`, what
+        predicts answers best that are held out for it: "people" with weight 1/2 or 1, or 0.05 with weight 1.
+    answer_weight : float in (0, 1] or None
+        Power that the likelihood of every answer is taken to; below 1 because mean field counts evidence more than
+        once that hangs together. None is 1/2 for "people", 1 for a number, and with epsilon="auto" it is chosen.
     tau : float
         Weight of cluster separation and, with `balance`, of cluster balance (Eqs 8 and 9).
     lam : float
@@ -78,9 +84,10 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
     use_dnk : bool
         Whether "don't know" answers are learned from.
     n_init : int
-        Number of starts; the one with the best lower bound wins. One of them is a thorough K-means. With a warm
-        start the first continues from the previous fit, so n_init=1, n_moves=0 then is the warm start alone. Next
-        come the start from `init` and that from bag labels, which is so good that others gain little.
+        Number of starts; the one with the best lower bound wins. First comes a thorough K-means, or with a warm
+        start the previous fit, so that n_init=1, n_moves=0 then is the warm start alone. Next come the start from
+        `init` and that from bag labels, which is so good that others gain little. All others merge small groups of
+        similar items down to K clusters as Ward's method does and as the answers say.
     n_moves : int
         Split-and-merge moves tried on the best start, each kept if it raises the bound. They repair what starts
         cannot when clusters are many: two classes in one cluster, one class in two.
@@ -138,6 +145,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
     posterior_ : (N, K) q of constrained items, p(y | x) of the others, each with what the labels of the item's bag
         say; single precision where X is
     constrained_ : positions of the items that occur in answers that were used
+    epsilon_, answer_weight_ : how answers were taken to err and to count, as set or chosen
     label_names_, cluster_label_affinity_ : the C bag labels and their shares in each cluster (K, C), the most likely
         given the bags; only with bags
     coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_, or on the kernel's features
@@ -188,7 +196,8 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
 
     _parameter_constraints: ClassVar[dict[str, Constraint]] = {
         "n_clusters": POSITIVE_INTEGER,
-        "epsilon": number_between(0, 2 / 3, "left"),
+        "epsilon": [*number_between(0, 2 / 3, "left"), *one_of("auto", "people")],
+        "answer_weight": [None, *number_between(0, 1, "right")],
         "tau": NUMBER_FROM_0,
         "lam": NUMBER_FROM_0,
         "balance": BOOLEAN,
@@ -218,7 +227,8 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         self,
         n_clusters: int = 8,
         *,
-        epsilon: float = 0.05,
+        epsilon: Errors | Literal["auto"] = "auto",
+        answer_weight: float | None = None,
         tau: float = 1.0,
         lam: float = 2**-8,
         balance: bool = True,
@@ -245,6 +255,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
     ):
         self.n_clusters = n_clusters
         self.epsilon = epsilon
+        self.answer_weight = answer_weight
         self.tau = tau
         self.lam = lam
         self.balance = balance
@@ -307,7 +318,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
             How many answers each counts as: finite and not negative; 0 leaves the answer out.
         must_link, cannot_link : array-like of shape (L, 2), optional
             Pairs of items, as positions or names, that are in one cluster, or are not; wrong with probability
-            `epsilon` like an answer. A repeated pair counts once.
+            `epsilon` like an answer, or 0.05 where it is no number. A repeated pair counts once.
         bags : array-like of shape (N,), optional
             Name of the bag of each item; None or NaN for none. See `BagSpectralClustering.fit`.
         bag_labels : mapping or array-like of shape (B, C), optional
@@ -349,16 +360,18 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
             constraints = constraints.select(~constraints.is_dnk())
         must_link = read_pairs("must_link", must_link, len(features), names)
         cannot_link = read_pairs("cannot_link", cannot_link, len(features), names)
-        evidence = self._evidence(constraints, must_link, cannot_link)
+        self._check_links(must_link, cannot_link)
         checked_bags = read_bags(bags, bag_labels, n_items=len(features))
         init_labels = None if init is None else read_labels(init, len(features), self.n_clusters)
         rng = check_random_state(self.random_state)
         plan = SpacePlan(self.standardize, self.kernel, self.gamma, self.kernel_params or {}, self.n_components)
         previous = self._previous(plan, features.shape[1]) if self.warm_start and hasattr(self, "coef_") else None
         space = plan.fit(features, None if previous is None else previous.space, rng)
+        self.epsilon_, self.answer_weight_ = self._choose_belief(features, space, constraints)
+        evidence = PatternEvidence(constraints, must_link, cannot_link, self.answer_weight_)
         search, order = self._search(features, space, evidence, checked_bags, previous, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * (search.objective.bags is not None)
-        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, self.n_clusters, rng, further)
+        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, rng, further)
         state = resume if resume is not None else search.first_state(*kinds_of_starts)
         search.check_resumable(state)
         state, stopped = search.run(state, callback, self.n_jobs, self.verbose)
@@ -379,12 +392,35 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         if self.labeler_tables == "learn" and self.epsilon == 0:
             raise ValueError("labeler_tables='learn' needs epsilon above 0: hard answers leave nothing to learn")
 
-    def _evidence(self, constraints: Constraints, must_link: Array, cannot_link: Array) -> PatternEvidence:
-        if self.epsilon >= 1 / 2 and (len(must_link) or len(cannot_link)):
+    def _check_links(self, must_link: Array, cannot_link: Array) -> None:
+        if not isinstance(self.epsilon, str) and self.epsilon >= 1 / 2 and (len(must_link) or len(cannot_link)):
             raise ValueError(
                 f"must_link and cannot_link need epsilon below 1/2, got {self.epsilon}: they say the opposite"
             )
-        return PatternEvidence(constraints, must_link, cannot_link)
+
+    def _choose_belief(self, features: Array, space: FeatureSpace, constraints: Constraints) -> Belief:
+        """Return how answers are believed: as set, as before while answers have not doubled, or as predicts best."""
+        if self.epsilon != "auto":
+            weight = 0.5 if self.epsilon == "people" else 1.0
+            return Belief(self.epsilon, self.answer_weight or weight)
+        if self.warm_start and len(constraints) < 2 * getattr(self, "_answers_at_choice", 0):
+            return Belief(self.epsilon_, self.answer_weight_)
+        beliefs: tuple[Belief, ...] = BELIEFS
+        if self.answer_weight is not None:
+            beliefs = tuple(dict.fromkeys(belief._replace(weight=self.answer_weight) for belief in BELIEFS))
+        # Not a clone: the `fit` of a subclass may take other arguments.
+        model = DCRC(**{name: getattr(self, name) for name in DCRC._get_param_names()}).set_params(
+            n_init=1,
+            n_moves=0,
+            warm_start=False,
+            verbose=False,
+            random_state=0,
+            standardize=False,
+            kernel=None,
+            labeler_tables="fixed",
+        )
+        self._answers_at_choice = len(constraints)
+        return choose_belief(model, features, space, constraints, beliefs)
 
     def _previous(self, plan: SpacePlan, n_features: int) -> PreviousFit:
         """Return the fit that a warm start continues from; raises ValueError where it is one of another kind."""
@@ -405,14 +441,13 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         init_labels: Array | None,
     ) -> tuple[DCRCSearch, Array]:
         """Return the search, and the positions of the items in the order that it has them."""
-        schedule = HARD_SCHEDULE if self.epsilon == 0 else (self.epsilon,)
-
+        schedule = HARD_SCHEDULE if self.epsilon_ == 0 else (self.epsilon_,)
         field, learner = None, None
         if len(evidence):
             logs = evidence.log_likelihoods(schedule[0])
             field = MeanField(evidence.triplets, logs, np.float32)
             if self.labeler_tables == "learn" and len(evidence.constraints):
-                learner = TableLearner(evidence.constraints, self.epsilon, self.table_prior)
+                learner = TableLearner(evidence.constraints, self.epsilon_, self.table_prior, self.answer_weight_)
         labelled = are_labelled(bags)
         order, n_evident = _evident_first(field, labelled)
         n_times = n_evident if self.weight == "balanced" else evidence.n_mentions + float(labelled.sum())
@@ -465,7 +500,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
         self.posterior_ = posterior
         self.constrained_ = np.sort(order[: objective.n_constrained])
-        self.labels_ = (posterior if self.transductive and self.epsilon > 0 else p).argmax(axis=1)
+        self.labels_ = (posterior if self.transductive and self.epsilon_ != 0 else p).argmax(axis=1)
         self.lower_bound_ = objective.at_fixed_q(W, q, evidence)[0]
         self.lower_bounds_ = solution.bounds
         self.n_iter_ = len(solution.bounds)

@@ -5,13 +5,13 @@ has only loaded the arrays.
 """
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from tercet_algorithms.answers.patterns import Array, Kind, answer_table
+from tercet_algorithms.answers.patterns import Array, Errors, Kind, answer_table
 from tercet_algorithms.common.answer_prediction import AnswerPrediction
 from tercet_algorithms.common.feature_space import FeatureSpace, blocks
 from tercet_algorithms.common.features import check_features_of
@@ -19,12 +19,16 @@ from tercet_algorithms.common.kernels import FeatureMap, Kernel
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 
 _STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_", "labels_")
+# How answers were believed, and how many there were when this was chosen; states of older versions have none of it.
+_BELIEF = ("epsilon_", "answer_weight_", "_answers_at_choice")
 
 
 class FittedDCRC(AnswerPrediction):
     """The part of DCRC that needs nothing but the results of a fit."""
 
-    epsilon: float
+    epsilon: Errors | Literal["auto"]
+    epsilon_: Errors
+    answer_weight_: float
     kernel: Kernel | None
     kernel_params: Mapping[str, Any] | None
     coef_: Array
@@ -92,7 +96,7 @@ class FittedDCRC(AnswerPrediction):
         """
         check_is_fitted(self, "coef_")
         learned = None if self._tables is None else self._tables.table(kind, labeler)
-        return answer_table(kind, self.epsilon) if learned is None else learned
+        return answer_table(kind, self.epsilon_) if learned is None else learned
 
     def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
         """Return P(answer | pattern) of those who may be asked next.
@@ -121,6 +125,7 @@ class FittedDCRC(AnswerPrediction):
         """
         check_is_fitted(self, "coef_")
         arrays = {name: np.asarray(getattr(self, name)) for name in _STATE}
+        arrays |= {name: np.asarray(getattr(self, name)) for name in _BELIEF if hasattr(self, name)}
         if self._space.kernel is not None:
             arrays |= self._space.kernel.to_arrays()
         if self._tables is not None:
@@ -155,6 +160,10 @@ class FittedDCRC(AnswerPrediction):
         )
         for name in ("coef_", "intercept_", "posterior_", "constrained_"):
             setattr(self, name, arrays[name])
+        self.epsilon_ = "people" if self.epsilon == "auto" else self.epsilon
+        for name in _BELIEF:
+            if name in arrays:
+                setattr(self, name, arrays[name].item())
         self.lower_bound_ = float(arrays["lower_bound_"])
         self.labels_ = arrays["labels_"] if "labels_" in arrays else self.posterior_.argmax(axis=1)
         return self

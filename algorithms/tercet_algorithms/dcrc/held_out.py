@@ -179,5 +179,7 @@ class HeldOutSearch:
             raise
 
 
-def _nearest(values: list[Any], target: float) -> Any:
+def _nearest(values: list[Any], target: Any) -> Any:
+    if isinstance(target, str):  # a choice that the values stand in for
+        return values[0]
     return min(values, key=lambda value: abs(value - target))

@@ -22,6 +22,7 @@ from tercet_algorithms.answers.patterns import (
     LEFT_APART,
     RIGHT_APART,
     Array,
+    Errors,
     Kind,
     answer_table,
     right_answers,
@@ -41,11 +42,12 @@ _TURNED_ANSWERS = ([1, 0, 2, 3], [0, 2, 1, 3])
 class TableLearner:
     """The fixed part of learning tables: which answers belong to which table, the prior and the ties."""
 
-    def __init__(self, constraints: Constraints, epsilon: float, prior: float):
+    def __init__(self, constraints: Constraints, epsilon: Errors, prior: float, weight: float = 1.0):
+        """Every answer counts `weight` times what it says it counts."""
         pairs = np.column_stack([constraints.labeler_codes(), constraints.kinds])
         groups, self._group = np.unique(pairs, axis=0, return_inverse=True)
-        self._answers, self._weights = constraints.answers, constraints.counts()
-        self.counts: Array = np.bincount(self._group, self._weights)  # (G,) answers of each table
+        self._answers, self._weights = constraints.answers, weight * constraints.counts()
+        self.counts: Array = np.bincount(self._group, constraints.counts())  # (G,) answers of each table
         self.kinds: Array = groups[:, 1]  # (G,) of each table
         self.names = tuple(constraints.names[code] for code in groups[:, 0])
         self.first = np.stack([_padded(KINDS[kind], epsilon) for kind in self.kinds])  # (G, 5, 4)
@@ -196,7 +198,7 @@ def information_share(joint: Array, right: Array) -> float:
     return float(np.clip(shared / possible, 0, 1))
 
 
-def _padded(kind: Kind, epsilon: float) -> Array:
+def _padded(kind: Kind, epsilon: Errors) -> Array:
     table = answer_table(kind, epsilon)
     return np.pad(table, ((0, 0), (0, _WIDEST - table.shape[1])))
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tercet_algorithms.answers.patterns import ALL_ALIKE, RIGHT_APART, Array
+from tercet_algorithms.answers.patterns import ALL_ALIKE, RIGHT_APART, Array, Errors, pair_log_odds
 from tercet_algorithms.answers.reading import Constraints
 
 # The hard stage (epsilon = 0) is judged with this epsilon: a violated answer costs much, but finitely much.
 HARD_EPSILON = 1e-6
+# A link is wrong with this probability where answers err as people do.
+LINK_EPSILON = 0.05
 
 
 def link_table(epsilon: float) -> Array:
@@ -31,6 +33,7 @@ class PatternEvidence:
     constraints: Constraints  # M answers
     must_link: Array  # (L, 2) pairs of item positions
     cannot_link: Array
+    answer_weight: float = 1.0  # power of every answer's likelihood
 
     def __len__(self) -> int:
         return len(self.constraints) + len(self.must_link) + len(self.cannot_link)
@@ -46,15 +49,23 @@ class PatternEvidence:
         """How often items are mentioned: three times in an answer, as often as it counts, and twice in a link."""
         return float(3 * self.constraints.counts().sum() + 2 * (len(self.must_link) + len(self.cannot_link)))
 
-    def log_likelihoods(self, epsilon: float) -> Array:
+    def log_likelihoods(self, epsilon: Errors) -> Array:
         """Return log P(observation | pattern), (M + L, 5), of people who err with probability epsilon."""
         answers = np.log(self.constraints.likelihoods(epsilon or HARD_EPSILON))
         return self.with_answers(answers, epsilon)
 
-    def with_answers(self, answers: Array, epsilon: float) -> Array:
+    def with_answers(self, answers: Array, epsilon: Errors) -> Array:
         """Return the same where log P(answer | pattern), (M, 5), is known."""
-        links = np.log(link_table(epsilon or HARD_EPSILON).T)
-        of_links = np.repeat(links, [len(self.must_link), len(self.cannot_link)], axis=0)
-        if self.constraints.weights is not None:
-            answers = self.constraints.weights[:, None] * answers
-        return np.concatenate([answers, of_links])
+        answers = self.answer_weight * self.constraints.counts()[:, None] * answers
+        return np.concatenate([answers, np.log(self._link_likelihoods(epsilon))])
+
+    def pair_log_odds(self, epsilon: Errors, n_clusters: int) -> Array:
+        """Return what each observation says about the three pairs of its triplet, (M + L, 3); a link about one."""
+        answers = pair_log_odds(self.constraints.likelihoods(epsilon or HARD_EPSILON), n_clusters)
+        links = pair_log_odds(self._link_likelihoods(epsilon), n_clusters) * [0, 0, 1]
+        return np.concatenate([self.constraints.counts()[:, None] * answers, links])
+
+    def _link_likelihoods(self, epsilon: Errors) -> Array:
+        """Return P(link | pattern), (L, 5)."""
+        table = link_table(LINK_EPSILON if epsilon == "people" else epsilon or HARD_EPSILON)
+        return np.repeat(table.T, [len(self.must_link), len(self.cannot_link)], axis=0)

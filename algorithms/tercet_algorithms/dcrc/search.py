@@ -7,6 +7,7 @@ stopped, saved and resumed elsewhere goes through the same states as one that ra
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, cycle, islice, repeat
 from typing import Literal
 
 import numpy as np
@@ -14,8 +15,9 @@ from joblib import effective_n_jobs
 from sklearn.cluster import KMeans
 from sklearn.utils.parallel import Parallel, delayed
 
-from tercet_algorithms.answers.patterns import Array, pattern_probabilities
+from tercet_algorithms.answers.patterns import Array, Errors, pattern_probabilities
 from tercet_algorithms.common.search import ArrayRecord, check_resumable, run_search
+from tercet_algorithms.dcrc.answer_starts import NO_PAIRS, PairOdds, start_from_answers
 from tercet_algorithms.dcrc.bag_evidence import NO_LABELS, NO_WITNESSES
 from tercet_algorithms.dcrc.bag_starts import start_from_bags
 from tercet_algorithms.dcrc.labeler_tables import TableLearner
@@ -35,15 +37,14 @@ _ROUGH_STEPS, _ROUGH_TOL = 100, 3e-5
 # Centres that move less, as a share of the features' variance, tell already which clustering will be the best.
 _ROUGH_KMEANS_TOL = 1e-2
 # Hard answers decide greedily, so they are approached through softer ones.
-HARD_SCHEDULE = (0.3, 0.15, 0.05, 0.01, 0.0)
-
-# With few clusters random starts find what K-means cannot. With 13 the bound preferred them where they were worse.
-_FEW_CLUSTERS = 8
+HARD_SCHEDULE: tuple[Errors, ...] = (0.3, 0.15, 0.05, 0.01, 0.0)
 
 # What stands for labelers' tables where none are learned.
 NO_TABLES: Array = np.empty((0, 5, 4))
 
-WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE, INIT, BAGS = range(7)
+WARM, KMEANS, LIGHT, HEAVY, MOVE, INIT, BAGS = range(7)
+# How much answers count against features in the two kinds of starts that are made from both.
+_KAPPAS = {LIGHT: 0.3, HEAVY: 1.0}
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class DCRCSolution(ArrayRecord):
 class FitState(ArrayRecord):
     """Everything needed to continue a fit of the same data, answers and parameters."""
 
-    start_kinds: Array  # (n_starts,) WARM, BEST_KMEANS, KMEANS, RANDOM, MOVE, INIT or BAGS
+    start_kinds: Array  # (n_starts,) WARM, KMEANS, LIGHT, HEAVY, MOVE, INIT or BAGS
     seeds: Array  # (n_starts,)
     start: int  # which start is at work
     current: DCRCSolution
@@ -110,7 +111,7 @@ class DCRCSearch:
 
     objective: LowerBound
     n_clusters: int
-    schedule: tuple[float, ...]
+    schedule: tuple[Errors, ...]
     observed: PatternEvidence
     solver: Solver
     max_iter: int
@@ -206,19 +207,26 @@ class DCRCSearch:
 
     def _first_weights(self, kind: int, seed: int) -> Array:
         X, bags = self.objective.X, self.objective.bags
-        if kind == RANDOM:
-            return 0.1 * np.random.RandomState(seed).standard_normal((self.n_clusters, X.shape[1]))
         if kind == BAGS:
             assert bags is not None, "a start from bags needs some"
             return start_from_bags(self.objective, bags, self.n_clusters, seed)[0]
         rows = some_items(len(X), seed)
-        X = X[rows]
         if kind == INIT:
             assert self.init_labels is not None, "a start from init needs clusters"
             labels = self.init_labels[rows]
+        elif kind == KMEANS:
+            labels = _kmeans(X[rows, :-1], self.n_clusters, seed)
         else:
-            labels = _kmeans(X[:, :-1], self.n_clusters, seed, n_init=10 if kind == BEST_KMEANS else 1)
-        return fit_classifier(X, labels, self.n_clusters, self.objective.lam)
+            labels = self._merged(rows, _KAPPAS[kind], seed)
+        return fit_classifier(X[rows], labels, self.n_clusters, self.objective.lam)
+
+    def _merged(self, rows: slice | Array, kappa: float, seed: int) -> Array:
+        """Return clusters of some rows by their features and by what all answers and links say about pairs."""
+        X, field = self.objective.X[:, :-1], self.objective.field
+        if field is None or self.n_clusters == 1:
+            return start_from_answers(X, rows, NO_PAIRS, self.n_clusters, kappa, seed)
+        odds = self.observed.pair_log_odds(self.schedule[0], self.n_clusters)
+        return start_from_answers(X, rows, PairOdds(field.triplets, odds), self.n_clusters, kappa, seed)
 
     def _matched_to_labels(self, W: Array, cluster_labels: Array) -> Array:
         """Return the same clusters, numbered so that they fit the bag labels that each number goes with."""
@@ -313,21 +321,23 @@ class DCRCSearch:
         return field.with_log_likelihoods(logs), learner.log_prior(tables)
 
 
-def _kmeans(X: Array, n_clusters: int, seed: int, n_init: int) -> Array:
-    """Return labels (N,) of the best of some K-means clusterings, of which only the best is brought to its end."""
+def _kmeans(X: Array, n_clusters: int, seed: int) -> Array:
+    """Return labels (N,) of the best of ten K-means clusterings, of which only the best is brought to its end."""
     X = X.astype(np.float64)  # of which KMeans finds distances faster
-    rough = KMeans(n_clusters, n_init=n_init, tol=_ROUGH_KMEANS_TOL, random_state=seed).fit(X)
+    rough = KMeans(n_clusters, n_init=10, tol=_ROUGH_KMEANS_TOL, random_state=seed).fit(X)
     labels: Array = KMeans(n_clusters, init=rough.cluster_centers_, n_init=1).fit(X).labels_
     return labels
 
 
 def plan_starts(
-    n_init: int, n_moves: int, warm: bool, n_clusters: int, rng: np.random.RandomState, further: Sequence[int] = ()
+    n_init: int, n_moves: int, warm: bool, rng: np.random.RandomState, further: Sequence[int] = ()
 ) -> tuple[Array, Array]:
-    """Return kinds and seeds of starts: warm, `further` ones, a thorough K-means, quick and random ones, moves."""
-    first = [*([WARM] if warm else []), *further][:n_init]
-    others = max(n_init - len(first), 0)
-    n_random = others // 2 if n_clusters <= _FEW_CLUSTERS else 0
-    n_quick = max(others - n_random - 1, 0)
-    kinds = first + [BEST_KMEANS] * min(others, 1) + [KMEANS] * n_quick + [RANDOM] * n_random + [MOVE] * n_moves
+    """Return kinds and seeds of starts: warm, `further` ones, K-means once, those made from answers, and moves.
+
+    A warm start stands for K-means, so that the next two are made from answers.
+    """
+    first = [*([WARM] if warm else []), *further]
+    merged = cycle([LIGHT, HEAVY])
+    others = chain(islice(merged, 2 if warm else 0), [KMEANS], merged)
+    kinds = [*islice(chain(first, others), n_init), *repeat(MOVE, n_moves)]
     return np.array(kinds), rng.randint(np.iinfo(np.int32).max, size=len(kinds))

@@ -15,7 +15,7 @@ ALGORITHM_EXAMPLE: dict[str, Any] = {
         "required": ["n_clusters"],
         "properties": {
             "n_clusters": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Number of clusters."},
-            "epsilon": {"type": "number", "default": 0.05, "description": "Probability that an answer is wrong."},
+            "tau": {"type": "number", "minimum": 0, "default": 1.0, "description": "Weight of cluster separation."},
         },
     },
 }

@@ -2,9 +2,8 @@
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -27,9 +26,6 @@ from tercet.storage import Storage
 PROJECT = "bird-songs"
 OWNER = "owner@localhost"
 N_ITEMS = N_SONGS
-# People err, above all towards "don't know", and the items of one question depend on each other more than
-# mean field believes: far softer answers and flatter clusters than the paper's leave room for both.
-PARAMETERS = {"epsilon": 0.4, "lam": 2**-6}
 N_KINDS_OF_DIGITS = 10
 STEP = 0.25  # of the whole, between two lines about how far an import is
 
@@ -46,7 +42,6 @@ class Demonstration:
     guidelines: str
     write: Callable[..., None]
     sentence: str
-    parameters: dict[str, Any] = field(default_factory=dict)
 
 
 DEMONSTRATIONS = {
@@ -59,7 +54,6 @@ DEMONSTRATIONS = {
         "Answer “don't know” when all three are of one pattern, or each is of its own.",
         write_songs,
         f"Singing {N_SONGS} syllables of {len(PATTERNS)} patterns ...",
-        PARAMETERS,
     ),
     DemoKind.PICTURES: Demonstration(
         "digits",
@@ -142,6 +136,5 @@ def _make(database: Database, storage: Storage, demonstration: Demonstration, re
                 name=demonstration.name,
                 guidelines=demonstration.guidelines,
                 n_clusters=demonstration.n_clusters,
-                parameters=demonstration.parameters,
             )
         import_here(database, storage, demonstration.key, gather([folder]), ReadOptions(), _Lines(report))

@@ -10,6 +10,7 @@ from tercet_algorithms.answers.patterns import (
     answer_probabilities,
     answer_table,
     expected_information,
+    pair_log_odds,
     pattern_probabilities,
     patterns_of,
     right_answers,
@@ -45,6 +46,29 @@ def test_tables_follow_the_paper():
     assert np.allclose(outlier[1:4, :3].diagonal(), 0.7)
     assert np.allclose(outlier[[0, 4], 3], 0.7)
     assert np.allclose(outlier.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("kind", ["relative", "outlier"])
+def test_people_say_dont_know_more_often_than_they_mix_items_up(kind):
+    table = answer_table(kind, "people")
+    wrong = np.delete(table[1:4], 0, axis=1) if kind == "outlier" else table[2:4]
+    assert np.allclose(table.sum(axis=1), 1)
+    assert (table.argmax(axis=1) == right_answers(kind)).all()
+    assert (wrong[:, :-1].min(axis=1) < wrong[:, -1]).all()
+    assert (table.min(axis=1) == 0.04).all()
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 7])
+def test_log_odds_of_pairs_equal_enumeration(n_clusters):
+    table = answer_table("relative", "people")
+    odds = pair_log_odds(table.T, n_clusters)
+    chances = np.zeros((3, 2, 3))  # answer, whether the pair is in one cluster, pair
+    for clusters in product(range(n_clusters), repeat=3):
+        pattern = patterns_of(np.array(clusters), np.array([[0, 1, 2]]))[0]
+        for place, (a, b) in enumerate([(1, 2), (0, 2), (0, 1)]):
+            chances[:, int(clusters[a] == clusters[b]), place] += table[pattern]
+    alike, apart = n_clusters**2, n_clusters**2 * (n_clusters - 1)  # so many assignments
+    assert np.allclose(odds, np.log(chances[:, 1] / alike) - np.log(chances[:, 0] / apart))
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 7])

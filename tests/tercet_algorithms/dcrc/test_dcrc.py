@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from tercet_algorithms import DCRC, FitState
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets, true_answers
-from tercet_algorithms.dcrc.search import BEST_KMEANS, KMEANS, MOVE, RANDOM, WARM, plan_starts
+from tercet_algorithms.dcrc.search import HEAVY, KMEANS, LIGHT, MOVE, WARM, plan_starts
 from tests.tercet_algorithms.callbacks import StopAt
 
 
@@ -68,13 +68,11 @@ def test_more_answers_make_better_clusters_and_dont_know_helps():
 
 def test_profile_climbs_at_least_as_high_as_em():
     gains = []
-    for seed in range(3):
+    for seed in range(5):
         X, y = overlapping(seed)
-        profile, em = (
-            DCRC(4, solver=s, n_init=4, random_state=0).fit(X, **questions(y, 120)) for s in ("profile", "em")
-        )
+        profile, em = (DCRC(4, solver=s, random_state=0).fit(X, **questions(y, 120)) for s in ("profile", "em"))
         gains.append(profile.lower_bound_ - em.lower_bound_)
-    assert np.mean(gains) > -1e-3
+    assert np.mean(gains) > -0.02
 
 
 def test_attributes():
@@ -251,15 +249,14 @@ def test_a_warm_start_with_other_clusters_or_features_is_refused():
         model.set_params(n_clusters=3).fit(X)
 
 
-def test_starts_are_planned_by_number_and_clusters():
+def test_starts_are_planned_by_number():
     def kinds(*arguments):
         return plan_starts(*arguments, np.random.RandomState(0))[0].tolist()
 
-    assert kinds(1, 0, False, 4) == [BEST_KMEANS]
-    assert kinds(1, 2, True, 4) == [WARM, MOVE, MOVE]
-    assert kinds(2, 0, True, 4) == [WARM, BEST_KMEANS]
-    assert kinds(6, 1, False, 4) == [BEST_KMEANS, KMEANS, KMEANS, RANDOM, RANDOM, RANDOM, MOVE]
-    assert kinds(4, 0, False, 13) == [BEST_KMEANS, KMEANS, KMEANS, KMEANS]
+    assert kinds(1, 0, False) == [KMEANS]
+    assert kinds(1, 2, True) == [WARM, MOVE, MOVE]
+    assert kinds(5, 1, False) == [KMEANS, LIGHT, HEAVY, LIGHT, HEAVY, MOVE]
+    assert kinds(5, 0, True) == [WARM, LIGHT, HEAVY, KMEANS, LIGHT]
 
 
 # --- edges ---
@@ -328,7 +325,7 @@ def test_few_iterations_warn():
     [
         ({"n_clusters": 300}, "n_clusters=300 is more than the number of items, 240"),
         ({"n_clusters": 0}, r"'n_clusters' parameter of DCRC must be an int in the range \[1, inf\). Got 0"),
-        ({"epsilon": 0.7}, r"'epsilon' parameter of DCRC must be a float in the range \[0.0, 0.66\d+\). Got 0.7"),
+        ({"epsilon": 0.7}, r"'epsilon' parameter of DCRC must be a float in the range \[0.0, 0.66\d+\) or .* Got 0.7"),
         ({"solver": "adam"}, r"'solver' parameter of DCRC must be a str among .*'profile'.* Got 'adam'"),
         ({"weight": "none"}, "weight"),
         ({"n_init": 0}, "n_init"),

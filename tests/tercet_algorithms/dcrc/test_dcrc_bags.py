@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from tercet_algorithms import DCRC, DCRCCV, FitState
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers
 from tercet_algorithms.dcrc import sampling
-from tercet_algorithms.dcrc.search import BAGS, BEST_KMEANS, INIT, KMEANS, MOVE, WARM, plan_starts
+from tercet_algorithms.dcrc.search import BAGS, HEAVY, INIT, KMEANS, LIGHT, MOVE, WARM, plan_starts
 from tests.tercet_algorithms.dcrc.test_dcrc import overlapping, questions, saved_and_loaded
 
 
@@ -198,19 +198,19 @@ def test_starts_from_elsewhere_are_planned_first():
     def kinds(*arguments):
         return plan_starts(*arguments[:-1], np.random.RandomState(0), arguments[-1])[0].tolist()
 
-    assert kinds(1, 0, False, 9, [INIT, BAGS]) == [INIT]
-    assert kinds(1, 1, True, 9, [INIT]) == [WARM, MOVE]
-    assert kinds(4, 0, False, 9, [BAGS]) == [BAGS, BEST_KMEANS, KMEANS, KMEANS]
+    assert kinds(1, 0, False, [INIT, BAGS]) == [INIT]
+    assert kinds(1, 1, True, [INIT]) == [WARM, MOVE]
+    assert kinds(4, 0, False, [BAGS]) == [BAGS, KMEANS, LIGHT, HEAVY]
 
 
 def test_a_given_start_is_taken_where_it_is_best():
     X, y = overlapping()
     answered = questions(y, 240)
-    poor = DCRC(4, n_init=1, n_moves=0, random_state=0).fit(X, **answered, init=np.arange(240) % 4)
-    good = DCRC(4, n_init=1, n_moves=0, random_state=0).fit(X, **answered, init=y)
+    poor = DCRC(4, epsilon=0.05, n_init=1, n_moves=0, random_state=0).fit(X, **answered, init=np.arange(240) % 4)
+    good = DCRC(4, epsilon=0.05, n_init=1, n_moves=0, random_state=0).fit(X, **answered, init=y)
     assert good.lower_bound_ > poor.lower_bound_
     assert np.mean(good.labels_ == y) > 0.8, "it keeps its numbers"
-    several = DCRC(4, n_init=4, n_moves=0, random_state=0).fit(X, **answered, init=np.arange(240) % 4)
+    several = DCRC(4, epsilon=0.05, n_init=4, n_moves=0, random_state=0).fit(X, **answered, init=np.arange(240) % 4)
     assert several.lower_bound_ > poor.lower_bound_
 
 

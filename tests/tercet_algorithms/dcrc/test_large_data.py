@@ -73,7 +73,7 @@ def test_samples_are_for_many_items_only():
 def test_a_fit_that_begins_with_samples_is_as_good(monkeypatch):
     X, y = overlapping(n_items=1500)
     answered = questions(y, 500)
-    model = DCRC(4, n_init=1, n_moves=1, random_state=0)
+    model = DCRC(4, epsilon=0.05, n_init=1, n_moves=1, random_state=0)
     plain = model.fit(X, **answered)
     bound, labels = plain.lower_bound_, plain.labels_
     monkeypatch.setattr(sampling, "_FEWEST", 100)

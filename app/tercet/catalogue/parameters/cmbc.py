@@ -4,31 +4,27 @@ Besides those of the estimator there is what the clustering shall differ from: c
 the items' metadata. They are in the run's row like any other parameter, so a run can be repeated.
 """
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, model_validator
 
-from tercet.catalogue.parameters.common import CommaSeparated, Iterations, Parameters, Starts, Tolerance, advanced
+from tercet.catalogue.parameters.common import (
+    CommaSeparated,
+    Iterations,
+    Parameters,
+    Starts,
+    Tolerance,
+    advanced,
+    number_or,
+)
 from tercet.web.numbers import Id
 
 # Known clusterings multiply into combinations, each of which needs items.
 MOST_KNOWN = 20
 
 
-def _read_gamma(value: Any) -> float | str:
-    """Return "auto" or the number, which forms send as a text; raise ValueError otherwise."""
-    if value == "auto":
-        return "auto"
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = -1.0
-    if isinstance(value, bool) or not 0 <= number < float("inf"):
-        raise ValueError("gamma must be 'auto' or a number of at least 0")
-    return number
-
-
-Gamma = Annotated[float | Literal["auto"], PlainValidator(_read_gamma, json_schema_input_type=float | Literal["auto"])]
+_NumberOrAuto = float | Literal["auto"]
+Gamma = Annotated[_NumberOrAuto, number_or(_NumberOrAuto, ("auto",), below=float("inf"))]
 RunNumbers = Annotated[list[Id], CommaSeparated, Field(max_length=MOST_KNOWN)]
 Columns = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=200)]], CommaSeparated, Field(max_length=MOST_KNOWN)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
 
 ADVANCED: dict[str, Any] = {"advanced": True}
 
@@ -17,6 +17,26 @@ def split(value: Any) -> Any:
     if value is None:
         return []
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+def number_or(kind: Any, names: tuple[str, ...], below: float) -> PlainValidator:
+    """Return the validator of a `kind` that is one of some names or a number from 0 to `below`, as a text too."""
+    wanted = f"{' or '.join(map(repr, names))} or a number of at least 0"
+    if below < float("inf"):
+        wanted += f" and below {below:.3g}"
+
+    def read(value: Any) -> float | str:
+        if value in names:
+            return str(value)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if isinstance(value, bool) or not 0 <= number < below:
+            raise ValueError(f"must be {wanted}")
+        return number
+
+    return PlainValidator(read, json_schema_input_type=kind)
 
 
 CommaSeparated = BeforeValidator(split)

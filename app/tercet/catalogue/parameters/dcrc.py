@@ -12,12 +12,16 @@ from tercet.catalogue.parameters.common import (
     Starts,
     Tolerance,
     advanced,
+    number_or,
 )
 
 # Most numbers of clusters to choose from in one run.
 WIDEST = 40
 Several = Annotated[list[Annotated[float, Field(ge=0)]], CommaSeparated, Field(min_length=1, max_length=10)]
 Shares = Annotated[list[Annotated[float, Field(ge=0, lt=2 / 3)]], CommaSeparated, Field(min_length=1, max_length=10)]
+
+_Errors = float | Literal["auto", "people"]
+Errors = Annotated[_Errors, number_or(_Errors, ("auto", "people"), below=2 / 3)]
 
 
 class _Dcrc(Parameters):
@@ -37,6 +41,9 @@ class _Dcrc(Parameters):
     """Split-and-merge moves tried after the starts; they repair clusters that share a class."""
     solver: Annotated[Literal["profile", "em"], advanced("Solver")] = "profile"
     """How the bound is climbed; em is the paper's, slower and usually ending lower."""
+    answer_weight: Annotated[float | None, advanced("Weight of each answer", gt=0, le=1)] = None
+    """Power that the likelihood of every answer is taken to; none is 1, or a half where answers err as people do and
+    the weight is not chosen."""
     weight: Annotated[Literal["balanced", "paper"], advanced("Weight of answers")] = "balanced"
     """Weight of the answers' likelihood; the paper's fades out as answers become dense."""
     max_iter: Iterations = 100
@@ -67,9 +74,9 @@ class DcrcParameters(_Dcrc):
         "warm_start": "a run decides it by what the run before left",
     }
 
-    epsilon: Annotated[float, Field(title="Wrong answers expected", ge=0, lt=2 / 3)] = 0.05
-    """Probability that an answer is wrong; also how strongly one answer counts. People err more often than they think:
-    0.2 suits hard questions, 0 takes every answer as certain."""
+    epsilon: Annotated[Errors, Field(title="How answers err")] = "auto"
+    """People say “don’t know” in every fifth clear case and mix items up in every 25th. Auto chooses between people and
+    0.05 by predicting answers held out. A number is the probability that an answer is wrong, 0 takes all as certain."""
     balance: Annotated[bool, Field(title="Draw clusters towards equal sizes")] = True
     """Better off where sizes are known to differ widely."""
     tau: Annotated[float, advanced("Separation", ge=0)] = 1.0

@@ -16,10 +16,12 @@ from tercet_algorithms.dcrc.held_out import ClusterCurve
 # One split-and-merge move takes about as long as a refit. Labelers' answers wait for so many moved items at most:
 # twenty moves with 600 items, two with 5,000.
 MOVED_ITEMS = 12_000
+# A refit goes on from the previous run, and tries so many starts made from the answers beside it.
+MOST_BESIDE = 2
 # What must be equal for a warm start of DCRC, and what else its cross-validation passes on to every fit.
 _KERNEL = ("kernel", "gamma", "n_components")
 _SHARED = (
-    *("use_dnk", "transductive", "solver", "weight", "max_iter", "tol"),
+    *("use_dnk", "transductive", "solver", "answer_weight", "weight", "max_iter", "tol"),
     *("labeler_tables", "table_prior", "bag_epsilon"),
 )
 # The metrics of a search that runs which go on with its choice keep.
@@ -28,7 +30,7 @@ _BALANCE = {"yes": True, "no": False, "choose": (True, False)}
 
 
 def fit_dcrc(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> FitOutcome:
-    """Fit DCRC: from the previous run alone when few answers are new, else from it and from fresh starts.
+    """Fit DCRC: from the previous run and two starts made from answers; with many new answers from more fresh starts.
 
     A clustering that a person has just adopted was seldom found by DCRC, so there is no state of it: the fit starts
     from its clusters.
@@ -38,14 +40,14 @@ def fit_dcrc(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
     plan = plan_search(run, inputs, state is not None or adopted is not None)
     keeps_adopted = adopted is not None and not plan.search
     changes = {
-        "n_init": plan.starts,
+        "n_init": plan.starts if plan.search or keeps_adopted else 1 + _starts_beside(inputs),
         "n_moves": 0 if keeps_adopted else _moves(run, inputs),
         "random_state": _seed(run),
         **inputs.scaling(),
     }
     model = DCRC(**{**run.parameters, **changes}, warm_start=state is not None)
     _fit(model, inputs, state, resume, callback, adopted)
-    return _outcome(model, inputs, plan, run.parameters["epsilon"])
+    return _outcome(model, inputs, plan)
 
 
 def fit_dcrc_cv(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> FitOutcome:
@@ -56,7 +58,8 @@ def fit_dcrc_cv(run: Run, inputs: JobInputs, resume: Any, callback: Callback) ->
     if inputs.previous is not None and state is not None and not plan.search:
         before = inputs.previous.run.metrics
         figures = {name: before[name] for name in _SEARCH_FIGURES if name in before}
-        changes: dict[str, Any] = {"n_init": 1, "n_moves": _moves(run, inputs), "random_state": _seed(run)}
+        changes: dict[str, Any] = {"n_init": 1 + _starts_beside(inputs), "n_moves": _moves(run, inputs)}
+        changes["random_state"] = _seed(run)
         model = DCRC(**{**parameters, **before["chosen"]}, **changes, warm_start=True)
         _fit(model, inputs, state, resume, callback)
     else:
@@ -67,7 +70,7 @@ def fit_dcrc_cv(run: Run, inputs: JobInputs, resume: Any, callback: Callback) ->
         score = float(search.best_score_) if search.n_splits_ else None
         figures = {"chosen": search.best_params_, "held_out_score": score, **_curve(search)}
         plan = plan._replace(warm=False)
-    return _outcome(model, inputs, plan, figures["chosen"]["epsilon"], figures=figures)
+    return _outcome(model, inputs, plan, figures=figures)
 
 
 def read_dcrc_cv_state(arrays: dict[str, Array]) -> SearchState | FitState:
@@ -89,9 +92,9 @@ def _fit(
     model.fit(np.asarray(inputs.features), **arguments, callback=callback, resume=resume)
 
 
-def _outcome(model: DCRC, inputs: JobInputs, plan: SearchPlan, epsilon: float, **details: Any) -> FitOutcome:
+def _outcome(model: DCRC, inputs: JobInputs, plan: SearchPlan, **details: Any) -> FitOutcome:
     labelers, arrays = _labelers(model, inputs), model_of_dcrc(model)
-    return warm_outcome(model, plan, epsilon=epsilon, labelers=labelers, model=arrays, **details)
+    return warm_outcome(model, plan, epsilon=model.epsilon_, labelers=labelers, model=arrays, **details)
 
 
 def _grid(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -123,6 +126,11 @@ def _labelers(model: DCRC, inputs: JobInputs) -> dict[int, LabelerFit]:
 def _seed(run: Run) -> int:
     """Return a different seed for each run, so that each tries other moves."""
     return int((run.parameters["random_state"] + run.number) % 2**32)
+
+
+def _starts_beside(inputs: JobInputs) -> int:
+    """Return how many starts made from answers a refit tries, each of which takes about as long as a move."""
+    return min(MOST_BESIDE, MOVED_ITEMS // len(inputs.features))
 
 
 def _moves(run: Run, inputs: JobInputs) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tercet.runs.results import Array
-from tercet_algorithms.answers.patterns import Kind, answer_table
+from tercet_algorithms.answers.patterns import Errors, Kind, answer_table
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 
 Callback = Callable[[Any], None]
@@ -51,7 +51,7 @@ class FitOutcome:
     warm_start: bool
     # Answers at the last search over all starts; a fit that only continued the previous one keeps its number.
     searched_answers: int
-    epsilon: float  # the probability of a wrong answer that it assumed
+    epsilon: Errors  # how it took answers to err
     labelers: dict[int, LabelerFit] = field(default_factory=dict)  # by user id
     suspects: Array | None = None  # rows of the answers, most suspect first; None: they are ranked by probability
     embedding: Array | None = None  # (N, r), where clusters of any number can be cut
@@ -59,7 +59,7 @@ class FitOutcome:
     figures: dict[str, Any] = field(default_factory=dict)  # metrics that only this algorithm has
 
 
-def labeler_table(state: dict[str, Array], kind: Kind, epsilon: float, labeler: int) -> Array:
+def labeler_table(state: dict[str, Array], kind: Kind, epsilon: Errors, labeler: int) -> Array:
     """Return P(answer | pattern), (5, A), of a labeler: as a fit's state has learned it, else by `epsilon`.
 
     For a labeler who is new it is the mean of the learned tables, weighted by their answers.
@@ -68,7 +68,7 @@ def labeler_table(state: dict[str, Array], kind: Kind, epsilon: float, labeler: 
     return answer_table(kind, epsilon) if learned is None else learned
 
 
-def mixed_table(state: dict[str, Array], kind: Kind, epsilon: float) -> Array:
+def mixed_table(state: dict[str, Array], kind: Kind, epsilon: Errors) -> Array:
     """Return the tables of all labelers side by side, weighted by their answers; else the one by `epsilon`."""
     learned = LearnedTables.from_arrays(state).of_anyone(kind) if "tables" in state else None
     return answer_table(kind, epsilon) if learned is None else learned

@@ -11,10 +11,10 @@ from tercet.models import Run
 from tercet.runs.results import Array
 from tercet.worker.fits.outcome import labeler_table
 from tercet.worker.inputs import JobInputs
-from tercet_algorithms.answers.patterns import ANSWERS, answer_probabilities
+from tercet_algorithms.answers.patterns import ANSWERS, Errors, answer_probabilities
 
 
-def foresee(run: Run, inputs: JobInputs, epsilon: float) -> Array:
+def foresee(run: Run, inputs: JobInputs, epsilon: Errors) -> Array:
     """Return P of each possible answer under the last run that had not used the answer, (M, A); NaN without one.
 
     Answers that earlier runs used keep what was foreseen then; those that came since are foreseen by the run before.

@@ -29,7 +29,7 @@ def report(inputs: JobInputs, outcome: FitOutcome, posterior: Array, foreseen: A
 
 def answer_probabilities_of(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Array:
     """Return P(answer) of every question asked, (M, A), under its labeler's table where the fit learned one."""
-    common = answer_table(inputs.kind, max(outcome.epsilon, HARD_EPSILON))
+    common = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
     probabilities = np.empty((len(inputs.answers), len(ANSWERS[inputs.kind])), dtype=np.float64)
     learned = np.isin(inputs.labelers, list(outcome.labelers))
     probabilities[~learned] = answer_probabilities(posterior, inputs.triplets[~learned], common)

@@ -1,0 +1,90 @@
+"""How far answers are believed: chosen by the answers that a fit has not seen.
+
+People say "don't know" in many clear cases and seldom mix items up; programs and experts are right. Mean field counts
+evidence that hangs together more than once, which half the weight makes good where answers are wrong often; where
+clusters overlap, or answers are right, it wastes half of what was said. Nobody knows beforehand, but held-out answers
+tell: each belief is fitted to the other answers, all from one start, and judged by the log score under its own table.
+"""
+
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from tercet_algorithms.answers.patterns import Array, Errors, pair_log_odds
+from tercet_algorithms.answers.reading import Constraints
+from tercet_algorithms.common.feature_space import FeatureSpace
+from tercet_algorithms.common.model_selection import answer_folds
+from tercet_algorithms.dcrc.answer_starts import PairOdds, start_from_answers
+
+
+class Belief(NamedTuple):
+    """The table that answers err by, and the power that their likelihood is taken to."""
+
+    epsilon: Errors
+    weight: float
+
+
+# The first one holds where answers are too few to choose by.
+BELIEFS = Belief("people", 0.5), Belief("people", 1.0), Belief(0.05, 1.0)
+_N_FOLDS = 3
+_FEWEST_ANSWERS = 10
+# More answers and items than these choose no better, and take longer.
+_MOST_ANSWERS, _MOST_ITEMS = 2000, 5000
+_KAPPA = 0.3
+# So many nats the answers have to say against the first one.
+_DOUBT = 1.0
+
+
+def choose_belief(
+    model: Any, features: Array, space: FeatureSpace, constraints: Constraints, beliefs: tuple[Belief, ...] = BELIEFS
+) -> Belief:
+    """Return the belief under which answers held out are most probable; the first where answers are too few.
+
+    Parameters
+    ----------
+    model : DCRC
+        With the parameters of the fit, but for features as they are in the space. It is fitted with every belief.
+    features : array of shape (N, D)
+    space : FeatureSpace
+    constraints : Constraints
+    beliefs : tuple of Belief
+    """
+    rng = np.random.RandomState(0)  # the same answers are believed in the same way, whatever the fit's own seed
+    if len(constraints) < _FEWEST_ANSWERS or model.n_clusters == 1 or len(beliefs) == 1:
+        return beliefs[0]
+    constraints, items = _some_answers(constraints, len(features), rng)
+    X = space.transform(features[items])
+    scores = np.zeros(len(beliefs))
+    for fold in answer_folds(constraints, _N_FOLDS, rng):
+        held_out = np.isin(np.arange(len(constraints)), fold)
+        scores += _scores(model, X, constraints.select(~held_out), constraints.select(held_out), beliefs)
+    best = int(scores.argmax())
+    return beliefs[best if scores[best] > scores[0] + _DOUBT else 0]
+
+
+def _scores(model: Any, X: Array, answers: Constraints, held_out: Constraints, beliefs: tuple[Belief, ...]) -> Array:
+    """Return the sum of log P(answer) of those held out under each belief."""
+    odds = pair_log_odds(answers.likelihoods(beliefs[0].epsilon), model.n_clusters)
+    pairs = PairOdds(answers.triplets, answers.counts()[:, None] * odds)
+    init = start_from_answers(X, slice(None), pairs, model.n_clusters, _KAPPA, seed=0)
+    scores = []
+    for epsilon, weight in beliefs:
+        model.set_params(epsilon=epsilon, answer_weight=weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # what is only compared need not be at its end
+            model.fit(X, **answers.fit_arguments(), init=init)
+        scores.append(held_out.counts().sum() * model.score_answers(X, **held_out.fit_arguments()))
+    return np.array(scores)
+
+
+def _some_answers(constraints: Constraints, n_items: int, rng: np.random.RandomState) -> tuple[Constraints, Array]:
+    """Return as many answers as are needed to choose, about the rows of so many items, and these: not only theirs."""
+    if len(constraints) > _MOST_ANSWERS:
+        constraints = constraints.select(np.sort(rng.permutation(len(constraints))[:_MOST_ANSWERS]))
+    asked = np.unique(constraints.triplets)
+    others = rng.permutation(np.setdiff1d(np.arange(n_items), asked))[: max(_MOST_ITEMS - len(asked), 0)]
+    items = np.union1d(asked, others)
+    return replace(constraints, triplets=np.searchsorted(items, constraints.triplets)), items
