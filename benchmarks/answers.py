@@ -95,7 +95,7 @@ def _fit_before(X: np.ndarray, triplets: np.ndarray, answers: np.ndarray, parame
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "asked.npz"
         np.savez(file, X=X, triplets=triplets, answers=answers)
-        command = [sys.executable, "-W", "ignore", "-c", _FIT_BEFORE, str(file), json.dumps(parameters)]
+        command = [sys.executable, "-P", "-W", "ignore", "-c", _FIT_BEFORE, str(file), json.dumps(parameters)]
         environment = {**os.environ, "PYTHONPATH": str(before)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return np.array(json.loads(done.stdout))
