@@ -8,13 +8,13 @@ from sqlalchemy import update
 
 from tercet.database import Database
 from tercet.models import Run
-from tercet.worker import job
+from tercet.worker import checkpoints
 
 
 def checkpoint_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have runs write a checkpoint, and look whether they are cancelled, after every step."""
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(job, "COST_SHARE", 1e9)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "COST_SHARE", 1e9)
 
 
 def before_each_step(monkeypatch: pytest.MonkeyPatch, search: type, act: Callable[[Any], object]) -> None:

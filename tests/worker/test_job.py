@@ -14,7 +14,7 @@ from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.worker import job
+from tercet.worker import checkpoints
 from tercet.worker.job import run_job
 from tercet_algorithms.answers.patterns import answer_probabilities, answer_table
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
@@ -171,7 +171,7 @@ def test_a_copy_that_is_overtaken_stops_and_leaves_no_trace(
             lifecycle.begin_task(database, run_id, 15)
         return advance(search, state)
 
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(DCRCSearch, "advance", overtaken)
     assert run_job(place(settings), run_id) == "superseded"
     run = get_run(database, run_id)
@@ -220,15 +220,15 @@ def test_a_checkpoint_of_other_answers_is_not_used(
 ) -> None:
     answer_truly(database, project, 30)
     run_id = request_and_claim(database, project)
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    write = job.Checkpoints.write
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
+    write = checkpoints.Checkpoints.write
 
-    def dying(self: job.Checkpoints, state: object) -> None:
+    def dying(self: checkpoints.Checkpoints, state: object) -> None:
         write(self, state)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(job.Checkpoints, "write", dying)
+        patched.setattr(checkpoints.Checkpoints, "write", dying)
         with pytest.raises(KeyboardInterrupt):
             run_job(place(settings), run_id)
     with database.transaction() as session:
@@ -241,17 +241,17 @@ def test_a_checkpoint_of_another_version_is_not_used(
     database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = request_and_claim(database, project)
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    write = job.Checkpoints.write
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.0)
+    write = checkpoints.Checkpoints.write
 
-    def of_another_version(self: job.Checkpoints, state: object) -> None:
+    def of_another_version(self: checkpoints.Checkpoints, state: object) -> None:
         write(self, state)
         key = results.checkpoint_key(self.job.run, self.job.run.token)
         storage.put_arrays(key, {"digest": storage.get_arrays(key)["digest"]})
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(job.Checkpoints, "write", of_another_version)
+        patched.setattr(checkpoints.Checkpoints, "write", of_another_version)
         with pytest.raises(KeyboardInterrupt):
             run_job(place(settings), run_id)
     assert run_job(place(settings), run_id) == "done"

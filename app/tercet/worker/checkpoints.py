@@ -3,7 +3,9 @@
 A job that is stopped leaves its checkpoint to the next copy of its task, which goes on from there.
 """
 
+import logging
 import threading
+import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -16,6 +18,13 @@ from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
 from tercet.runs.results import Array
 from tercet.storage import Storage
+from tercet.worker.fits import systems
+from tercet.worker.fits.outcome import FitProgress
+
+log = logging.getLogger(__name__)
+# A checkpoint may cost a tenth of the time; small fits, which end before the first one, make none.
+CHECKPOINT_SECONDS = 0.5
+COST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -55,3 +64,44 @@ class Job:
             return None
         arrays = self.storage.get_arrays(self.run.checkpoint)
         return arrays if str(arrays.pop("digest")) == digest else None
+
+
+class Checkpoints:
+    """The fit's callback: now and then stores the fit's state and progress, and ends the fit when the run is lost."""
+
+    def __init__(self, job: Job, digest: str) -> None:
+        """Read what another copy stored, and remember where to write; the first checkpoint comes after a while."""
+        self.job, self.digest = job, digest
+        self.stored = job.load_checkpoint(digest)
+        # What later checkpoints hold besides the state of the fit, and the share of the progress before this fit.
+        self.beside: dict[str, Array] = {}
+        self.done_before = 0.0
+        self.next_at = time.monotonic() + CHECKPOINT_SECONDS
+
+    def __call__(self, state: FitProgress) -> None:
+        """Store a checkpoint if it is time for one; the fit calls this after every outer iteration."""
+        self.job.stop_if_lost()
+        started = time.monotonic()
+        if started >= self.next_at:
+            self.write(state)
+            cost = time.monotonic() - started
+            self.next_at = started + max(CHECKPOINT_SECONDS, cost / COST_SHARE)
+
+    def write(self, state: FitProgress) -> None:
+        """Store the state, then its key in the run's row; raise Superseded if another copy of the task took over."""
+        key = self.job.save_checkpoint({**state.to_arrays(), **self.beside}, self.digest)
+        progress = self.done_before + (1 - self.done_before) * float(state.fraction)
+        self.job.write_progress(progress, checkpoint=key)
+
+    def resume(self) -> FitProgress | None:
+        """Read the state of the copy that was stopped; None if there is none or answers have changed since."""
+        arrays, run = self.stored, self.job.run
+        if arrays is None:
+            return None
+        try:
+            state = systems.read_state(run.algorithm, arrays)
+        except (KeyError, ValueError):
+            log.warning("The checkpoint of run %s is of another version of Tercet: it starts again", run.number)
+            return None
+        log.info("Run %s goes on from iteration %s", run.number, state.iteration)
+        return state
