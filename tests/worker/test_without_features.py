@@ -147,7 +147,8 @@ def test_another_copy_goes_on_where_one_was_stopped(
     learned: list[object] = []
     fit = AnswerEmbedding.fit
     monkeypatch.setattr(AnswerEmbedding, "fit", lambda self, *a, **k: learned.append(k["resume"]) or fit(self, *a, **k))
-    run = request(database, project)
+    # Errors that are set: to choose them there are short fits, which leave no checkpoint.
+    run = request(database, project, algorithm="dcrc", parameters={"epsilon": 0.05})
     with monkeypatch.context() as stopping:
         before_each_step(stopping, search, stop_at_the_third)
         assert compute(database, settings) == "superseded"
