@@ -1,7 +1,7 @@
 """What answers make of clusters: starts made from them and how they are believed, against an older version.
 
-    git worktree add /tmp/before 45412e4
-    python -m benchmarks.answers --before /tmp/before/algorithms --data DIR --cache DIR [--runs 20] [--jobs 2]
+    git worktree add BEFORE COMMIT
+    python -m benchmarks.answers --before BEFORE/algorithms --data DIR --cache DIR [--runs 20] [--jobs 2]
 
 Both versions see the same random questions with the same answers; the older one is told how far to believe them, 0.15
 for people and 0.05 for right answers, this one with its defaults is not. K-means and spectral clustering, which read

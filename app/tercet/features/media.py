@@ -121,18 +121,18 @@ def _two_passes(
     share = LEARNING_SHARE if learned else 0.0
     if learned:
         _learn(inputs, reader, learned, seed, lambda part, words: report(share * part, words))
-    made = FileRows(
+    files = FileRows(
         {kind: np.zeros((len(inputs), group.width), dtype=np.float32) for kind, group in groups.items()},
         np.zeros(len(inputs), dtype=np.bool_),
     )
     for position, item in enumerate(inputs):
         report(share + (1 - share) * position / len(inputs), f"Measuring the {reader.noun}s")
-        content = _open(item, reader, made.faults)
+        content = _open(item, reader, files.faults)
         if content is not None:
-            made.readable[position] = True
+            files.readable[position] = True
             for kind, group in groups.items():
-                made.rows[kind][position] = _finite(group.row(content))
-    return made
+                files.rows[kind][position] = _finite(group.row(content))
+    return files
 
 
 def _open(item: FeatureInput, reader: _Reader, faults: list[tuple[str, str]]) -> Any | None:

@@ -32,22 +32,27 @@ class TableColumns:
 
 def table_columns(details: Sequence[Details]) -> TableColumns:
     """Turn the metadata of items into numbers; keys, constant columns and nearly empty ones are left out."""
-    made = TableColumns(np.zeros((len(details), 0), dtype=np.float32), [], [], [], [], [])
-    blocks = [made.rows]
+    columns = TableColumns(np.zeros((len(details), 0), dtype=np.float32), [], [], [], [], [])
+    blocks = [columns.rows]
     for column in dict.fromkeys(name for row in details for name in row):
         values = [row.get(column) for row in details]
         present = [value is not None and str(value).strip() != "" for value in values]
         if sum(present) < FILLED * len(values):
-            made.left_out.append((column, "is mostly empty"))
+            columns.left_out.append((column, "is mostly empty"))
         elif (numbers := _parsed(values, _number)) is not None:
-            blocks += _scale(numbers, column, made.numeric, made)
+            blocks += _scale(numbers, column, columns.numeric, columns)
         elif (numbers := _parsed(values, _days)) is not None:
-            blocks += _scale(numbers, column, made.dates, made)
+            blocks += _scale(numbers, column, columns.dates, columns)
         else:
             texts = [str(value).strip() if there else "" for value, there in zip(values, present, strict=True)]
-            blocks += _one_hot(texts, column, made)
+            blocks += _one_hot(texts, column, columns)
     return TableColumns(
-        np.concatenate(blocks, axis=1), made.names, made.numeric, made.dates, made.categories, made.left_out
+        np.concatenate(blocks, axis=1),
+        columns.names,
+        columns.numeric,
+        columns.dates,
+        columns.categories,
+        columns.left_out,
     )
 
 
@@ -77,29 +82,29 @@ def _parsed(values: Sequence[object], parse: object) -> NDArray[np.float64] | No
     return numbers if np.isfinite(numbers).sum() >= OF_ONE_SORT * max(1, n_present) else None
 
 
-def _scale(numbers: NDArray[np.float64], column: str, kind: list[str], made: TableColumns) -> list[Rows]:
+def _scale(numbers: NDArray[np.float64], column: str, kind: list[str], columns: TableColumns) -> list[Rows]:
     """Return a column of mean 0 and variance 1, the mean where there is no value; none if all values are equal."""
     largest = np.nanmax(np.abs(numbers))
     numbers = numbers / (largest or 1.0)  # squares of 1e200 overflow
     spread = np.nanstd(numbers)
     if spread < 1e-9:
-        made.left_out.append((column, "is the same for all"))
+        columns.left_out.append((column, "is the same for all"))
         return []
     kind.append(column)
-    made.names.append(column)
+    columns.names.append(column)
     standard = np.nan_to_num((numbers - np.nanmean(numbers)) / spread, nan=0.0)
     return [np.asarray(standard / (standard.std() or 1.0), dtype=np.float32)[:, None]]
 
 
-def _one_hot(texts: Sequence[str], column: str, made: TableColumns) -> list[Rows]:
+def _one_hot(texts: Sequence[str], column: str, columns: TableColumns) -> list[Rows]:
     """Return a column for each value that is not rare and one for the rare ones, of variance 1 together."""
     counts = Counter(text for text in texts if text)
     if len(counts) < 2:
-        made.left_out.append((column, "is the same for all"))
+        columns.left_out.append((column, "is the same for all"))
         return []
     common = [value for value, count in counts.most_common(MOST_VALUES) if count > max(1.0, RAREST * len(texts))]
     if sum(counts[value] for value in common) < FILLED * sum(counts.values()):
-        made.left_out.append((column, "is a key, or a text: few of its values come twice"))
+        columns.left_out.append((column, "is a key, or a text: few of its values come twice"))
         return []
     place = {value: number for number, value in enumerate(common)}
     has_rare = len(counts) > len(common)
@@ -109,8 +114,8 @@ def _one_hot(texts: Sequence[str], column: str, made: TableColumns) -> list[Rows
             hot[row, place.get(text, len(common))] = 1.0
     hot -= hot.mean(axis=0)
     if not hot.any():
-        made.left_out.append((column, "is the same for all"))
+        columns.left_out.append((column, "is the same for all"))
         return []
-    made.categories.append(column)
-    made.names.extend([*(f"{column} = {value}" for value in common), *([f"{column} = any other"] * has_rare)])
+    columns.categories.append(column)
+    columns.names.extend([*(f"{column} = {value}" for value in common), *([f"{column} = any other"] * has_rare)])
     return [np.asarray(hot / np.sqrt(hot.var(axis=0).sum()), dtype=np.float32)]

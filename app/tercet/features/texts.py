@@ -47,10 +47,10 @@ def _weighted_words(texts: Sequence[str]) -> Any:
     parts = TfidfVectorizer(
         sublinear_tf=True, analyzer="char_wb", ngram_range=LETTERS, max_features=MOST_PARTS, **options
     )
-    found = []
+    counts = []
     for vectorizer in (words, parts):
         try:
-            found.append(vectorizer.fit_transform(texts))
+            counts.append(vectorizer.fit_transform(texts))
         except ValueError:  # no word is left: all texts are empty, or all are of the same words
             continue
-    return hstack(found, format="csr") if found else csr_matrix(np.zeros((len(texts), 0), dtype=np.float32))
+    return hstack(counts, format="csr") if counts else csr_matrix(np.zeros((len(texts), 0), dtype=np.float32))

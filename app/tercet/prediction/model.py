@@ -95,10 +95,10 @@ class ClusterModel:
     def _checked(self, X: Any) -> Array:
         names = getattr(X, "columns", None)
         if names is not None and hasattr(self, "feature_names_in_"):
-            given, expected = [str(name) for name in names], self.feature_names_in_.tolist()
-            if given != expected:
+            columns, expected = [str(name) for name in names], self.feature_names_in_.tolist()
+            if columns != expected:
                 raise ValueError(
-                    f"X has the columns {_some(given)}; the model was fitted to {_some(expected)}, in this order"
+                    f"X has the columns {_some(columns)}; the model was fitted to {_some(expected)}, in this order"
                 )
         features = np.asarray(X)
         if features.dtype.kind not in "biuf":

@@ -77,12 +77,12 @@ def to_played_wav(stream: BinaryIO, playing: Playing) -> bytes:
 
 def _rates(rate: int, speed: float) -> tuple[int, int]:
     """Return the rate that the header tells, and the one that the samples are brought to before."""
-    told = max(1, round(rate * speed))
-    if told > HIGHEST_PLAYED_RATE:
+    played_rate = max(1, round(rate * speed))
+    if played_rate > HIGHEST_PLAYED_RATE:
         return ULTRASOUND_RATE, max(1, round(ULTRASOUND_RATE / speed))
-    if told < LOWEST_PLAYED_RATE:
+    if played_rate < LOWEST_PLAYED_RATE:
         return LOWEST_PLAYED_RATE, round(LOWEST_PLAYED_RATE / speed)
-    return told, rate
+    return played_rate, rate
 
 
 def _at_rate(blocks: Iterator[Samples], rate: int, new_rate: int) -> Iterator[Samples]:

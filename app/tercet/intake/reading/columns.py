@@ -87,17 +87,17 @@ def roles_of(
 ) -> Roles:
     """Return what the columns of a table are for; `text_by_name` says that only a column `text` is a text."""
     by_name = {column.casefold(): column for column in reversed(table.columns)}
-    given = {role: by_name.get(role) for role in SAME_NAMES}
+    named = {role: by_name.get(role) for role in SAME_NAMES}
     sample = table.rows[:SAMPLE]
-    free = [column for column in table.columns if column not in given.values()]
+    free = [column for column in table.columns if column not in named.values()]
     file = _file_column(table, sample, index, media_column, name)
     free = [column for column in free if column != file]
-    key = given["key"] or _key_column(table, [by_name[n] for n in KEY_NAMES if by_name.get(n) in free])
-    text = given["text"]
-    names_files = given["key"] is not None and _matches(table, given["key"], sample, index)
+    key = named["key"] or _key_column(table, [by_name[n] for n in KEY_NAMES if by_name.get(n) in free])
+    text = named["text"]
+    names_files = named["key"] is not None and _matches(table, named["key"], sample, index)
     if text is None and file is None and not (text_by_name or names_files):
         text = _text_column(table, [column for column in free if column != key], sample)
-    return Roles(file, key, text, given["bag"], given["bag_labels"])
+    return Roles(file, key, text, named["bag"], named["bag_labels"])
 
 
 def _file_column(
