@@ -24,10 +24,15 @@ def blocks(n_rows: int) -> Iterator[slice]:
 
 def moments(X: Array) -> tuple[Array, Array]:
     """Return mean and standard deviation (D,) of the columns; 1 for a constant column, which centred is all zeros."""
+    mean, variance = mean_and_variance(X)
+    spread = np.sqrt(variance)
+    return mean, np.where(spread > 1e-12 * np.maximum(np.abs(mean), 1), spread, 1.0)
+
+
+def mean_and_variance(X: Array) -> tuple[Array, Array]:
     mean: Array = sum(X[rows].sum(axis=0, dtype=np.float64) for rows in blocks(len(X))) / len(X)
     squares = sum(np.square(X[rows] - mean).sum(axis=0) for rows in blocks(len(X)))
-    spread = np.sqrt(squares / len(X))
-    return mean, np.where(spread > 1e-12 * np.maximum(np.abs(mean), 1), spread, 1.0)
+    return mean, squares / len(X)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from tercet_algorithms.answers.bag_naming import label_affinity
 from tercet_algorithms.answers.patterns import Array, Errors
 from tercet_algorithms.answers.questions import QuestionSuggestion
 from tercet_algorithms.answers.reading import Constraints, read_constraints, read_labels, read_pairs
-from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan
+from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan, mean_and_variance
 from tercet_algorithms.common.features import check_features, check_no_target, remember_features, row_names
 from tercet_algorithms.common.kernels import KERNELS, Kernel
 from tercet_algorithms.common.parameters import (
@@ -58,6 +58,8 @@ from tercet_algorithms.dcrc.search import (
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 
 Weight = Literal["paper", "balanced"]
+# Of the powers of 4, 2^-8 was as good as any for 16 to 33 standardised columns, and 2^-6 the best for 61 and for 97.
+_LAM, _COLUMNS = 2**-8, 24
 
 
 class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -77,8 +79,11 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         once that hangs together. None is 1/2 for "people", 1 for a number, and with epsilon="auto" it is chosen.
     tau : float
         Weight of cluster separation and, with `balance`, of cluster balance (Eqs 8 and 9).
-    lam : float
-        Penalty of the squared weights, intercepts excepted.
+    lam : "auto" or float
+        Penalty of the squared weights, intercepts excepted. "auto" is 2^-8 for up to 24 standardised columns and D / 24
+        times that for more: the more features tell clusters apart together, the smaller weights do it, and the more
+        they must cost to mean the same. It grows with the variance of the features that the model sees, so that their
+        unit does not matter.
     balance : bool
         Whether clusters are drawn towards equal sizes (Eq 9). Better off where sizes are known to differ widely.
     use_dnk : bool
@@ -103,14 +108,14 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
     tol : float
         A start ends when the bound gains less than `tol`, relative to max(|bound|, 1).
     standardize : bool
-        Whether columns of X are brought to mean 0 and variance 1 inside; `lam` means little without. A kernel
-        sees the standardised columns; its features are not standardised again.
+        Whether columns of X are brought to mean 0 and variance 1 inside. A kernel sees the standardised columns; its
+        features are not standardised again.
     kernel : None, str or callable
         None is linear. A name or callable of scikit-learn's `pairwise_kernels` fits f_k = sum_i a_ki k(x_i, .) + b_k
         with penalty a_k' K a_k, exactly, up to 10,000 items; "nystroem" and "rff" (random Fourier features) stand
         for "rbf" with `n_components` features and any number of items. `lam` penalises the weights of those
-        features, whose squared length is k(x, x): 1 for "rbf" where it is D for standardised columns, so "rbf"
-        may want a smaller one.
+        features, whose squared length is k(x, x): at most 1 for "rbf", which is why a number that is right for
+        columns is far too large there.
     gamma : float or None
         Of the kernel; None is scikit-learn's default, 1 / D for most.
     kernel_params : mapping or None
@@ -146,6 +151,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         say; single precision where X is
     constrained_ : positions of the items that occur in answers that were used
     epsilon_, answer_weight_ : how answers were taken to err and to count, as set or chosen
+    lam_ : the penalty, as set or by the features
     label_names_, cluster_label_affinity_ : the C bag labels and their shares in each cluster (K, C), the most likely
         given the bags; only with bags
     coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_, or on the kernel's features
@@ -199,7 +205,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         "epsilon": [*number_between(0, 2 / 3, "left"), *one_of("auto", "people")],
         "answer_weight": [None, *number_between(0, 1, "right")],
         "tau": NUMBER_FROM_0,
-        "lam": NUMBER_FROM_0,
+        "lam": [*NUMBER_FROM_0, *one_of("auto")],
         "balance": BOOLEAN,
         "use_dnk": BOOLEAN,
         "n_init": POSITIVE_INTEGER,
@@ -230,7 +236,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         epsilon: Errors | Literal["auto"] = "auto",
         answer_weight: float | None = None,
         tau: float = 1.0,
-        lam: float = 2**-8,
+        lam: float | Literal["auto"] = "auto",
         balance: bool = True,
         use_dnk: bool = True,
         n_init: int = 10,
@@ -451,11 +457,13 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         labelled = are_labelled(bags)
         order, n_evident = _evident_first(field, labelled)
         n_times = n_evident if self.weight == "balanced" else evidence.n_mentions + float(labelled.sum())
+        design = space.design(features, order)
+        self.lam_ = _penalty(design[:, :-1]) if self.lam == "auto" else float(self.lam)
         objective = LowerBound(
-            space.design(features, order),
+            design,
             field,
             tau=self.tau,
-            lam=self.lam,
+            lam=self.lam_,
             balance=self.balance,
             weight=3 / n_times if n_evident else 0.0,
             bags=evidence_of(bags, order, self.bag_epsilon) if labelled.any() else None,
@@ -505,6 +513,13 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         self.lower_bounds_ = solution.bounds
         self.n_iter_ = len(solution.bounds)
         self.converged_ = solution.converged
+
+
+def _penalty(features: Array) -> float:
+    """Return the penalty of squared weights that goes by the number of features (N, D) and how widely they vary."""
+    variances = mean_and_variance(features)[1]
+    n_varied = int(np.count_nonzero(variances))
+    return float(_LAM * variances.sum() / np.clip(n_varied, 1, _COLUMNS))
 
 
 def _evident_first(field: MeanField | None, labelled: Array) -> tuple[Array, int]:

@@ -180,6 +180,6 @@ class HeldOutSearch:
 
 
 def _nearest(values: list[Any], target: Any) -> Any:
-    if isinstance(target, str):  # a choice that the values stand in for
-        return values[0]
+    if isinstance(target, str):  # a choice that the values, in order, stand in for
+        return values[(len(values) - 1) // 2]
     return min(values, key=lambda value: abs(value - target))

@@ -37,6 +37,25 @@ def mean_ari(seeds=range(5), n=120, kind="relative", noise=None, **parameters):
     return np.mean(result)
 
 
+@pytest.mark.parametrize(("columns", "penalty"), [(6, 2**-8), (24, 2**-8), (96, 2**-6)])
+def test_the_penalty_grows_with_the_number_of_columns(columns, penalty):
+    X = np.random.default_rng(0).normal(size=(200, columns))
+    assert DCRC(4, n_init=1, n_moves=0, random_state=0).fit(X).lam_ == pytest.approx(penalty, rel=1e-5)
+    assert DCRC(4, lam=0.3, n_init=1, n_moves=0, random_state=0).fit(X).lam_ == 0.3
+
+
+@pytest.mark.parametrize(
+    "change", [lambda X: np.hstack([X, X, X]), lambda X: 4 * X], ids=["columns repeated", "another unit"]
+)
+def test_the_penalty_makes_the_fit_the_same_in_any_unit_and_with_columns_repeated(change):
+    X, y = make_blobs(240, n_features=30, centers=4, cluster_std=6, random_state=0)
+    same = {"standardize": False, "n_init": 1, "n_moves": 0, "tol": 1e-9, "random_state": 0}
+    model = DCRC(4, **same).fit(X, **questions(y, 60))
+    changed = DCRC(4, **same).fit(change(X), **questions(y, 60))
+    assert changed.lower_bound_ == pytest.approx(model.lower_bound_, rel=1e-3)
+    np.testing.assert_allclose(changed.posterior_, model.posterior_, atol=0.02)
+
+
 @pytest.fixture(scope="module")
 def without_answers():
     return mean_ari(n=0)

@@ -11,11 +11,11 @@ from pydantic import Field, model_validator
 from tercet.catalogue.parameters.common import (
     CommaSeparated,
     Iterations,
+    NumberOrAuto,
     Parameters,
     Starts,
     Tolerance,
     advanced,
-    number_or,
 )
 from tercet.web.numbers import Id
 
@@ -23,8 +23,6 @@ from tercet.web.numbers import Id
 MOST_KNOWN = 20
 
 
-_NumberOrAuto = float | Literal["auto"]
-Gamma = Annotated[_NumberOrAuto, number_or(_NumberOrAuto, ("auto",), below=float("inf"))]
 RunNumbers = Annotated[list[Id], CommaSeparated, Field(max_length=MOST_KNOWN)]
 Columns = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=200)]], CommaSeparated, Field(max_length=MOST_KNOWN)
@@ -51,7 +49,7 @@ class CmbcParameters(Parameters):
     method: Annotated[Literal["cmbc", "regress-out", "dibws", "em"], Field(title="Method")] = "cmbc"
     """Cmbc suits bits and pixels; regress-out subtracts what is known from the features, is fast and hard to beat on
     measured numbers; dibws is the information bottleneck; em avoids nothing."""
-    gamma: Annotated[Gamma, Field(title="Weight of being different")] = "auto"
+    gamma: Annotated[NumberOrAuto, Field(title="Weight of being different")] = "auto"
     """From 0, fitting alone, to below 1, being different alone; auto takes the smallest that makes the clustering
     different."""
     update: Annotated[Literal["exact", "batch", "partial"], advanced("Update")] = "exact"

@@ -1,6 +1,6 @@
 """What the parameters of several algorithms share: the base class, types, and the reading of lists from forms."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
 
@@ -39,6 +39,8 @@ def number_or(kind: Any, names: tuple[str, ...], below: float) -> PlainValidator
     return PlainValidator(read, json_schema_input_type=kind)
 
 
+_NumberOrAuto = float | Literal["auto"]
+NumberOrAuto = Annotated[_NumberOrAuto, number_or(_NumberOrAuto, ("auto",), below=float("inf"))]
 CommaSeparated = BeforeValidator(split)
 Starts = Annotated[int, advanced("Starts", ge=1, le=1000)]
 Iterations = Annotated[int, advanced("Most iterations", ge=1, le=100_000)]

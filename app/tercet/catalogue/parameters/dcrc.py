@@ -8,6 +8,7 @@ from tercet.catalogue.parameters.common import (
     ADVANCED,
     CommaSeparated,
     Iterations,
+    NumberOrAuto,
     Parameters,
     Starts,
     Tolerance,
@@ -67,7 +68,7 @@ class DcrcParameters(_Dcrc):
     """Parameters of DCRC; the defaults are right for most projects."""
 
     left_out: ClassVar[dict[str, str]] = {
-        "standardize": "features come in any unit, and lam means little unless they are brought to one scale",
+        "standardize": "features come in any unit; those that a recipe makes are in one scale already",
         "kernel_params": "no kernel that is offered has further ones",
         "n_jobs": "every worker has work of its own",
         "verbose": "a run shows its progress on its page",
@@ -81,8 +82,9 @@ class DcrcParameters(_Dcrc):
     """Better off where sizes are known to differ widely."""
     tau: Annotated[float, advanced("Separation", ge=0)] = 1.0
     """Weight of cluster separation and balance among items that nobody was asked about."""
-    lam: Annotated[float, advanced("Penalty of weights", ge=0)] = 2**-8
-    """Penalty of the squared weights; larger makes the borders between clusters softer."""
+    lam: Annotated[NumberOrAuto, advanced("Penalty of weights")] = "auto"
+    """Penalty of the squared weights; larger makes the borders between clusters softer. Auto goes by how many features
+    there are and how widely they vary."""
 
     @model_validator(mode="after")
     def _check_tables(self) -> Self:
