@@ -21,7 +21,8 @@ from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers
 LABELERS = 3
 # People take seconds; a tenth of that still lets runs change the next questions.
 THINK_SECONDS = 0.35
-PATIENCE_SECONDS = 60.0
+# A fresh installation compiles its loops first, at the lowest priority, which takes minutes on a busy machine.
+PATIENCE_SECONDS = 240.0
 WORDS = {1: "yes", -1: "no", 0: "dnk"}
 BASE = f"/api/v1/projects/{PROJECT}"
 
