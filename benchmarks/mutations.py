@@ -1,7 +1,7 @@
 """Do the tests notice? Faults put into important functions one at a time, each followed by the tests of its place.
 
 python -m benchmarks.mutations             all of them, in a copy of this checkout; prints a table
-python -m benchmarks.mutations --only 3    those whose number or place contains the text
+python -m benchmarks.mutations --only 3    that number; 3-9 are the numbers from 3 to 9, and words a part of the place
 
 A fault that no test notices "survives". The faults are written by hand below: where the code changes so that one can
 no longer be put in, this says so and asks for another.
@@ -237,6 +237,83 @@ FAULTS = (
         "tests/intake/test_items_api.py tests/intake/test_items_bad_input.py",
     ),
     Fault(
+        "app/tercet/labeling/holds.py",
+        "who was put back is held again",
+        "if decided[person] != Verdict.SET_ASIDE}:",
+        "if decided[person] == Verdict.HELD}:",
+        "tests/labeling/test_holds.py",
+    ),
+    Fault(
+        "app/tercet/labeling/holds.py",
+        "half of what others' answers depend on the items is enough, however few answers show it",
+        "theirs.slope < min(LEAST_SHARE * others.slope, others.slope - apart)",
+        "theirs.slope < LEAST_SHARE * others.slope",
+        "tests/labeling/test_holds.py",
+    ),
+    Fault(
+        "app/tercet/labeling/holds.py",
+        "answers after the hold count",
+        "        for decision in _newest(session, project_id, held):",
+        "        for decision in _newest(session, project_id, []):",
+        "tests/labeling/test_holds.py",
+    ),
+    Fault(
+        "app/tercet/labeling/decisions.py",
+        "what a program sent is held with what was answered on the page",
+        "return Answer.counts & Answer.response_ms.is_not(None) & (Answer.number > reached.scalar_subquery())",
+        "return Answer.counts & (Answer.number > reached.scalar_subquery())",
+        "tests/labeling/test_holds.py",
+    ),
+    Fault(
+        "app/tercet/worker/outputs/questions.py",
+        "questions drawn at random are marked as chosen, and the others as random",
+        "[Source.RANDOM if drawn else Source.INFORMATION",
+        "[Source.INFORMATION if drawn else Source.RANDOM",
+        "tests/worker/test_questions.py",
+    ),
+    Fault(
+        "app/tercet/worker/outputs/prequential.py",
+        "the last answer that the run before used counts as new",
+        "return inputs.numbers > run.answers_from",
+        "return inputs.numbers >= run.answers_from",
+        "tests/worker/test_job.py",
+    ),
+    Fault(
+        "app/tercet/worker/outputs/prequential.py",
+        "what was foreseen of an answer is kept for another one",
+        "foreseen[here] = report.foreseen[before]",
+        "foreseen[here] = report.foreseen[here]",
+        "tests/worker/test_job.py tests/worker/test_reports.py",
+    ),
+    Fault(
+        "app/tercet/worker/outputs/prequential.py",
+        "people's own tables are not used",
+        "table = labeler_table(inputs.previous.state, inputs.kind, epsilon, labeler)",
+        "table = labeler_table({}, inputs.kind, epsilon, labeler)",
+        "tests/worker/test_questions.py",
+    ),
+    Fault(
+        "app/tercet/intake/storing.py",
+        "the good files of an import become items where one is bad",
+        "        if prepared.faults and not read_options(row).skip_bad:",
+        "        if prepared.faults and read_options(row).skip_bad:",
+        "tests/intake/test_imports_api.py",
+    ),
+    Fault(
+        "app/tercet/intake/storing.py",
+        "what a refused import has put into storage stays there",
+        "        remove_unused(database, storage, row.project_id, prepared.new_blobs)\n        raise",
+        "        raise",
+        "tests/intake/test_imports_api.py",
+    ),
+    Fault(
+        "app/tercet/intake/storing.py",
+        "media that other items show are deleted with an import that is undone",
+        "        unused = set(blobs) - service.blobs_in_use(session, project_id, blobs)",
+        "        unused = set(blobs)",
+        "tests/items/test_media.py",
+    ),
+    Fault(
         "algorithms/tercet_algorithms/answers/patterns.py",
         "all three alike counts as all different",
         '_RIGHT_COLUMN: dict[Kind, tuple[int, ...]] = {"relative": (2, 2, 1, 0, 2)',
@@ -283,7 +360,7 @@ FAULTS = (
         "answers are counted without their weights",
         "np.bincount(cells, column, size) for column in (self._weights[:, None] * patterns).T",
         "np.bincount(cells, column, size) for column in patterns.T",
-        "tests/tercet_algorithms/dcrc",
+        "tests/tercet_algorithms/dcrc/test_labeler_tables.py",
     ),
     Fault(
         "algorithms/tercet_algorithms/sklr/dual.py",
@@ -334,7 +411,7 @@ def put_in(fault: Fault, root: Path) -> str:
 def is_noticed(fault: Fault, root: Path) -> bool:
     """Run the tests of the fault's place; True if one fails."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *fault.tests.split()]
-    environment = {**os.environ, "PYTHONPATH": f"{root / 'app'}:{root / 'algorithms'}", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'app'}:{root / 'algorithms'}"}
     done = subprocess.run(
         command, cwd=root, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS
     )
@@ -343,10 +420,18 @@ def is_noticed(fault: Fault, root: Path) -> bool:
     return done.returncode == 1
 
 
+def is_chosen(only: str, number: int, fault: Fault) -> bool:
+    """Whether the command line asks for a fault: by its number, by numbers from and to, or by a part of its place."""
+    first, _, last = only.partition("-")
+    if first.isdigit():
+        return int(first) <= number <= int(last or first)
+    return only in fault.file
+
+
 def main() -> None:
     """Put in each fault, run its tests, take it out again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="number or part of the place")
+    parser.add_argument("--only", default="", help="a number, numbers as 3-9, or a part of the place")
     only = parser.parse_args().only
     tried = survivors = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -356,7 +441,7 @@ def main() -> None:
             copy(ROOT / part, root / part)
         check_places(FAULTS, root)
         for number, fault in enumerate(FAULTS, start=1):
-            if only not in (str(number), "") and only not in fault.file:
+            if not is_chosen(only, number, fault):
                 continue
             text = put_in(fault, root)
             noticed = is_noticed(fault, root)

@@ -6,8 +6,10 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
@@ -48,7 +50,10 @@ SLOW = {
     "intake/reading/test_pictures.py",
     "intake/test_editing.py",
     "intake/test_imports_api.py",
+    "intake/test_items_api.py",
     "intake/test_items_bad_input.py",
+    "intake/test_look_api.py",
+    "items/test_media.py",
     "jobs/test_killed_worker.py",
     "labeling/test_histories.py",
     "prediction/test_models_of_runs.py",
@@ -153,6 +158,7 @@ def postgres_url() -> Iterator[str]:
     """
     if named := os.environ.get("TERCET_TEST_POSTGRES"):
         yield named
+        shared_connection(named).close()
         return
     command = [sys.executable, "-m", "tests.postgres_server"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -162,6 +168,7 @@ def postgres_url() -> Iterator[str]:
         url = server.stdout.readline().strip()
         assert url, "PostgreSQL did not start"
         yield url
+        shared_connection(url).close()
         server.stdin.close()
 
 
@@ -183,10 +190,18 @@ def create_postgres_database(url: str, name: str, template: str = "template1") -
 
 def run_on_postgres(url: str, statement: str) -> None:
     """Run one statement on the server, outside of any transaction."""
-    engine = sa.create_engine(sa.make_url(url).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.exec_driver_sql(statement)
-    engine.dispose()
+    shared_connection(url).execute(statement.encode())
+
+
+@cache
+def shared_connection(url: str) -> psycopg.Connection:
+    """Return the connection that makes and drops databases for all tests of this process: it is slow to open."""
+    return connect_to_postgres(url)
+
+
+def connect_to_postgres(url: str) -> psycopg.Connection:
+    """Connect to a database of the server, outside of any transaction."""
+    return psycopg.connect(sa.make_url(url).set(drivername="postgresql").render_as_string(False), autocommit=True)
 
 
 @pytest.fixture

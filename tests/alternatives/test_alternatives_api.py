@@ -23,10 +23,10 @@ API = "/api/v1/projects/songs"
 @pytest.fixture
 def project(database: Database, storage: Storage, settings: Settings) -> int:
     """A project with its first run done."""
-    made = make_two_ways(database, storage)
-    request(database, made)
+    project = make_two_ways(database, storage)
+    request(database, project)
     assert compute(database, settings) == "done"
-    return made
+    return project
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def client(app: FastAPI, database: Database, project: int) -> Iterator[TestClien
         yield opened
 
 
-def find(client: TestClient, database: Database, settings: Settings, **wanted: object) -> int:
+def find(client: TestClient, database: Database, settings: Settings, **choices: object) -> int:
     """Find another clustering of the first run and give its number."""
-    response = client.post(f"{API}/runs/1/another", json=wanted)
+    response = client.post(f"{API}/runs/1/another", json=choices)
     assert response.status_code == 202, response.text
     assert compute(database, settings) == "done"
     return int(response.json()["number"])
@@ -62,9 +62,9 @@ def test_another_clustering_is_the_other_way(
     agree = np.mean(labels - 1 == site)
     assert max(agree, 1 - agree) > 0.9, "the strongest grouping is by song, the next by site"
     assert client.get(f"{API}/runs/latest").json()["number"] == 1
-    told = client.get(f"{API}/runs/2/contingency", params={"with": "1"}).json()
-    assert told["shared"] < 0.05
-    assert "almost nothing" in told["sentence"]
+    relation = client.get(f"{API}/runs/2/contingency", params={"with": "1"}).json()
+    assert relation["shared"] < 0.05
+    assert "almost nothing" in relation["sentence"]
     assert client.get(f"{API}/runs/2/contingency", params={"with": "site"}).json()["shared"] > 0.5
 
 
@@ -91,12 +91,12 @@ UNKNOWN = [
 def test_what_is_not_known_is_named_and_nothing_is_queued(client: TestClient, database: Database) -> None:
     client.post(f"{API}/runs", json={})
     before = row_counts(database)
-    for wanted, field, says in UNKNOWN:
-        response = client.post(f"{API}/runs/1/another", json=wanted)
-        assert response.status_code == 422, wanted
+    for choices, field, says in UNKNOWN:
+        response = client.post(f"{API}/runs/1/another", json=choices)
+        assert response.status_code == 422, choices
         assert response.headers["content-type"] == "application/problem+json"
         [error] = response.json()["errors"]
-        assert error["field"] == field, wanted
+        assert error["field"] == field, choices
         assert says in error["detail"]
     assert row_counts(database) == before
 
@@ -119,11 +119,11 @@ def test_names_of_runs(client: TestClient) -> None:
 
 def test_contingency_counts_every_item_once(client: TestClient, database: Database) -> None:
     client.put(f"{API}/runs/1/clusters/2", json={"name": "trill"})
-    found = client.get(f"{API}/runs/1/contingency", params={"with": "site"}).json()
-    assert [group["cluster"] for group in found["rows"]] == [1, 2, 3]
-    assert [group["name"] for group in found["rows"]] == ["", "trill", ""]
-    assert [group["name"] for group in found["columns"]] == ["site 0", "site 1"]
-    assert sum(map(sum, found["counts"])) == found["items"] == 60
+    table = client.get(f"{API}/runs/1/contingency", params={"with": "site"}).json()
+    assert [group["cluster"] for group in table["rows"]] == [1, 2, 3]
+    assert [group["name"] for group in table["rows"]] == ["", "trill", ""]
+    assert [group["name"] for group in table["columns"]] == ["site 0", "site 1"]
+    assert sum(map(sum, table["counts"])) == table["items"] == 60
     assert client.get(f"{API}/runs/1/contingency", params={"with": "latest"}).json()["shared"] == pytest.approx(1)
     assert client.get(f"{API}/runs/1/contingency", params={"with": "nothing"}).status_code == 404
     assert client.get(f"{API}/runs/1/contingency").status_code == 422
@@ -154,8 +154,8 @@ def test_adopt_and_go_back(
     assert client.get(API).json()["n_clusters"] == 3
     assert names(client, "latest") == ["trill", "", ""]
     with database.reading() as session:
-        told = session.scalars(select(Event).where(Event.kind == "clusters").order_by(Event.number)).all()
-    assert [event.payload for event in told] == [{"run": 1}, {"run": 3}, {"run": 4}]
+        events = session.scalars(select(Event).where(Event.kind == "clusters").order_by(Event.number)).all()
+    assert [event.payload for event in events] == [{"run": 1}, {"run": 3}, {"run": 4}]
 
 
 def names(client: TestClient, run: str) -> list[str]:
@@ -187,21 +187,27 @@ def test_alternatives_are_listed_once_each_with_what_they_share(
     assert [alternative["number"] for alternative in client.get(f"{API}/alternatives").json()["clusterings"]] == [1]
     alternative = find(client, database, settings, n_clusters=2, known_columns=[])
     client.post(f"{API}/runs/{alternative}/adopt")
-    found = client.get(f"{API}/alternatives").json()
-    assert [(one["number"], one["current"]) for one in found["clusterings"]] == [(1, False), (3, True)]
-    assert found["clusterings"][1]["known"] == ["run 1"]
-    shared = np.array(found["shared"])
+    overview = client.get(f"{API}/alternatives").json()
+    assert [(clustering["number"], clustering["current"]) for clustering in overview["clusterings"]] == [
+        (1, False),
+        (3, True),
+    ]
+    assert overview["clusterings"][1]["known"] == ["run 1"]
+    shared = np.array(overview["shared"])
     assert shared[0, 1] == shared[1, 0] < 0.05
-    bits, entropies = np.array(found["information_bits"]), np.log2([3, 2])
+    bits, entropies = np.array(overview["information_bits"]), np.log2([3, 2])
     assert np.diag(bits) == pytest.approx(entropies, abs=0.05)
     client.post(f"{API}/runs/1/adopt")
-    found = client.get(f"{API}/alternatives").json()
-    assert [(one["number"], one["current"]) for one in found["clusterings"]] == [(2, False), (4, True)]
+    overview = client.get(f"{API}/alternatives").json()
+    assert [(clustering["number"], clustering["current"]) for clustering in overview["clusterings"]] == [
+        (2, False),
+        (4, True),
+    ]
 
 
 def test_a_project_without_runs_has_no_alternatives(client: TestClient, database: Database, project: int) -> None:
     with database.transaction() as session:
         for run in session.scalars(select(Run).where(Run.project_id == project)):
             session.delete(run)
-    found = client.get(f"{API}/alternatives").json()
-    assert found == {"clusterings": [], "information_bits": [], "nmi": [], "shared": []}
+    overview = client.get(f"{API}/alternatives").json()
+    assert overview == {"clusterings": [], "information_bits": [], "nmi": [], "shared": []}

@@ -78,13 +78,17 @@ def test_a_run_says_how_far_people_agree_in_what_it_uses(
 
 
 def test_who_when_and_why_are_kept(analyst: TestClient, world: World, database: Database) -> None:
-    made = aside(analyst, world, 4, "  answered without looking ")
-    assert (made["verdict"], made["answers"], made["reason"]) == ("set aside", 1, "answered without looking")
+    decision = aside(analyst, world, 4, "  answered without looking ")
+    assert (decision["verdict"], decision["answers"], decision["reason"]) == (
+        "set aside",
+        1,
+        "answered without looking",
+    )
     listed = analyst.get(f"{SONGS}/answers", params={"state": "set-aside"}).json()["answers"]
-    assert [(one["number"], one["set_aside"]["by"]) for one in listed] == [(4, "Ann")]
-    assert listed[0]["set_aside"] == {"at": made["created_at"], "by": "Ann", "reason": "answered without looking"}
+    assert [(answer["number"], answer["set_aside"]["by"]) for answer in listed] == [(4, "Ann")]
+    assert listed[0]["set_aside"] == {"at": decision["created_at"], "by": "Ann", "reason": "answered without looking"}
     back(analyst, world, 4)
-    log = [(one.verdict, one.answer_number, one.by_id, one.labeler_id) for one in decisions(database)]
+    log = [(row.verdict, row.answer_number, row.by_id, row.labeler_id) for row in decisions(database)]
     assert log == [
         ("set aside", 4, world.analyst.id, world.ben.id),
         ("put back", 4, world.analyst.id, world.ben.id),
@@ -189,8 +193,8 @@ def test_many_are_decided_in_short_transactions(
         assert sum(one.answers for one in decisions(database)) in (3, 6)
     assert len(decisions(database)) == 2
     with database.reading() as session:
-        told = session.scalars(select(Event.payload).where(Event.kind == "project").order_by(Event.number)).all()
-    assert told == [{"changed": "answers", "set aside": 3}, {"changed": "answers", "put back": 3}]
+        payloads = session.scalars(select(Event.payload).where(Event.kind == "project").order_by(Event.number)).all()
+    assert payloads == [{"changed": "answers", "set aside": 3}, {"changed": "answers", "put back": 3}]
 
 
 def decisions(database: Database) -> list[Decision]:
@@ -211,10 +215,10 @@ def test_the_rerun_rule_and_open_pages_hear_of_it(analyst: TestClient, world: Wo
     aside(analyst, world, 4)
     with database.reading() as session:
         waiting = session.scalars(select(Run).where(Run.status == RunStatus.QUEUED)).one()
-        told = session.scalars(select(Event).order_by(Event.number.desc()).limit(2)).all()
+        newest = session.scalars(select(Event).order_by(Event.number.desc()).limit(2)).all()
     assert 0 < (waiting.due_at - now()).total_seconds() <= world.project.rerun_idle_seconds
-    assert {one.kind for one in told} == {"run", "project"}
-    assert next(one for one in told if one.kind == "project").payload == {"changed": "answers", "set aside": 1}
+    assert {event.kind for event in newest} == {"run", "project"}
+    assert next(event for event in newest if event.kind == "project").payload == {"changed": "answers", "set aside": 1}
     back(analyst, world, 4)
     with database.reading() as session:
         assert session.scalar(select(func.count()).where(Run.status == RunStatus.QUEUED)) == 1
@@ -222,14 +226,14 @@ def test_the_rerun_rule_and_open_pages_hear_of_it(analyst: TestClient, world: Wo
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
 def test_exports_mark_it_or_leave_it_out(analyst: TestClient, world: World, form: str) -> None:
-    made = aside(analyst, world, 4)
+    decision = aside(analyst, world, 4)
     every = analyst.get(f"{SONGS}/constraints", params={"format": form}).text
     stays = analyst.get(f"{SONGS}/constraints", params={"format": form, "withdrawn": False}).text
     assert (every.count(str(world.ids[3])), stays.count(str(world.ids[3]))) == (1, 0)
     if form == "ndjson":
         marks = {row["number"]: row["set_aside_at"] for row in map(json.loads, every.splitlines())}
         assert {number for number, at in marks.items() if at} == {4}
-        assert marks[4][:19] == made["created_at"][:19]
+        assert marks[4][:19] == decision["created_at"][:19]
         kind = {"Content-Type": "application/x-ndjson"}
         again = analyst.post(f"{SONGS}/constraints", content=stays, headers=kind)
         assert again.json() == {"rows": 5, "stored": 0, "repeated": 5}

@@ -21,30 +21,30 @@ from tests.factories import add_member, make_project, signed_in
 
 
 def people(client: TestClient, **asked: Any) -> dict[str, dict[str, Any]]:
-    found = client.get(f"{SONGS}/labelers", params=asked)
-    assert found.status_code == 200, found.text
-    return {one["name"]: one for one in found.json()["labelers"]}
+    response = client.get(f"{SONGS}/labelers", params=asked)
+    assert response.status_code == 200, response.text
+    return {labeler["name"]: labeler for labeler in response.json()["labelers"]}
 
 
 def test_figures_of_a_small_project(analyst: TestClient, world: World) -> None:
-    found = people(analyst)
-    assert list(found) == ["Ada", "Ben", "Cem"], "the busiest first, and only who answered"
-    ada = found["Ada"]
+    labelers = people(analyst)
+    assert list(labelers) == ["Ada", "Ben", "Cem"], "the busiest first, and only who answered"
+    ada = labelers["Ada"]
     assert (ada["labeler"], ada["answers"], ada["set_aside"], ada["median_ms"]) == (world.ada.id, 3, 0, 1500)
     assert (ada["compared"], ada["agreement"]) == (1, 0.5), "Ben said the same, Cem did not"
-    assert (found["Cem"]["compared"], found["Cem"]["agreement"]) == (1, 0.0)
+    assert (labelers["Cem"]["compared"], labelers["Cem"]["agreement"]) == (1, 0.0)
     assert (ada["expected"], ada["quality"], ada["accuracy"]) == (pytest.approx(2 / 3), 0.7, 0.9)
-    assert (found["Ben"]["expected"], found["Ben"]["quality"]) == (0.5, None)
-    assert (found["Cem"]["foreseen"], found["Cem"]["expected"]) == (0, None)
+    assert (labelers["Ben"]["expected"], labelers["Ben"]["quality"]) == (0.5, None)
+    assert (labelers["Cem"]["foreseen"], labelers["Cem"]["expected"]) == (0, None)
     assert sum(ada["shares"].values()) == pytest.approx(1)
     assert ada["shares"]["dnk"] == pytest.approx(1 / 3)
 
 
 def test_pages_of_people_join(analyst: TestClient) -> None:
     first = analyst.get(f"{SONGS}/labelers", params={"limit": 2}).json()
-    rest = analyst.get(f"{SONGS}/labelers", params={"limit": 2, "after": first["next"]}).json()
-    assert rest["next"] is None
-    assert [one["name"] for one in first["labelers"] + rest["labelers"]] == ["Ada", "Ben", "Cem"]
+    second = analyst.get(f"{SONGS}/labelers", params={"limit": 2, "after": first["next"]}).json()
+    assert second["next"] is None
+    assert [labeler["name"] for labeler in first["labelers"] + second["labelers"]] == ["Ada", "Ben", "Cem"]
     for wrong in ({"limit": 0}, {"after": -1}, {"after": "x"}):
         refused = analyst.get(f"{SONGS}/labelers", params=wrong)
         assert refused.status_code == 422
@@ -53,10 +53,10 @@ def test_pages_of_people_join(analyst: TestClient) -> None:
 
 def test_what_is_set_aside_is_no_measure_of_others(analyst: TestClient, world: World) -> None:
     analyst.post(f"{SONGS}/answers/{world.ids[4]}/set-aside", json={})
-    found = people(analyst)
-    assert found["Ada"]["agreement"] == 1.0, "Cem's answer does not count against her"
-    assert found["Cem"]["agreement"] == 0.0, "but his is still held against the others'"
-    assert found["Cem"]["answers"] == 1
+    labelers = people(analyst)
+    assert labelers["Ada"]["agreement"] == 1.0, "Cem's answer does not count against her"
+    assert labelers["Cem"]["agreement"] == 0.0, "but his is still held against the others'"
+    assert labelers["Cem"]["answers"] == 1
 
 
 def test_withdrawn_answers_are_nobodys(analyst: TestClient, world: World) -> None:
@@ -73,15 +73,16 @@ def test_agreement_is_that_of_the_estimators_package(analyst: TestClient, world:
             who = [world.ada, world.ben, world.cem][rng.integers(3)]
             triplet = (a, *sorted((b, c)))
             asked = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
-            known = select(Answer.id).join(Triplet).where(Answer.labeler_id == who.id, *map(_equal, asked, triplet))
-            if session.scalar(known) is None:
+            same = select(Answer.id).join(Triplet).where(Answer.labeler_id == who.id, *map(_equal, asked, triplet))
+            if session.scalar(same) is None:
                 answer(session, project, who, (a, b, c), str(rng.choice(["yes", "no", "dnk"])))
         rows = session.execute(select(*asked, Answer.value, Answer.labeler_id).join(Answer)).all()
-    told = labeler_agreement([row[:3] for row in rows], [row[3] for row in rows], [row[4] for row in rows])
-    found = {one["labeler"]: (one["compared"], one["agreement"]) for one in people(analyst).values()}
-    assert {person: one[0] for person, one in found.items()} == {key: one.shared for key, one in told.items()}
-    for person, (_, share) in found.items():
-        assert share == pytest.approx(told[person].agreement)
+    expected = labeler_agreement([row[:3] for row in rows], [row[3] for row in rows], [row[4] for row in rows])
+    labelers = {labeler["labeler"]: labeler for labeler in people(analyst).values()}
+    compared = {person: labeler["compared"] for person, labeler in labelers.items()}
+    assert compared == {person: agreement.shared for person, agreement in expected.items()}
+    for person, labeler in labelers.items():
+        assert labeler["agreement"] == pytest.approx(expected[person].agreement)
 
 
 def _equal(column: Any, value: int) -> Any:
@@ -94,8 +95,8 @@ def test_shares_are_of_what_was_pressed(app: FastAPI, database: Database) -> Non
         project = make_project(session, n_items=9)
         robot, ann = add_member(session, project, "labeler", "Robot"), add_member(session, project, "analyst", "Ann")
     with signed_in(app, robot) as client:
-        for one in client.get(f"{SONGS}/triplets/next", params={"n": 12}).json()["triplets"]:
-            body = {"id": str(uuid.uuid4()), "triplet": one["triplet"], "answer": "yes"}
+        for question in client.get(f"{SONGS}/triplets/next", params={"n": 12}).json()["triplets"]:
+            body = {"id": str(uuid.uuid4()), "triplet": question["triplet"], "answer": "yes"}
             assert client.post(f"{SONGS}/answers", json=body).status_code == 201
     with database.reading() as session:
         assert set(session.scalars(select(Answer.value))) == {"yes", "no"}, "stored in one order of items"
@@ -129,8 +130,8 @@ def test_habits_are_of_the_newest_answers_of_each(
 ) -> None:
     monkeypatch.setattr(queries, "HABITS", 2)
     with database.reading() as session:
-        found = queries.habits(session, world.project.id, [world.ada.id, world.cem.id])
-        assert [(one.labeler_id, one.value) for one in found] == [
+        habits = queries.habits(session, world.project.id, [world.ada.id, world.cem.id])
+        assert [(habit.labeler_id, habit.value) for habit in habits] == [
             (world.ada.id, "dnk"),
             (world.cem.id, "no"),
             (world.ada.id, "no"),

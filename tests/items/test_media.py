@@ -214,3 +214,16 @@ def test_a_sound_too_long_to_be_converted_says_so(
     assert answer.status_code == 409
     assert "too long to be converted" in answer.json()["detail"]
     assert client.get(SONG).status_code == 200
+
+
+@pytest.mark.only_on("sqlite")
+def test_media_that_two_items_share_stay_while_one_is_left(client: TestClient) -> None:
+    """Equal files are stored once: undoing one import deletes none that an item of another one shows."""
+    content = sound_file(TONE, RATE, "WAV", "PCM_16")
+    for name in ("first.wav", "second.wav"):
+        assert client.post(f"{PROJECT}/items", files=[("media", (name, content))]).status_code == 201
+    numbers = [row["number"] for row in client.get(f"{PROJECT}/imports").json()["imports"]]
+    assert client.post(f"{PROJECT}/imports/{min(numbers)}/undo").status_code == 200
+    assert client.get(f"{PROJECT}/media/media/first").status_code == 404
+    for kind in ("media", "picture", "thumbnail"):
+        assert client.get(f"{PROJECT}/media/{kind}/second").status_code == 200

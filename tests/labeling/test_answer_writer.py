@@ -24,7 +24,7 @@ REQUESTS = 8
 SECONDS = 20
 
 
-def given(keys: str, value: str = "yes", answer_id: uuid.UUID | None = None) -> AnswerIn:
+def answer_about(keys: str, value: str = "yes", answer_id: uuid.UUID | None = None) -> AnswerIn:
     triplet = [f"item-{key}" for key in keys.split()]
     return AnswerIn(id=answer_id or uuid.uuid4(), triplet=triplet, answer=value, response_ms=None)
 
@@ -65,10 +65,10 @@ def stored(database: Database) -> int:
 
 def test_requests_that_wait_are_written_in_one_transaction(database: Database) -> None:
     crowd = Crowd(database)
-    outcomes = crowd.at_once([(user, given(f"{i} {i + 1} {i + 2}")) for i, user in enumerate(crowd.labelers)])
+    outcomes = crowd.at_once([(user, answer_about(f"{i} {i + 1} {i + 2}")) for i, user in enumerate(crowd.labelers)])
     assert len(crowd.commits) == 1
-    told = [outcome for outcome in outcomes if isinstance(outcome, AnswersOut)]
-    assert [(one.stored, one.progress.mine, one.progress.project_answers) for one in told] == [
+    answered = [outcome for outcome in outcomes if isinstance(outcome, AnswersOut)]
+    assert [(out.stored, out.progress.mine, out.progress.project_answers) for out in answered] == [
         (1, 1, REQUESTS)
     ] * REQUESTS
     assert stored(database) == REQUESTS
@@ -89,17 +89,17 @@ def test_what_comes_during_a_turn_is_written_without_the_event_loop(database: Da
 
     async def send() -> list[AnswersOut]:
         users = iter(crowd.labelers)
-        first = asyncio.create_task(crowd.writer.store(Caller(user_id=next(users)), "songs", [given("1 2 3")]))
+        first = asyncio.create_task(crowd.writer.store(Caller(user_id=next(users)), "songs", [answer_about("1 2 3")]))
         assert await asyncio.to_thread(writing.wait, SECONDS)
-        second = asyncio.create_task(crowd.writer.store(Caller(user_id=next(users)), "songs", [given("1 2 4")]))
+        second = asyncio.create_task(crowd.writer.store(Caller(user_id=next(users)), "songs", [answer_about("1 2 4")]))
         await asyncio.sleep(0)
         go_on.set()
         assert written.wait(SECONDS), "the second answer waits for the event loop, which stands still here"
-        told = [await first, await second]
+        outcomes = [await first, await second]
         await crowd.at_rest()
-        return told
+        return outcomes
 
-    assert [told.stored for told in run(asyncio.wait_for(send(), 3 * SECONDS))] == [1, 1]
+    assert [outcome.stored for outcome in run(asyncio.wait_for(send(), 3 * SECONDS))] == [1, 1]
     assert not crowd.writer._waiting
 
 
@@ -120,7 +120,7 @@ def test_answers_without_end_leave_threads_to_others(database: Database) -> None
 
         async def press() -> None:
             while not ended.is_set():
-                answer = crowd.writer.store(Caller(user_id=crowd.labelers[0]), "songs", [given("1 2 3")])
+                answer = crowd.writer.store(Caller(user_id=crowd.labelers[0]), "songs", [answer_about("1 2 3")])
                 stores.append(asyncio.create_task(answer))
                 await asyncio.sleep(0.001)
 
@@ -131,7 +131,7 @@ def test_answers_without_end_leave_threads_to_others(database: Database) -> None
         finally:
             ended.set()
             await pressing
-            assert all(told.stored == 1 for told in await asyncio.gather(*stores))
+            assert all(outcome.stored == 1 for outcome in await asyncio.gather(*stores))
 
     run(send())
 
@@ -141,11 +141,11 @@ def test_what_is_wrong_with_one_costs_the_others_nothing(database: Database) -> 
     taken = uuid.uuid4()
     outcomes = crowd.at_once(
         [
-            (crowd.labelers[1], given("1 2 3", answer_id=taken)),
-            (crowd.labelers[2], given("1 2 77")),
-            (crowd.stranger, given("1 2 3")),
-            (crowd.labelers[3], given("4 5 6", answer_id=taken)),
-            (crowd.labelers[4], given("4 5 6")),
+            (crowd.labelers[1], answer_about("1 2 3", answer_id=taken)),
+            (crowd.labelers[2], answer_about("1 2 77")),
+            (crowd.stranger, answer_about("1 2 3")),
+            (crowd.labelers[3], answer_about("4 5 6", answer_id=taken)),
+            (crowd.labelers[4], answer_about("4 5 6")),
         ]
     )
     kinds = [type(outcome) for outcome in outcomes]
@@ -159,7 +159,7 @@ def test_what_is_wrong_with_one_costs_the_others_nothing(database: Database) -> 
 
 def test_the_same_answer_sent_twice_at_once_is_one(database: Database) -> None:
     crowd = Crowd(database)
-    answer = given("1 2 3")
+    answer = answer_about("1 2 3")
     outcomes = crowd.at_once([(crowd.labelers[1], answer), (crowd.labelers[1], answer)])
     counted = [(outcome.stored, outcome.repeated) for outcome in outcomes if isinstance(outcome, AnswersOut)]
     assert sorted(counted) == [(0, 1), (1, 0)]
@@ -170,15 +170,15 @@ def test_a_request_that_is_given_up_costs_the_others_nothing(database: Database)
     crowd = Crowd(database)
 
     async def send() -> AnswersOut:
-        first, other = (
-            asyncio.create_task(crowd.writer.store(Caller(user_id=user), "songs", [given("1 2 3")]))
+        first, second = (
+            asyncio.create_task(crowd.writer.store(Caller(user_id=user), "songs", [answer_about("1 2 3")]))
             for user in crowd.labelers[:2]
         )
         await asyncio.sleep(0)
         first.cancel()
-        told = await asyncio.wait_for(other, SECONDS)
+        outcome = await asyncio.wait_for(second, SECONDS)
         await crowd.at_rest()
-        return told
+        return outcome
 
     assert run(send()).stored == 1
     assert not crowd.writer._waiting
@@ -188,9 +188,9 @@ def test_without_a_thread_requests_fail_and_later_ones_do_not_wait_for_ever(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crowd = Crowd(database)
-    requests = [(user, given("1 2 3")) for user in crowd.labelers[:2]]
+    requests = [(user, answer_about("1 2 3")) for user in crowd.labelers[:2]]
 
-    async def no_thread(*given: object) -> None:
+    async def no_thread(*arguments: object) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
@@ -212,10 +212,10 @@ def test_each_project_has_turns_of_its_own(database_url: str, projects: int) -> 
 
     async def send() -> list[AnswersOut]:
         return await asyncio.gather(
-            *(writer.store(Caller(user_id=users[i]), f"p{i}", [given("0 1 2")]) for i in senders)
+            *(writer.store(Caller(user_id=users[i]), f"p{i}", [answer_about("0 1 2")]) for i in senders)
         )
 
-    assert all(told.stored == 1 for told in run(send()))
+    assert all(outcome.stored == 1 for outcome in run(send()))
     with database.reading() as session:
         numbers = session.execute(select(Project.key, Project.answer_number)).all()
     database.close()

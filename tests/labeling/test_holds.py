@@ -36,12 +36,13 @@ def test_the_slope_is_that_of_least_squares() -> None:
     assert holds.dependence(np.full_like(foreseen, 1 / 3), columns).error == np.inf
 
 
-def crowd(n_each: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Four people who answer as foreseen four times in five, and one, number 4, who answers by chance."""
+def crowd(n_each: int, seed: int, chances: tuple[float, float] = (0.2, 1.0)) -> tuple[np.ndarray, ...]:
+    """Four people and number 4, who answer by chance as often as the two chances say, and else as foreseen."""
     rng = np.random.default_rng(seed)
     labelers = np.repeat(np.arange(5), n_each)
     right = rng.integers(3, size=len(labelers))
-    columns = np.where((labelers == 4) | (rng.random(len(labelers)) < 0.2), rng.integers(3, size=len(labelers)), right)
+    by_chance = rng.random(len(labelers)) < np.where(labelers == 4, chances[1], chances[0])
+    columns = np.where(by_chance, rng.integers(3, size=len(labelers)), right)
     return labelers, 0.1 + 0.7 * np.eye(3)[right], columns
 
 
@@ -51,6 +52,18 @@ def test_only_who_answers_by_chance_is_uninformed(seed: int) -> None:
     assert list(holds.uninformed(labelers, foreseen, columns)) == [4]
     foreseen[labelers == 4] = np.nan
     assert holds.uninformed(labelers, foreseen, columns) == {}, "nothing was expected of these answers"
+
+
+def test_who_may_be_below_half_by_bad_luck_is_not_uninformed() -> None:
+    """Forty answers of somebody half as careful as others, in half of all samples below that: most prove nothing."""
+    below_half = held = 0
+    for seed in range(40):
+        labelers, foreseen, columns = crowd(40, seed, chances=(0.5, 0.75))
+        slopes = [holds.dependence(foreseen[who], columns[who]).slope for who in (labelers == 4, labelers != 4)]
+        below_half += slopes[0] < slopes[1] / 2
+        held += bool(holds.uninformed(labelers, foreseen, columns))
+    assert below_half > 15
+    assert held < below_half / 2
 
 
 def test_nobody_is_uninformed_where_few_answered_or_runs_expect_nothing() -> None:

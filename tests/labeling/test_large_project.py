@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from tercet.database import Database
 from tercet.storage import Storage
-from tests.conftest import run_on_postgres
+from tests.conftest import connect_to_postgres
 from tests.factories import add_features
 from tests.labeling.conftest import World, ask, give
 
@@ -41,8 +41,9 @@ def test_asking_and_answering_read_no_large_table_whole(
 ) -> None:
     with app.state.database.transaction() as session:
         add_features(session, Storage(app.state.settings.resolved_storage_url()), world.project, np.zeros((3012, 2)))
-    for statement in (FILL, "SELECT pg_stat_reset()"):
-        run_on_postgres(database_url, statement)
+    with connect_to_postgres(database_url) as connection:
+        for statement in (FILL, "SELECT pg_stat_reset()"):
+            connection.execute(statement.encode())
     for _ in range(ROUNDS):
         for labeler in (ada, ben):
             assert give(labeler, ask(labeler, 9)[0]).status_code == 201

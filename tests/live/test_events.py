@@ -99,7 +99,7 @@ def test_a_hundred_listeners_cost_one_poll(database: Database, project: int) -> 
         async with feed.listen(project, 0) as first:
             streams = [feed.listen(project, 0) for _ in range(99)]
             others = [await stream.__aenter__() for stream in streams]
-            event.listen(database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+            event.listen(database.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
             await asyncio.to_thread(record, database, project, 1)
             heard = await asyncio.gather(*(take(listener, 1) for listener in [first, *others]))
             assert len(feed.listeners) == 100
@@ -152,9 +152,9 @@ def test_withdrawn_answers_are_not_counted(database: Database, project: int) -> 
     with database.transaction() as session:
         first = session.scalars(select(Answer).where(Answer.number == 1)).one()
         first.withdrawn_at = first.created_at
-        given = session.get_one(Project, project).answer_number
+        answer_number = session.get_one(Project, project).answer_number
         session.flush()
-        assert count_answers(session, project, given) == {"total": 2, "last_hour": 2, "last_minute": 2}
+        assert count_answers(session, project, answer_number) == {"total": 2, "last_hour": 2, "last_minute": 2}
 
 
 def test_a_listener_that_does_not_read_is_let_go(database: Database, project: int) -> None:

@@ -120,8 +120,9 @@ def compute(database: Database, settings: Settings) -> str:
 
 
 def make_hard_songs(database: Database, storage: Storage, n_init: int, key: str = "songs") -> int:
-    """Add a project without any structure: each of its `n_init` starts takes a while."""
-    project_id = make_songs(database, storage, 3000, 3, key, parameters={"n_init": n_init})
+    """Add a project without any structure: each of its `n_init` starts takes a while, and nothing else does."""
+    parameters = {"n_init": n_init, "n_moves": 0, "epsilon": 0.05}  # nothing to choose before the starts
+    project_id = make_songs(database, storage, 3000, 3, key, parameters=parameters)
     rng = np.random.default_rng(1)
     with database.transaction() as session:
         project = session.get_one(Project, project_id)
@@ -137,7 +138,7 @@ def wait_for(condition: Callable[[], T], seconds: float = 120.0) -> T:
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
+        time.sleep(0.05)
     return value
 
 

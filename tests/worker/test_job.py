@@ -141,6 +141,13 @@ def test_prequential_accuracy_counts_new_answers_only(
     compute(database, settings)
     [labeler] = results.labeler_report(storage, get_run(database, third))
     assert (labeler.answers, labeler.foreseen, labeler.expected) == (14, 4, 0.75), "later runs keep what was foreseen"
+    with database.transaction() as session:
+        session.scalars(select(Answer).where(Answer.number == 3)).one().withdrawn_at = now()
+    fourth = request(database, project)
+    compute(database, settings)
+    before, after = (results.answer_report(storage, get_run(database, run)) for run in (third, fourth))
+    assert after.numbers.tolist() == [1, 2, *range(4, 15)]
+    np.testing.assert_array_equal(after.foreseen, np.delete(before.foreseen, 2, axis=0), "each answer its own")
 
 
 def test_an_old_copy_cannot_write(database: Database, settings: Settings, project: int) -> None:

@@ -40,8 +40,8 @@ def make_bagged(database: Database, storage: Storage, algorithm: str, labelled: 
     project_id = make_songs(database, storage, len(y), 4, key, algorithm=algorithm, parameters={"n_init": 4})
     with database.transaction() as session:
         add_features(session, storage, session.get_one(Project, project_id), X, version=2)
-        said = [[LABELS[c] for c in np.flatnonzero(row)] if labelled else [] for row in table]
-        rows = [Bag(project_id=project_id, key=f"bag-{b}", labels=labels) for b, labels in enumerate(said)]
+        labels_of_bags = [[LABELS[c] for c in np.flatnonzero(row)] if labelled else [] for row in table]
+        rows = [Bag(project_id=project_id, key=f"bag-{b}", labels=labels) for b, labels in enumerate(labels_of_bags)]
         session.add_all(rows)
         session.flush()
         for item, bag in zip(items_of(session, project_id), bags.tolist(), strict=True):
@@ -79,12 +79,12 @@ def test_another_clustering_is_unlike_a_run(
     first, labels = fitted(database, storage, settings, project)
     assert adjusted_rand_score(strong, labels) > 0.9
     parameters = {"method": method, "n_clusters": 2, "known_runs": [first.number]}
-    other, labels = fitted(database, storage, settings, project, algorithm="cmbc", parameters=parameters)
+    run, labels = fitted(database, storage, settings, project, algorithm="cmbc", parameters=parameters)
     assert adjusted_rand_score(weak, labels) > 0.8
-    assert other.metrics["known_nmi"]["run 1"] < 0.05
-    assert "lower_bound" not in other.metrics
-    said = describe(RunOut.of(other))
-    assert said.startswith(f"CMBC ({method}) put 120 items into 2 clusters unlike run 1; it read no answers. ")
+    assert run.metrics["known_nmi"]["run 1"] < 0.05
+    assert "lower_bound" not in run.metrics
+    sentence = describe(RunOut.of(run))
+    assert sentence.startswith(f"CMBC ({method}) put 120 items into 2 clusters unlike run 1; it read no answers. ")
 
 
 def test_another_clustering_is_unlike_metadata(database: Database, storage: Storage, settings: Settings) -> None:
@@ -103,8 +103,8 @@ def test_another_clustering_is_unlike_metadata(database: Database, storage: Stor
 def test_what_is_known_is_read_as_codes(database: Database, storage: Storage) -> None:
     project = make_songs(database, storage, 5)
     with database.transaction() as session:
-        given = [{"year": 2020}, {"year": "2021"}, {}, {"year": 2020}, {"year": None}]
-        for item, details in zip(items_of(session, project), given, strict=True):
+        metadata = [{"year": 2020}, {"year": "2021"}, {}, {"year": 2020}, {"year": None}]
+        for item, details in zip(items_of(session, project), metadata, strict=True):
             item.details = details
         result = results.Result(np.array([2, 1], np.int16), np.ones(2, np.float32), np.eye(2, dtype=np.float32))
         run = Run(project_id=project, number=1, algorithm="dcrc", status="done", due_at=now(), token=1)
@@ -143,16 +143,16 @@ def test_clusters_tell_their_bag_labels(app: FastAPI, database: Database, storag
     with database.transaction() as session:
         user = add_member(session, session.get_one(Project, project), Role.ANALYST)
     with signed_in(app, user) as client:
-        shown = client.get("/api/v1/projects/songs/runs/latest/clusters").json()["clusters"]
+        clusters = client.get("/api/v1/projects/songs/runs/latest/clusters").json()["clusters"]
         page = client.get("/projects/songs").text
     assert page.count("Goes with") == 4
-    for cluster in shown:
-        told = [[one["label"], one["share"]] for one in cluster["bag_labels"]]
-        assert told == run.metrics["cluster_labels"][str(cluster["cluster"])]
-    for cluster, found in run.metrics["cluster_labels"].items():
+    for cluster in clusters:
+        shares = [[label["label"], label["share"]] for label in cluster["bag_labels"]]
+        assert shares == run.metrics["cluster_labels"][str(cluster["cluster"])]
+    for cluster, shares in run.metrics["cluster_labels"].items():
         commonest = np.bincount(y[labels == int(cluster)]).argmax()
-        assert found[0][0] == LABELS[commonest]
-        assert 0.5 < found[0][1] <= 1
+        assert shares[0][0] == LABELS[commonest]
+        assert 0.5 < shares[0][1] <= 1
 
 
 def test_bag_labels_stay_when_answers_come(database: Database, storage: Storage, settings: Settings) -> None:

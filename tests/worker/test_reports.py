@@ -49,45 +49,48 @@ def fitted(**values: object) -> FitOutcome:
 
 def test_probabilities_are_those_of_table_one() -> None:
     # 0 and 1 together, 2 apart: yes. 0 with 4 or not, 2 apart: yes or don't know, evenly.
-    given = inputs([[0, 1, 2]] * 3 + [[0, 4, 2]], ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
-    found = report(given, fitted(), POSTERIOR, UNFORESEEN[: len(given.answers)])
+    answered = inputs([[0, 1, 2]] * 3 + [[0, 4, 2]], ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
+    reported = report(answered, fitted(), POSTERIOR, UNFORESEEN[: len(answered.answers)])
     either = (0.9 + 0.05) / 2  # item 4 beside item 0, where yes is right, or beside item 2, where it is not
-    np.testing.assert_allclose(found.answers.probabilities, [0.9, 0.05, 0.05, either], rtol=1e-6)
-    assert found.answers.suspicion.tolist() == [0, 1, 2, 0]
-    assert [(one.labeler, one.answers, one.foreseen) for one in found.labelers] == [(1, 2, 0), (2, 2, 0)]
+    np.testing.assert_allclose(reported.answers.probabilities, [0.9, 0.05, 0.05, either], rtol=1e-6)
+    assert reported.answers.suspicion.tolist() == [0, 1, 2, 0]
+    assert [(labeler.labeler, labeler.answers, labeler.foreseen) for labeler in reported.labelers] == [
+        (1, 2, 0),
+        (2, 2, 0),
+    ]
 
 
 def test_what_was_expected_of_a_labeler_is_counted_where_something_was() -> None:
-    given = inputs([[0, 1, 2]] * 4, ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
+    answered = inputs([[0, 1, 2]] * 4, ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
     foreseen = np.array([[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8], [np.nan] * 3])
-    found = report(given, fitted(), POSTERIOR, foreseen)
-    assert [(one.foreseen, one.expected) for one in found.labelers] == [(2, 0.5), (1, 1.0)]
-    np.testing.assert_allclose(found.answers.foreseen, foreseen, atol=1e-3)
+    reported = report(answered, fitted(), POSTERIOR, foreseen)
+    assert [(labeler.foreseen, labeler.expected) for labeler in reported.labelers] == [(2, 0.5), (1, 1.0)]
+    np.testing.assert_allclose(reported.answers.foreseen, foreseen, atol=1e-3)
 
 
 def test_the_odd_one_out() -> None:
-    given = inputs([[0, 1, 2]] * 2, ["3", "1"], [1, 1], kind="outlier")
-    found = report(given, fitted(epsilon=0.3), POSTERIOR, np.full((2, 4), np.nan))
-    np.testing.assert_allclose(found.answers.probabilities, [0.7, 0.1], rtol=1e-6)
+    answered = inputs([[0, 1, 2]] * 2, ["3", "1"], [1, 1], kind="outlier")
+    reported = report(answered, fitted(epsilon=0.3), POSTERIOR, np.full((2, 4), np.nan))
+    np.testing.assert_allclose(reported.answers.probabilities, [0.7, 0.1], rtol=1e-6)
 
 
 def test_a_learned_table_counts_for_its_labeler_alone() -> None:
     lazy = np.tile([0.1, 0.1, 0.8], (5, 1))
-    given = inputs([[0, 1, 2]] * 2, ["dnk", "dnk"], [1, 2])
-    found = report(given, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), POSTERIOR, UNFORESEEN[:2])
-    np.testing.assert_allclose(found.answers.probabilities, [0.05, 0.8], rtol=1e-6)
-    assert [(one.quality, one.accuracy) for one in found.labelers] == [(None, None), (0.0, 0.1)]
+    answered = inputs([[0, 1, 2]] * 2, ["dnk", "dnk"], [1, 2])
+    reported = report(answered, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), POSTERIOR, UNFORESEEN[:2])
+    np.testing.assert_allclose(reported.answers.probabilities, [0.05, 0.8], rtol=1e-6)
+    assert [(labeler.quality, labeler.accuracy) for labeler in reported.labelers] == [(None, None), (0.0, 0.1)]
 
 
 def test_suspects_of_the_estimator_come_first_in_its_order() -> None:
-    given = inputs([[0, 1, 2]] * 3, ["yes", "no", "dnk"], [1, 1, 1])
-    found = report(given, fitted(suspects=np.array([2, 0])), POSTERIOR, UNFORESEEN[:3])
-    assert found.answers.suspicion.tolist() == [2, 0, 1]
+    answered = inputs([[0, 1, 2]] * 3, ["yes", "no", "dnk"], [1, 1, 1])
+    reported = report(answered, fitted(suspects=np.array([2, 0])), POSTERIOR, UNFORESEEN[:3])
+    assert reported.answers.suspicion.tolist() == [2, 0, 1]
 
 
 def test_no_answers(storage: Storage) -> None:
-    found = report(inputs([], [], []), fitted(), POSTERIOR, UNFORESEEN[:0])
-    results.save_report(storage, "runs/1/1", found)
+    reported = report(inputs([], [], []), fitted(), POSTERIOR, UNFORESEEN[:0])
+    results.save_report(storage, "runs/1/1", reported)
     run = Run(result="runs/1/1")
     assert results.labeler_report(storage, run) == []
     assert len(results.answer_report(storage, run).numbers) == 0

@@ -22,7 +22,7 @@ LABELERS = 3
 # People take seconds; a tenth of that still lets runs change the next questions.
 THINK_SECONDS = 0.35
 # A busy machine leaves little to workers, which labelers go before.
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 240.0
 WORDS = {1: "yes", -1: "no", 0: "dnk"}
 BASE = f"/api/v1/projects/{PROJECT}"
 

@@ -34,8 +34,8 @@ class _Task:
 
 
 @dataclass
-class _Made:
-    """Columns by kind of group, and what was wrong with which item."""
+class _Columns:
+    """Rows and names of columns by kind of group, and what was wrong with which item."""
 
     rows: dict[str, Rows] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)
@@ -53,65 +53,67 @@ def features_of(
         by_source.setdefault(group.source, []).append(group)
     if "audio" in by_source and sound_range is None:
         sound_range = typical_range(inputs, recipe.seed)
-    made = _Made()
+    columns = _Columns()
     for number, (source, groups) in enumerate(by_source.items()):
         task = _Task(groups, inputs, sound_range or (0.0, 0.0), recipe.seed, report)
-        MAKERS[source](task.with_share(number, len(by_source)), made)
+        MAKERS[source](task.with_share(number, len(by_source)), columns)
     report(1.0, "The features are made")
-    return _joined(recipe, made, sound_range)
+    return _joined(recipe, columns, sound_range)
 
 
-def _make_sounds(task: _Task, made: _Made) -> None:
+def _make_sounds(task: _Task, columns: _Columns) -> None:
     kinds = [group.kind for group in task.groups]
-    _add_files(task, rows_of_sounds(kinds, task.inputs, task.sound_range, task.seed, task.report), made)
+    _add_files(task, rows_of_sounds(kinds, task.inputs, task.sound_range, task.seed, task.report), columns)
 
 
-def _make_pictures(task: _Task, made: _Made) -> None:
+def _make_pictures(task: _Task, columns: _Columns) -> None:
     kinds = [group.kind for group in task.groups]
-    _add_files(task, rows_of_pictures(kinds, task.inputs, task.seed, task.report), made)
+    _add_files(task, rows_of_pictures(kinds, task.inputs, task.seed, task.report), columns)
 
 
-def _add_files(task: _Task, files: FileRows, made: _Made) -> None:
+def _add_files(task: _Task, files: FileRows, columns: _Columns) -> None:
     for group in task.groups:
         raw = files.rows.pop(group.kind)  # let go as soon as it is reduced
         if group.numbers:
-            made.rows[group.kind] = principal_components(raw, files.readable, group.numbers)
+            columns.rows[group.kind] = principal_components(raw, files.readable, group.numbers)
         else:
-            made.rows[group.kind] = standardised(raw, files.readable)
+            columns.rows[group.kind] = standardised(raw, files.readable)
         measured = group.kind == "sound_measures" and not group.numbers
-        made.names[group.kind] = list(SoundMeasures.names) if measured else _numbered(group.kind, made.rows[group.kind])
-    made.faults += files.faults
+        columns.names[group.kind] = (
+            list(SoundMeasures.names) if measured else _numbered(group.kind, columns.rows[group.kind])
+        )
+    columns.faults += files.faults
 
 
-def _make_texts(task: _Task, made: _Made) -> None:
+def _make_texts(task: _Task, columns: _Columns) -> None:
     task.report(0.0, "Reading the texts")
     for group in task.groups:
         rows, readable = text_rows([item.text for item in task.inputs], group.numbers or MOST_TEXT_NUMBERS, task.seed)
-        made.rows[group.kind], made.names[group.kind] = rows, _numbered(group.kind, rows)
+        columns.rows[group.kind], columns.names[group.kind] = rows, _numbered(group.kind, rows)
         for position in np.flatnonzero(~readable):
-            made.faults.append(
+            columns.faults.append(
                 (task.inputs[int(position)].key, "its text has no word in common with others; it counts as average")
             )
 
 
-def _make_table(task: _Task, made: _Made) -> None:
+def _make_table(task: _Task, columns: _Columns) -> None:
     task.report(0.0, "Reading the table")
     for group in task.groups:
-        columns = table_columns([item.details for item in task.inputs])
+        table = table_columns([item.details for item in task.inputs])
         every = np.ones(len(task.inputs), dtype=np.bool_)
-        rows = principal_components(columns.rows, every, group.numbers) if group.numbers else columns.rows
-        made.rows[group.kind] = rows
-        made.names[group.kind] = _numbered(group.kind, rows) if group.numbers else columns.names
+        rows = principal_components(table.rows, every, group.numbers) if group.numbers else table.rows
+        columns.rows[group.kind] = rows
+        columns.names[group.kind] = _numbered(group.kind, rows) if group.numbers else table.names
 
 
-def _make_plugins(task: _Task, made: _Made) -> None:
+def _make_plugins(task: _Task, columns: _Columns) -> None:
     for number, group in enumerate(task.groups):
         raw = plugin_rows(
             group.kind.removeprefix(PLUGIN), task.inputs, task.with_share(number, len(task.groups)).report
         )
         every = np.ones(len(raw), dtype=np.bool_)
         rows = principal_components(raw, every, group.numbers or raw.shape[1])
-        made.rows[group.kind], made.names[group.kind] = rows, _numbered(group.kind.removeprefix(PLUGIN), rows)
+        columns.rows[group.kind], columns.names[group.kind] = rows, _numbered(group.kind.removeprefix(PLUGIN), rows)
 
 
 MAKERS = {
@@ -128,16 +130,16 @@ def _numbered(kind: str, rows: Rows) -> list[str]:
     return [f"{kind}_{number}" for number in range(1, rows.shape[1] + 1)]
 
 
-def _joined(recipe: Recipe, made: _Made, sound_range: SoundRange | None) -> FeatureTable:
+def _joined(recipe: Recipe, columns: _Columns, sound_range: SoundRange | None) -> FeatureTable:
     """Put the groups side by side, in the order of the recipe."""
     kinds = [group.kind for group in recipe.groups]
-    values = side_by_side([made.rows[kind] for kind in kinds], [group.weight for group in recipe.groups])
+    values = side_by_side([columns.rows[kind] for kind in kinds], [group.weight for group in recipe.groups])
     if not values.any():
         raise ValueError("the items do not differ in anything that these features measure: there is nothing to cluster")
     return FeatureTable(
         values,
-        names=[name for kind in kinds for name in made.names[kind]],
-        groups=[kind for kind in kinds for _ in made.names[kind]],
-        words=describe(recipe, sound_range, {kind: len(made.names[kind]) for kind in kinds}),
-        faults=made.faults,
+        names=[name for kind in kinds for name in columns.names[kind]],
+        groups=[kind for kind in kinds for _ in columns.names[kind]],
+        words=describe(recipe, sound_range, {kind: len(columns.names[kind]) for kind in kinds}),
+        faults=columns.faults,
     )
