@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from tercet.database import Database
 from tercet.intake import checking, featuring, plans, storing
 from tercet.intake.faults import Faults, fail
-from tercet.intake.features import Features
+from tercet.intake.feature_files import Features
+from tercet.intake.options import to_store
 from tercet.intake.reading.plan import ImportPlan, ReadOptions, SourceFile
 from tercet.intake.reading.reader import read_files, source_files
 from tercet.intake.service import Written
@@ -120,7 +121,7 @@ def _import_of(
     """Return the row of an import, which is stored together with its items."""
     row = Import(project_id=target.id, user_id=user_id, source=source, status=ImportStatus.IMPORTING)
     new = len({item.key for item in plan.rows} - set(target.keys))
-    row.options, row.report = checking.to_store(options), checking.describe(plan, new)
+    row.options, row.report = to_store(options), checking.describe(plan, new)
     return row
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy.orm import Session
 
 from tercet.intake import queries
 from tercet.intake.received import on_this_machine
+from tercet.intake.schemas import ProposedSegment, ProposedSegments
 from tercet.intake.wording import counted, duration
 from tercet.models import Import, ImportFile
 from tercet.sounds.decoding import cut_clip, describe_sound, read_sound
@@ -30,41 +30,6 @@ WINDOW_PICTURES = 3
 SOUND = ("sound", "sounds")
 
 Result = TypeVar("Result")
-
-
-class ProposedSegment(BaseModel):
-    """One segment: seconds from the beginning of the recording, and hertz."""
-
-    begin_s: float
-    end_s: float
-    low_hz: float
-    high_hz: float
-
-
-class ProposedSegments(BaseModel):
-    """What would be cut from a recording; `listened_s` is how much of it was looked at."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "path": "morning.flac",
-                    "rate": 22_050,
-                    "seconds": 612.4,
-                    "listened_s": 600.0,
-                    "segments": [{"begin_s": 1.2, "end_s": 1.63, "low_hz": 1_400.0, "high_hz": 4_480.0}],
-                    "words": "1 sound in the first 10 min, 0.43 s long.",
-                }
-            ]
-        }
-    )
-
-    path: str
-    rate: int
-    seconds: float
-    listened_s: float
-    segments: list[ProposedSegment]
-    words: str
 
 
 def recording_of(session: Session, row: Import, path: str) -> ImportFile:

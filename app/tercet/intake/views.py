@@ -7,8 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import ROLE_MAY, Access, Action
-from tercet.intake import plans, queries
-from tercet.intake.checking import read_options
+from tercet.intake import options, plans, queries
 from tercet.intake.imports import JOB_OF, OPEN
 from tercet.intake.schemas import ImportOptions, PreviewItem
 from tercet.intake.wording import understood
@@ -156,7 +155,7 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
         fault_count=report.get("fault_count", len(faults)),
         files_by_fate=_files_by_fate(report["files"]),
         choices=_choices(row),
-        segments=read_options(row).segments,
+        segments=options.of_import(row).segments,
         recordings=_recordings(session, row),
         n_clusters=min(project.n_clusters, max(1, report["items"])),
         is_blocked=_is_blocked(row),

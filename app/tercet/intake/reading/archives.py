@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from tercet.intake.faults import Faults, fail
-from tercet.intake.features import DAMAGED_ZIP
+from tercet.intake.feature_files import DAMAGED_ZIP
 from tercet.intake.reading.folders import is_litter
 from tercet.intake.reading.plan import FileReport, SourceFile
 
