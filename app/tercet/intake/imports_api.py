@@ -35,7 +35,9 @@ FILE_PART: dict[str, Any] = {
     "schema": {"type": "string", "format": "binary"},
     "example": "the bytes of the file, or of the rest of it",
 }
-RecordingPath = Annotated[Text, Query(description="the recording, as it is called in the import")]
+RecordingPath = Annotated[
+    Text, Query(description="the recording, as the preview calls it; what `a.zip` holds lies in `a/`")
+]
 Begin = Annotated[float, Query(ge=0, le=1e9, description="seconds from its beginning", allow_inf_nan=False)]
 
 
@@ -190,8 +192,8 @@ def get_segments(
     settings = asked.settings()
     with db.reading() as session:
         _, row = imports.find(session, me, project, number, Action.READ)
-        file = segment_preview.recording_of(session, row, asked.path)
-    return segment_preview.propose(blobs, file, settings)
+        recording = segment_preview.recording_of(session, row, asked.path)
+    return segment_preview.propose(blobs, recording, settings)
 
 
 @router.get(
@@ -205,9 +207,9 @@ def get_spectrogram(
     """Fetch the spectrogram of half a minute of a recording that has come, up to its highest frequency."""
     with db.reading() as session:
         _, row = imports.find(session, me, project, number, Action.READ)
-        file = segment_preview.recording_of(session, row, path)
+        recording = segment_preview.recording_of(session, row, path)
     headers = {"Cache-Control": "private, max-age=600", "X-Content-Type-Options": "nosniff"}
-    return Response(segment_preview.picture(blobs, file, begin), media_type="image/png", headers=headers)
+    return Response(segment_preview.picture(blobs, recording, begin), media_type="image/png", headers=headers)
 
 
 @router.post(ONE_IMPORT + "/start", status_code=202, responses=problems(409, 422))

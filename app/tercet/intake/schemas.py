@@ -290,7 +290,7 @@ class SegmentQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: Text = Field(description="the recording, as it is called in the import")
+    path: Text = Field(description="the recording, as the preview calls it; what `a.zip` holds lies in `a/`")
     low_hz: Number = SEGMENTS.low_hz
     high_hz: Number = SEGMENTS.high_hz
     threshold_db: Number = Field(SEGMENTS.threshold_db, description="so much louder than the noise of their band")

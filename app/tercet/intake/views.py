@@ -156,7 +156,7 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
         files_by_fate=_files_by_fate(report["files"]),
         choices=_choices(row),
         segments=options.of_import(row).segments,
-        recordings=_recordings(session, row),
+        recordings=[file["path"] for file in report["files"] if file["became"] == "sound"][:MOST_FILES],
         n_clusters=min(project.n_clusters, max(1, report["items"])),
         is_blocked=_is_blocked(row),
         roles=ROLES,
@@ -203,12 +203,6 @@ def _files_by_fate(files: list[dict[str, Any]]) -> list[tuple[str, str, list[dic
 def _came(session: Session, row: Import) -> list[ImportFile]:
     """Return the first files, those before all others of which a part is missing."""
     return sorted(queries.files_of(session, row), key=lambda file: file.received == file.size)[:MOST_FILES]
-
-
-def _recordings(session: Session, row: Import) -> list[str]:
-    """Return the recordings that came as files of their own, which can be looked at before they are cut."""
-    sounds = {file["path"] for file in row.report["files"] if file["became"] == "sound"}
-    return [file.path for file in queries.files_of(session, row) if file.path in sounds][:MOST_FILES]
 
 
 def _choices(row: Import) -> set[str]:
