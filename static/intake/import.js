@@ -60,9 +60,27 @@ async function makeImport(folder) {
   history.replaceState(null, "", response.url);
   byId("page-title").textContent = new DOMParser().parseFromString(html, "text/html").getElementById("page-title")?.textContent ?? "";
   for (const part of document.querySelectorAll("[data-until-begun]")) part.remove();
+  showHead(html);
   addLink(html);
   show(html);
   listen();
+}
+
+/**
+ * Take the head of a page, which names the project and leads to its other pages, and its title.
+ * @param {string} html
+ */
+function showHead(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  document.title = page.title;
+  query(document, "header.site").replaceWith(document.importNode(query(page, "header.site"), true));
+}
+
+/** Lead to the pages of a new project, which has none before it is ready. */
+async function showPages() {
+  if (document.querySelector('header.site nav a[href^="/projects/"]')) return;
+  const response = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (response?.ok) showHead(await response.text());
 }
 
 /** @param {string} folder */
@@ -190,6 +208,7 @@ function onUpdate() {
   zone.hidden = !isOpen && !zone.classList.contains("asked-for");
   const link = document.getElementById("link");
   if (link) link.hidden = status !== "done";
+  if (status === "done") showPages();
   if (status === "done" && isStartedHere) makeLink();
   updateSegments();
 }

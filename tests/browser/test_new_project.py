@@ -79,6 +79,8 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     choose(home, folder)
     stage(home, "checking")
     expect(home).to_have_url(re.compile(r"/projects/my-eggs(-\d+)?/imports/1$"))
+    expect(home).to_have_title("New project · My eggs · Tercet")
+    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(["Account"])
     assert do_jobs(live_server) == ["done"]
     stage(home, "ready")
     expect(home.locator(".understood")).to_contain_text("6 pictures in 2 folders; eggs.csv has a row for each")
@@ -94,6 +96,8 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     assert do_jobs(live_server) == ["done", "done"]  # the items, then their features
     stage(home, "done")
     expect(home.get_by_text("6 items were added.")).to_be_visible()
+    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(["Dashboard", "Label", "Settings", "Account"])
+    expect(home).to_have_title("Import 1 · Eggs of two sites · Tercet")
     link = home.locator("#labeling-link").inner_text()
     assert_accessible(home, "imported")
 
