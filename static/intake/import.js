@@ -198,6 +198,12 @@ function listen() {
   follow(`/api/v1/projects/${project}/events`, { job: onJob, run: onRun, clusters: refresh, project: refresh }, onState);
 }
 
+function focusTitle() {
+  const title = byId("page-title");
+  title.tabIndex = -1;
+  title.focus();
+}
+
 /** What belongs to a stage is shown with it: the zone while files may come, the link once there is something to label. */
 function onUpdate() {
   const { status = "", title = "" } = byId("stage").dataset;
@@ -205,7 +211,9 @@ function onUpdate() {
   const isOpen = status === "" || status === "uploading";
   if (!isOpen) byId("upload").hidden = true;
   if (status !== "ready" && !isOpen) zone.classList.remove("asked-for");
+  const hasFocus = zone.contains(document.activeElement);
   zone.hidden = !isOpen && !zone.classList.contains("asked-for");
+  if (zone.hidden && hasFocus) focusTitle(); // what had it is gone: who has no mouse goes on from the top of the stage
   const link = document.getElementById("link");
   if (link) link.hidden = status !== "done";
   if (status === "done") showPages();

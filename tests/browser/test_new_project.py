@@ -96,7 +96,9 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     assert do_jobs(live_server) == ["done", "done"]  # the items, then their features
     stage(home, "done")
     expect(home.get_by_text("6 items were added.")).to_be_visible()
-    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(["Dashboard", "Label", "Settings", "Account"])
+    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(
+        ["Dashboard", "Label", "Settings", "Account"]
+    )
     expect(home).to_have_title("Import 1 · Eggs of two sites · Tercet")
     link = home.locator("#labeling-link").inner_text()
     assert_accessible(home, "imported")

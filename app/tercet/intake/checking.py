@@ -40,7 +40,8 @@ def check_import(work: Work) -> None:
         known = set(target.keys)
         new = sum(item.key not in known for item in plan.rows)
         if target.has_uploaded_features and plan.features is None and new:
-            plan = replace(plan, faults=(*plan.faults, FieldError("features", UNFEATURED)))
+            faults = (*plan.faults, FieldError("features", UNFEATURED))
+            plan = replace(plan, faults=faults, fault_count=plan.fault_count + 1)
         plans.save(work.storage, row, plan)
         trouble = look_at(plan, n_clusters, part(work, 0.5, 0.7))
         pictures = _draw(work, row, plan, project_settings)
@@ -62,6 +63,7 @@ def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
         "files": [asdict(file) for file in plan.files],
         "columns": [asdict(column) for column in plan.columns],
         "faults": [asdict(fault) for fault in plan.faults],
+        "faults_count": plan.fault_count,
     }
 
 

@@ -155,7 +155,8 @@ class ImportOut(BaseModel):
     ) -> "ImportOut":
         """Show an import; `totals` are its files, their bytes, and those that have come."""
         report = {name: value for name, value in row.report.items() if name not in LONG_PARTS}
-        report |= {f"{name}_count": len(row.report[name]) for name in ("faults", "left_out") if name in row.report}
+        counts = {f"{name}_count": len(row.report[name]) for name in ("faults", "left_out") if name in row.report}
+        report = counts | report  # of very many faults, only the first are listed
         if "files" in row.report:
             skipped = sum(file["became"] == "skipped" for file in row.report["files"])
             report |= {"files": len(row.report["files"]), "skipped": skipped}

@@ -31,6 +31,7 @@ from tercet.runs.schemas import ClusterOut
 from tercet.runs.service import clusters
 from tercet.sounds.segments import SegmentSettings
 from tercet.storage import Storage
+from tercet.web.errors import FieldError
 
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200
@@ -94,6 +95,7 @@ class OutcomeView:
     run: Run | None
     clusters: list[ClusterOut]
     obstacle: str
+    left_out: list[FieldError]
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class ImportEntry:
     def of(cls, session: Session, row: Import, by: str | None) -> "ImportEntry":
         """Show an import in a list."""
         report = row.report
-        left_out = len(report["left_out"]) if "left_out" in report else None
+        left_out = len(left_out_of(report)) if "left_out" in report else None
         files = len(report["files"]) if "files" in report else queries.totals_of(session, row)[0]
         figures = files, report.get("added"), report.get("changed"), left_out
         return cls(row.number, row.created_at, by, row.source, row.status, *figures)
@@ -152,7 +154,7 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
         understood=understood(report),
         items=items,
         faults=faults[:MOST_FAULTS],
-        fault_count=report.get("fault_count", len(faults)),
+        fault_count=report.get("faults_count", len(faults)),
         files_by_fate=_files_by_fate(report["files"]),
         choices=_choices(row),
         segments=options.of_import(row).segments,
@@ -179,7 +181,16 @@ def outcome(session: Session, storage: Storage, row: Import, project: Project) -
         run=newest if is_active else None,
         clusters=seen,
         obstacle="" if seen or is_active or under_way else _obstacle(session, project, newest),
+        left_out=left_out_of(row.report),
     )
+
+
+def left_out_of(report: dict[str, Any]) -> list[FieldError]:
+    """Return what did not become items: files that were skipped, bad rows, and media that could not be stored."""
+    skipped = (file for file in report["files"] if file["became"] == "skipped")
+    files = [FieldError("file", file["detail"], file=file["path"]) for file in skipped]
+    rows = [fault for fault in report["faults"] if fault["row"]]
+    return files + [FieldError(**fault) for fault in (*rows, *report["left_out"])]
 
 
 def _obstacle(session: Session, project: Project, newest: Run | None) -> str:
