@@ -204,10 +204,24 @@ function focusTitle() {
   title.focus();
 }
 
+let shownStatus = byId("stage").dataset.status;
+
+/**
+ * A stage that comes by itself is read from its top, unless somebody is at work elsewhere.
+ * @param {string} status
+ */
+function beginStage(status) {
+  if (status === shownStatus) return;
+  shownStatus = status;
+  const active = document.activeElement;
+  if (!active || active === document.body || byId("stage").contains(active)) focusTitle();
+}
+
 /** What belongs to a stage is shown with it: the zone while files may come, the link once there is something to label. */
 function onUpdate() {
   const { status = "", title = "" } = byId("stage").dataset;
   if (title) byId("page-title").textContent = title;
+  beginStage(status);
   const isOpen = status === "" || status === "uploading";
   if (!isOpen) byId("upload").hidden = true;
   if (status !== "ready" && !isOpen) zone.classList.remove("asked-for");
@@ -262,7 +276,7 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("submit", (event) => {
   if (!(event.target instanceof HTMLFormElement)) return;
-  if (event.target.matches(".make")) isStartedHere = true;
+  if (event.target.matches(".make:has([name=name])")) isStartedHere = true; // who adds items has made links before
   if (event.target.id === "make-link") {
     event.preventDefault();
     makeLink();

@@ -83,6 +83,7 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(["Account"])
     assert do_jobs(live_server) == ["done"]
     stage(home, "ready")
+    expect(home.locator("#page-title")).to_be_focused()
     expect(home.locator(".understood")).to_contain_text("6 pictures in 2 folders; eggs.csv has a row for each")
     expect(home.get_by_role("row", name="species")).to_contain_text("what else is said of it")
     expect(home.locator(".preview-items img")).to_have_count(6)
@@ -96,6 +97,7 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     assert do_jobs(live_server) == ["done", "done"]  # the items, then their features
     stage(home, "done")
     expect(home.get_by_text("6 items were added.")).to_be_visible()
+    expect(home.locator("#page-title")).to_be_focused()
     expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(
         ["Dashboard", "Label", "Settings", "Account"]
     )

@@ -15,7 +15,7 @@ from tercet.intake.reading.facts import facts_of
 from tercet.intake.reading.plan import ImportPlan
 from tercet.intake.reading.reader import read_files
 from tercet.intake.received import folder_of, on_this_machine
-from tercet.intake.target import UNFEATURED, target_of
+from tercet.intake.target import UNFEATURED, Target, target_of
 from tercet.intake.work import Work, part
 from tercet.models import Import, ImportStatus, Project
 from tercet.sounds.picture_settings import PictureSettings
@@ -43,7 +43,7 @@ def check_import(work: Work) -> None:
             faults = (*plan.faults, FieldError("features", UNFEATURED))
             plan = replace(plan, faults=faults, fault_count=plan.fault_count + 1)
         plans.save(work.storage, row, plan)
-        trouble = look_at(plan, n_clusters, part(work, 0.5, 0.7))
+        trouble = look_at(plan, target, n_clusters, part(work, 0.5, 0.7))
         pictures = _draw(work, row, plan, project_settings)
     report = describe(plan, new) | trouble | {"pictures": pictures}
     with work.database.transaction() as session:
@@ -67,11 +67,12 @@ def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
     }
 
 
-def look_at(plan: ImportPlan, n_clusters: int, report: Report) -> dict[str, Any]:
+def look_at(plan: ImportPlan, target: Target, n_clusters: int, report: Report) -> dict[str, Any]:
     """Return what would spoil the labeling of the good items of a plan, and how long the typical sound is."""
+    others = len(set(target.keys).difference(row.key for row in plan.rows)) - len(target.deleted)
     facts = facts_of({row.key: row for row in plan.rows}, plan.media, report)
     lengths = [fact.seconds for fact in facts if fact.seconds is not None]
-    findings = [asdict(finding) for finding in look_for_trouble(facts, n_clusters)]
+    findings = [asdict(finding) for finding in look_for_trouble(facts, n_clusters, others=others)]
     return {"findings": findings, "median_seconds": median(lengths) if lengths else None}
 
 
