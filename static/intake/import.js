@@ -147,8 +147,26 @@ async function sendFiles(selection) {
 function onProgress() {
   if (!uploads) return;
   view.update(uploads);
+  showSending();
   byId("upload-go-on").hidden = !(uploads.isFinished && uploads.refused.length && uploads.done);
   if (uploads.isFinished && !uploads.refused.length) check();
+}
+
+/** While files are sent, how far they are stands first, and what is for going on later is out of the way. */
+function showSending() {
+  const isOpen = ["", "uploading"].includes(byId("stage").dataset.status ?? "");
+  document.body.classList.toggle("sending", uploads !== null && isOpen);
+  leaveZone(() => zone.classList.toggle("busy", uploads !== null && !uploads.isFinished));
+}
+
+/**
+ * Change whether the zone is there; who had the focus in it goes on from the title.
+ * @param {() => void} change
+ */
+function leaveZone(change) {
+  const hadFocus = zone.contains(document.activeElement);
+  change();
+  if (hadFocus && !zone.checkVisibility()) focusTitle();
 }
 
 /** Go on without what was refused: the part of it that came would keep all others from being read. */
@@ -225,9 +243,8 @@ function onUpdate() {
   const isOpen = status === "" || status === "uploading";
   if (!isOpen) byId("upload").hidden = true;
   if (status !== "ready" && !isOpen) zone.classList.remove("asked-for");
-  const hasFocus = zone.contains(document.activeElement);
-  zone.hidden = !isOpen && !zone.classList.contains("asked-for");
-  if (zone.hidden && hasFocus) focusTitle(); // what had it is gone: who has no mouse goes on from the top of the stage
+  leaveZone(() => (zone.hidden = !isOpen && !zone.classList.contains("asked-for")));
+  showSending();
   const link = document.getElementById("link");
   if (link) link.hidden = status !== "done";
   if (status === "done") showPages();

@@ -134,6 +134,9 @@ def test_after_a_reload_only_what_is_missing_is_sent(home: Page, live_server: Li
     choose(home, folder)
     expect(home.locator("#upload-figures")).to_contain_text("7 of 8 files")
     expect(home.locator("#upload-trouble")).to_contain_text("No connection")
+    expect(home.get_by_role("heading", name="Drop a folder")).to_be_hidden()
+    expect(home.get_by_role("button", name="Read what has come")).to_be_hidden()
+    expect(home.get_by_role("button", name="Discard this project")).to_be_visible()
     take_shot(home, "upload-trouble")
     home.unroute("**/north-1.png?*")
     home.on("dialog", lambda dialog: dialog.accept())  # the browser asks whether to leave
