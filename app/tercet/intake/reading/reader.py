@@ -249,7 +249,8 @@ class Reading:
             self._leave_out([file for file in unnamed if file not in cuts], drafts)
             drafts = drafts + [_draft_of_file(file) for file in unnamed if file in cuts]
         drafts = self._with_texts(drafts, texts, named)
-        return [self._completed(draft, keys) for draft in drafts]
+        media_files = {*all_media}
+        return [self._completed(draft, keys, media_files) for draft in drafts]
 
     def _leave_out(self, files: Sequence[SourceFile], drafts: Sequence[ItemDraft]) -> None:
         tables = ", ".join(sorted({f"'{draft.file}'" for draft in drafts if draft.media}))
@@ -278,7 +279,7 @@ class Reading:
                 self.findings.note(FileReport(str(file.path), "text", words, len(pieces)))
         return result
 
-    def _completed(self, draft: ItemDraft, keys: dict[SourceFile, str]) -> ItemDraft:
+    def _completed(self, draft: ItemDraft, keys: dict[SourceFile, str], media_files: set[SourceFile]) -> ItemDraft:
         """Add what a file's place says: key, folder and, where that is wanted, bag."""
         source = draft.media.file if draft.media else None
         row = replace(draft.row, key=draft.row.key or (keys[source] if source else str(draft.number)), media=None)
@@ -287,8 +288,7 @@ class Reading:
             row = replace(row, details={"folder": folder, **row.details})
             if self.options.bags_from_folders:
                 row = replace(row, bag=row.bag or folder)
-        is_media = source in self.sounds or source in self.pictures
-        return replace(draft, row=row, media=draft.media if is_media else None)
+        return replace(draft, row=row, media=draft.media if source in media_files else None)
 
 
 def _read_text(file: Recognised) -> str:
