@@ -47,11 +47,16 @@ def store_import(work: Work) -> None:
     with work.database.reading() as session:
         row = queries.import_by_number(session, work.job.project_id, work.subject)
         files = queries.files_of(session, row)
+    work.report(0.0, "Unpacking the files" if _has_archives(row) else "Gathering the files")
     items, features = plans.load(work.storage, row), plans.load_features(work.storage, row)
     with on_this_machine(work.storage, files) as sources, TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
         by_path = source_files(sources, Path(scratch))
         store(work.database, work.storage, row, items, by_path, features, work)
     work.storage.delete_folder(f"{folder_of(row)}/files")
+
+
+def _has_archives(row: Import) -> bool:
+    return any(file["became"] == "archive" for file in row.report["files"])
 
 
 def store(
