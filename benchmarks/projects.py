@@ -7,7 +7,7 @@ import numpy as np
 from tercet import migrate
 from tercet.accounts import service as accounts
 from tercet.database import Database
-from tercet.intake.features import Features
+from tercet.intake.feature_files import Features
 from tercet.intake.local import add_rows
 from tercet.intake.tables import ItemRow
 from tercet.models import Scope

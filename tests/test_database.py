@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from tercet import database as module
 from tercet.database import Database
-from tercet.intake.features import Features
+from tercet.intake.feature_files import Features
 from tercet.intake.local import add_rows
 from tercet.intake.tables import ItemRow
 from tercet.storage import Storage

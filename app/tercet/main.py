@@ -31,7 +31,7 @@ from tercet.exchange import api as exchange_api
 from tercet.exchange import pages as exchange_pages
 from tercet.help import pages as help_pages
 from tercet.intake import api as intake_api
-from tercet.intake import look_api, preview_api
+from tercet.intake import imports_api
 from tercet.intake import pages as intake_pages
 from tercet.items import api as items_api
 from tercet.labeling import api as labeling_api
@@ -62,8 +62,7 @@ ROUTERS = (
     projects_pages.router,
     items_api.router,
     intake_api.router,
-    preview_api.router,
-    look_api.router,
+    imports_api.router,
     intake_pages.router,
     exchange_api.router,
     exchange_pages.router,

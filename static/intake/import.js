@@ -60,9 +60,27 @@ async function makeImport(folder) {
   history.replaceState(null, "", response.url);
   byId("page-title").textContent = new DOMParser().parseFromString(html, "text/html").getElementById("page-title")?.textContent ?? "";
   for (const part of document.querySelectorAll("[data-until-begun]")) part.remove();
+  showHead(html);
   addLink(html);
   show(html);
   listen();
+}
+
+/**
+ * Take the head of a page, which names the project and leads to its other pages, and its title.
+ * @param {string} html
+ */
+function showHead(html) {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  document.title = page.title;
+  query(document, "header.site").replaceWith(document.importNode(query(page, "header.site"), true));
+}
+
+/** Lead to the pages of a new project, which has none before it is ready. */
+async function showPages() {
+  if (document.querySelector('header.site nav a[href^="/projects/"]')) return;
+  const response = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (response?.ok) showHead(await response.text());
 }
 
 /** @param {string} folder */
@@ -129,8 +147,26 @@ async function sendFiles(selection) {
 function onProgress() {
   if (!uploads) return;
   view.update(uploads);
+  showSending();
   byId("upload-go-on").hidden = !(uploads.isFinished && uploads.refused.length && uploads.done);
   if (uploads.isFinished && !uploads.refused.length) check();
+}
+
+/** While files are sent, how far they are stands first, and what is for going on later is out of the way. */
+function showSending() {
+  const isOpen = ["", "uploading"].includes(byId("stage").dataset.status ?? "");
+  document.body.classList.toggle("sending", uploads !== null && isOpen);
+  leaveZone(() => zone.classList.toggle("busy", uploads !== null && !uploads.isFinished));
+}
+
+/**
+ * Change whether the zone is there; who had the focus in it goes on from the title.
+ * @param {() => void} change
+ */
+function leaveZone(change) {
+  const hadFocus = zone.contains(document.activeElement);
+  change();
+  if (hadFocus && !zone.checkVisibility()) focusTitle();
 }
 
 /** Go on without what was refused: the part of it that came would keep all others from being read. */
@@ -180,16 +216,38 @@ function listen() {
   follow(`/api/v1/projects/${project}/events`, { job: onJob, run: onRun, clusters: refresh, project: refresh }, onState);
 }
 
+function focusTitle() {
+  const title = byId("page-title");
+  title.tabIndex = -1;
+  title.focus();
+}
+
+let shownStatus = byId("stage").dataset.status;
+
+/**
+ * A stage that comes by itself is read from its top, unless somebody is at work elsewhere.
+ * @param {string} status
+ */
+function beginStage(status) {
+  if (status === shownStatus) return;
+  shownStatus = status;
+  const active = document.activeElement;
+  if (!active || active === document.body || byId("stage").contains(active)) focusTitle();
+}
+
 /** What belongs to a stage is shown with it: the zone while files may come, the link once there is something to label. */
 function onUpdate() {
   const { status = "", title = "" } = byId("stage").dataset;
   if (title) byId("page-title").textContent = title;
+  beginStage(status);
   const isOpen = status === "" || status === "uploading";
   if (!isOpen) byId("upload").hidden = true;
   if (status !== "ready" && !isOpen) zone.classList.remove("asked-for");
-  zone.hidden = !isOpen && !zone.classList.contains("asked-for");
+  leaveZone(() => (zone.hidden = !isOpen && !zone.classList.contains("asked-for")));
+  showSending();
   const link = document.getElementById("link");
   if (link) link.hidden = status !== "done";
+  if (status === "done") showPages();
   if (status === "done" && isStartedHere) makeLink();
   updateSegments();
 }
@@ -235,7 +293,7 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("submit", (event) => {
   if (!(event.target instanceof HTMLFormElement)) return;
-  if (event.target.matches(".make")) isStartedHere = true;
+  if (event.target.matches(".make:has([name=name])")) isStartedHere = true; // who adds items has made links before
   if (event.target.id === "make-link") {
     event.preventDefault();
     makeLink();

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -47,11 +48,44 @@ def test_an_import_adds_is_listed_and_is_undone(open_page: OpenPage, live_server
     page.goto(f"/projects/{project.key}/imports")
     row = page.get_by_role("region", name="Table of imports").get_by_role("row").nth(1)
     expect(row).to_contain_text("done")
-    expect(row.get_by_role("cell").nth(5)).to_have_text("4")
+    expect(row.get_by_role("cell").nth(3)).to_have_text("4")
     assert_accessible(page, "imports")
     row.get_by_role("link", name="1").click()
     page.get_by_role("button", name="Undo this import").click()
     expect(page.get_by_text("its items were taken out again")).to_be_visible()
+
+
+def test_who_adds_two_items_to_thirty_is_not_told_that_two_are_few(
+    open_page: OpenPage, live_server: LiveServer, tmp_path: Path
+) -> None:
+    project, _ = make_board(live_server)
+    with live_server.database.transaction() as session:
+        owner = add_member(session, session.get_one(Project, project.id), Role.OWNER)
+    folder = tmp_path / "two more"
+    folder.mkdir()
+    for name, hz in (("a", 300), ("b", 500)):
+        samples = np.sin(2 * np.pi * hz * np.arange(8_000) / 16_000) / 2
+        soundfile.write(folder / f"{name}.wav", samples, 16_000)
+    np.savetxt(
+        folder / "features.csv",
+        np.ones((2, 30)),
+        delimiter=",",
+        header=",".join(f"f{n}" for n in range(30)),
+        comments="",
+    )
+    page = open_page(owner, f"/projects/{project.key}/imports")
+    choose(page, folder)
+    stage(page, "checking")
+    do_jobs(live_server)
+    stage(page, "ready")
+    expect(page.locator(".understood")).to_contain_text("2 recordings")
+    expect(page.get_by_text("a question needs")).to_have_count(0)
+    page.get_by_role("button", name="Add 2 items").click()
+    stage(page, "importing")
+    do_jobs(live_server)
+    stage(page, "done")
+    expect(page.get_by_role("button", name="Make a labeling link")).to_be_visible()
+    expect(page.locator("#labeling-link")).to_have_count(0)
 
 
 def test_what_features_are_made_from_is_said_and_made_again(open_page: OpenPage, live_server: LiveServer) -> None:

@@ -79,8 +79,11 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     choose(home, folder)
     stage(home, "checking")
     expect(home).to_have_url(re.compile(r"/projects/my-eggs(-\d+)?/imports/1$"))
+    expect(home).to_have_title("New project · My eggs · Tercet")
+    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(["Account"])
     assert do_jobs(live_server) == ["done"]
     stage(home, "ready")
+    expect(home.locator("#page-title")).to_be_focused()
     expect(home.locator(".understood")).to_contain_text("6 pictures in 2 folders; eggs.csv has a row for each")
     expect(home.get_by_role("row", name="species")).to_contain_text("what else is said of it")
     expect(home.locator(".preview-items img")).to_have_count(6)
@@ -94,6 +97,11 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     assert do_jobs(live_server) == ["done", "done"]  # the items, then their features
     stage(home, "done")
     expect(home.get_by_text("6 items were added.")).to_be_visible()
+    expect(home.locator("#page-title")).to_be_focused()
+    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(
+        ["Dashboard", "Label", "Settings", "Account"]
+    )
+    expect(home).to_have_title("Import 1 · Eggs of two sites · Tercet")
     link = home.locator("#labeling-link").inner_text()
     assert_accessible(home, "imported")
 
@@ -126,6 +134,9 @@ def test_after_a_reload_only_what_is_missing_is_sent(home: Page, live_server: Li
     choose(home, folder)
     expect(home.locator("#upload-figures")).to_contain_text("7 of 8 files")
     expect(home.locator("#upload-trouble")).to_contain_text("No connection")
+    expect(home.get_by_role("heading", name="Drop a folder")).to_be_hidden()
+    expect(home.get_by_role("button", name="Read what has come")).to_be_hidden()
+    expect(home.get_by_role("button", name="Discard this project")).to_be_visible()
     take_shot(home, "upload-trouble")
     home.unroute("**/north-1.png?*")
     home.on("dialog", lambda dialog: dialog.accept())  # the browser asks whether to leave

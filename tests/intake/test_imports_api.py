@@ -222,6 +222,21 @@ def test_cancel_leaves_nothing(client: TestClient, database: Database, settings:
         assert session.scalars(sa.select(Import.status)).one() == "cancelled"
 
 
+def test_what_was_left_out_stays_listed(client: TestClient, database: Database, settings: Settings) -> None:
+    table = "key,media\n" + "".join(f"{name},{name}.wav\n" for name in ("a", "b", *(f"gone-{n}" for n in range(150))))
+    files = {"items.csv": table.encode(), "a.wav": wav(), "b.wav": wav(hz=700), "c.wav": wav(hz=900)}
+    number = send(client, files, skip_bad=True)
+    check(client, database, settings, number)
+    address = f"/projects/songs/imports/{number}"
+    assert "150 things are wrong" in client.get(address).text
+    assert client.get(f"{IMPORTS}/{number}").json()["report"]["faults_count"] == 150
+    assert start(client, database, settings, number)["report"]["added"] == 2
+    page = client.get(address).text
+    assert "no row of &#39;items.csv&#39; names it" in page
+    assert "gone-0.wav" in page
+    assert '<td class="number">101</td>' in client.get("/projects/songs/imports").text
+
+
 def test_features_that_come_along_are_used(client: TestClient, database: Database, settings: Settings) -> None:
     files = {"items.csv": b"key\na\nb\nc\n", "X.npy": npy(np.eye(3))}
     import_files(client, database, settings, files)

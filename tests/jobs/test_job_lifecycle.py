@@ -103,7 +103,7 @@ def make_import(database: Database, storage: Storage, folder: Path, count: int) 
 
 
 def test_imports_that_nobody_goes_on_with(database: Database, storage: Storage, tmp_path: Path) -> None:
-    from tercet.intake.upkeep import put_in_order
+    from tercet.intake.imports import put_in_order
 
     number = make_import(database, storage, tmp_path, 1)
     put_in_order(database, storage)

@@ -21,7 +21,7 @@ from tercet.exchange.reading import READERS
 from tercet.exchange.schemas import PREDICTED_EXAMPLE, ROW_EXAMPLE, ROW_OUT_EXAMPLE, ROWS_EXAMPLE, ReceivedOut, RowsIn
 from tercet.exchange.selections import SelectionFormat
 from tercet.exchange.service import Upload
-from tercet.intake.features import Features, read_features
+from tercet.intake.feature_files import Features, read_features
 from tercet.intake.uploads import content_type, spooled
 from tercet.models import Project
 from tercet.storage import Storage

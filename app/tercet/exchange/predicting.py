@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from tercet import __version__
 from tercet.exchange.schemas import RowsIn
-from tercet.intake.features import Features
+from tercet.intake.feature_files import Features
 from tercet.models import FeatureSet, Project, Run
 from tercet.prediction.model import ClusterModel, model_file, with_rows_of_items
 from tercet.runs import queries, results

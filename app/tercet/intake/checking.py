@@ -7,19 +7,18 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tercet.intake import cutting, plans, queries
-from tercet.intake.picture_scale import settings_for, stored_settings
+from tercet.intake import media, options, plans, queries
+from tercet.intake.pictures import settings_for, stored_settings
 from tercet.intake.reading.checks import look_for_trouble
 from tercet.intake.reading.drafts import Report
 from tercet.intake.reading.facts import facts_of
-from tercet.intake.reading.plan import ImportPlan, ReadOptions
+from tercet.intake.reading.plan import ImportPlan
 from tercet.intake.reading.reader import read_files
 from tercet.intake.received import folder_of, on_this_machine
-from tercet.intake.target import UNFEATURED, target_of
+from tercet.intake.target import UNFEATURED, Target, target_of
 from tercet.intake.work import Work, part
 from tercet.models import Import, ImportStatus, Project
 from tercet.sounds.picture_settings import PictureSettings
-from tercet.sounds.segments import SegmentSettings
 from tercet.storage import Storage
 from tercet.web.errors import FieldError
 
@@ -35,32 +34,22 @@ def check_import(work: Work) -> None:
         project = session.get_one(Project, row.project_id)
         target = target_of(session, project)
         project_settings, n_clusters = stored_settings(project), project.n_clusters
-    options = replace(read_options(row), items_before=target.count)
+    read_options = replace(options.of_import(row), items_before=target.count)
     with on_this_machine(work.storage, files) as sources, TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
-        plan = read_files(sources, options, part(work, 0.0, 0.5), Path(scratch))
+        plan = read_files(sources, read_options, part(work, 0.0, 0.5), Path(scratch))
         known = set(target.keys)
         new = sum(item.key not in known for item in plan.rows)
         if target.has_uploaded_features and plan.features is None and new:
-            plan = replace(plan, faults=(*plan.faults, FieldError("features", UNFEATURED)))
+            faults = (*plan.faults, FieldError("features", UNFEATURED))
+            plan = replace(plan, faults=faults, fault_count=plan.fault_count + 1)
         plans.save(work.storage, row, plan)
-        trouble = look_at(plan, n_clusters, part(work, 0.5, 0.7))
+        trouble = look_at(plan, target, n_clusters, part(work, 0.5, 0.7))
         pictures = _draw(work, row, plan, project_settings)
     report = describe(plan, new) | trouble | {"pictures": pictures}
     with work.database.transaction() as session:
         work.finish(session, f"{len(plan.rows)} items in {len(plan.files)} files")
         stored = session.get_one(Import, row.id)
         stored.status, stored.report = ImportStatus.READY, report
-
-
-def read_options(row: Import) -> ReadOptions:
-    """Return the options of an import as what reads files takes them."""
-    segments = SegmentSettings(**row.options.get("segments", {}))
-    return ReadOptions(**{**row.options, "segments": segments})
-
-
-def to_store(options: ReadOptions) -> dict[str, Any]:
-    """Return options as an import keeps them."""
-    return {name: value for name, value in asdict(options).items() if name != "items_before"}
 
 
 def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
@@ -74,14 +63,16 @@ def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
         "files": [asdict(file) for file in plan.files],
         "columns": [asdict(column) for column in plan.columns],
         "faults": [asdict(fault) for fault in plan.faults],
+        "faults_count": plan.fault_count,
     }
 
 
-def look_at(plan: ImportPlan, n_clusters: int, report: Report) -> dict[str, Any]:
+def look_at(plan: ImportPlan, target: Target, n_clusters: int, report: Report) -> dict[str, Any]:
     """Return what would spoil the labeling of the good items of a plan, and how long the typical sound is."""
+    others = len(set(target.keys).difference(row.key for row in plan.rows)) - len(target.deleted)
     facts = facts_of({row.key: row for row in plan.rows}, plan.media, report)
     lengths = [fact.seconds for fact in facts if fact.seconds is not None]
-    findings = [asdict(finding) for finding in look_for_trouble(facts, n_clusters)]
+    findings = [asdict(finding) for finding in look_for_trouble(facts, n_clusters, others=others)]
     return {"findings": findings, "median_seconds": median(lengths) if lengths else None}
 
 
@@ -91,7 +82,7 @@ def _draw(work: Work, row: Import, plan: ImportPlan, settings: PictureSettings |
     for position, item in enumerate(plan.rows[:PREVIEW_PICTURES]):
         if source := plan.media.get(item.key):
             with suppress(ValueError):  # reported, with its name, where it would be stored
-                pieces[position] = cutting.cut(source)
+                pieces[position] = media.cut(source)
     if settings is None:
         fitted = settings_for(list(plan.media.values()))
         settings = fitted[0] if fitted else PictureSettings()
@@ -99,7 +90,7 @@ def _draw(work: Work, row: Import, plan: ImportPlan, settings: PictureSettings |
     for position, piece in pieces.items():
         work.report(0.7 + 0.3 * len(pictures) / len(pieces), "Drawing the first items")
         with suppress(ValueError):
-            picture = cutting.prepare(piece, settings).picture
+            picture = media.prepare(piece.content, settings).picture
             key = f"{folder_of(row)}/preview/{position}{picture.suffix}"
             pictures[str(position)] = work.storage.put(key, picture.content)
     return pictures

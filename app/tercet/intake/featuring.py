@@ -1,4 +1,4 @@
-"""Features that come by themselves: made of all items by the project's recipe, then a run on them is requested."""
+"""Features that come by themselves, by a recipe that a person chose or that is usual; a run on them follows."""
 
 import tempfile
 from collections.abc import Sequence
@@ -13,21 +13,25 @@ from sqlalchemy.orm import Session
 from tercet.database import Database
 from tercet.features import recipes
 from tercet.features.inputs import FeatureInput
-from tercet.features.recipes import FeatureTable, Recipe
+from tercet.features.recipes import FeatureTable, GroupSettings, Recipe
 from tercet.intake import service
 from tercet.intake.service import StoredFeatures
 from tercet.intake.work import Progress, Work, part
 from tercet.items import queries
-from tercet.models import FeatureSet, Item, Project
+from tercet.jobs import lifecycle
+from tercet.jobs import queries as jobs
+from tercet.models import FeatureSet, Item, JobKind, JobStatus, Project, User
 from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
 from tercet.storage import Storage
-from tercet.web.errors import Conflict
+from tercet.web.errors import Conflict, FieldError, Invalid
 from tercet.web.zip_stream import npy_bytes
 
 # Items may come while features are made; after so many attempts somebody is told.
 ATTEMPTS = 5
 MOST_NAMED = 3
+GROUP, WEIGHT, NUMBERS = "group.", "weight.", "numbers."
+USUAL = "usual"  # the button of the form that goes back to what is usual
 
 
 @dataclass(frozen=True)
@@ -118,3 +122,36 @@ def _sound_range(project: Project) -> tuple[float, float] | None:
     settings = project.picture_settings or {}
     low, high = settings.get("low_hz"), settings.get("high_hz")
     return None if low is None or high is None else (float(low), float(high))
+
+
+def read_form(project: Project, fields: dict[str, str]) -> dict[str, Any] | None:
+    """Return the recipe that a form chose; without any of its fields, what the project has."""
+    if USUAL in fields:
+        return None
+    if not any(name.startswith(WEIGHT) for name in fields):
+        return project.feature_recipe
+    kinds = [name.removeprefix(GROUP) for name in fields if name.startswith(GROUP)]
+    return read_groups(
+        [
+            {"kind": kind, "numbers": fields.get(NUMBERS + kind, "0"), "weight": fields.get(WEIGHT + kind, "1")}
+            for kind in kinds
+        ]
+    )
+
+
+def read_groups(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a recipe as the project keeps it; raise Invalid with a sentence if it cannot be one."""
+    try:
+        settings = [GroupSettings(str(g["kind"]), int(g["numbers"]), float(g["weight"])) for g in groups]
+        return Recipe(tuple(settings)).as_dict()
+    except ValueError as error:
+        raise Invalid(f"Nothing was changed: {error}.", [FieldError("groups", str(error))]) from error
+
+
+def choose(session: Session, project: Project, recipe: dict[str, Any] | None, user: User) -> None:
+    """Keep a recipe, None for what is usual, and have the features made by it in the background."""
+    project.feature_recipe = recipe
+    waiting = jobs.unfinished(session, project.id, JobKind.MAKE_FEATURES)
+    # One that runs already has read the recipe before.
+    if not any(job.status == JobStatus.QUEUED for job in waiting):
+        lifecycle.queue(session, project.id, JobKind.MAKE_FEATURES, user_id=user.id)

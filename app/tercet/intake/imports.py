@@ -1,6 +1,6 @@
 """What happens to imports: begun, filled with files, checked, started, cancelled, undone.
 
-Every function runs in the caller's transaction and locks the project first, as every writer does.
+Every function but `put_in_order` runs in the caller's transaction and locks the project first, as every writer does.
 """
 
 from datetime import timedelta
@@ -10,6 +10,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access, Action, Caller, authorize
+from tercet.database import Database
 from tercet.intake import editing, queries, service
 from tercet.intake.faults import Faults
 from tercet.intake.received import folder_of, normal_path
@@ -31,7 +32,7 @@ from tercet.models import (
 )
 from tercet.runs.queries import lock_project
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid, TooLarge
+from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, TooLarge
 
 MOST_FILES = 100_000
 # Files of an import that nobody went on with are removed after so long.
@@ -95,6 +96,22 @@ def note_received(session: Session, file: ImportFile, offset: int, length: int) 
     session.execute(raised.values(received=offset + length).execution_options(synchronize_session=False))
     session.refresh(file)
     return file.received
+
+
+def remove_file(session: Session, project: Project, row: Import, path: str) -> str:
+    """Take a file out of an import, which has to be checked again then; return the folder of its bytes, to delete."""
+    lock_project(session, project.id)
+    session.refresh(row)
+    if row.status not in OPEN:
+        raise Conflict(f"Nothing can be taken out of import {row.number} any more: it is {row.status}.")
+    file = queries.file_of(session, row, path)
+    if file is None:
+        raise NotFound(f"There is no file '{path}' in import {row.number}.")
+    folder = file.blob
+    session.delete(file)
+    row.status = ImportStatus.UPLOADING
+    session.flush()
+    return folder
 
 
 def check(session: Session, project: Project, row: Import, user: User, options: dict[str, Any] | None) -> BackgroundJob:
@@ -170,8 +187,20 @@ def _forget_files(session: Session, row: Import) -> None:
     session.execute(delete(ImportFile).where(ImportFile.import_id == row.id))
 
 
-def any_to_settle(session: Session) -> bool:
-    """Return whether `settle` or `abandoned` has something to look at, which costs no lock."""
+def put_in_order(database: Database, storage: Storage) -> None:
+    """End imports whose work has ended without success, and remove the files of abandoned ones."""
+    with database.reading() as session:
+        if not _any_to_settle(session):
+            return
+    with database.transaction() as session:
+        settle(session)
+        folders = _abandoned(session)
+    for folder in folders:
+        storage.delete_folder(folder)
+
+
+def _any_to_settle(session: Session) -> bool:
+    """Return whether `put_in_order` has something to look at, which costs no lock."""
     stale = Import.status.in_(OPEN) & (Import.created_at < now() - ABANDONED)
     return session.scalar(select(Import.id).where(Import.status.in_(UNDER_WAY) | stale).limit(1)) is not None
 
@@ -190,7 +219,7 @@ def settle(session: Session) -> list[int]:
     return ended
 
 
-def abandoned(session: Session) -> list[str]:
+def _abandoned(session: Session) -> list[str]:
     """Cancel the imports that nobody went on with; return the folders of their files, to be removed after that."""
     since = now() - ABANDONED
     stale = select(Import).where(Import.status.in_(OPEN), Import.created_at < since)

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from tercet.database import Database
 from tercet.intake import checking, featuring, plans, storing
 from tercet.intake.faults import Faults, fail
-from tercet.intake.features import Features
+from tercet.intake.feature_files import Features
+from tercet.intake.options import to_store
 from tercet.intake.reading.plan import ImportPlan, ReadOptions, SourceFile
 from tercet.intake.reading.reader import read_files, source_files
 from tercet.intake.service import Written
@@ -57,7 +58,7 @@ def import_here(
         with database.reading() as session:
             n_clusters = session.get_one(Project, target.id).n_clusters
         row = _import_of(target, plan, options, ImportSource.COMMAND, user_id)
-        row.report |= checking.look_at(plan, n_clusters, part(progress, 0.15, 0.25))
+        row.report |= checking.look_at(plan, target, n_clusters, part(progress, 0.15, 0.25))
         sources, storage_share = source_files(files, Path(scratch)), _Reporting(progress, 0.25, 0.6)
         written = storing.store(database, storage, row, plans.items_of(plan), sources, plan.features, storage_share)
     features = _features(database, storage, target.id, _Reporting(progress, 0.6, 1.0))
@@ -120,7 +121,7 @@ def _import_of(
     """Return the row of an import, which is stored together with its items."""
     row = Import(project_id=target.id, user_id=user_id, source=source, status=ImportStatus.IMPORTING)
     new = len({item.key for item in plan.rows} - set(target.keys))
-    row.options, row.report = checking.to_store(options), checking.describe(plan, new)
+    row.options, row.report = to_store(options), checking.describe(plan, new)
     return row
 
 

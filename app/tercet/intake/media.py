@@ -1,9 +1,10 @@
-"""Media files: what they really are by their first bytes, and what pages show of them.
+"""Media files: what they really are by their first bytes, what of them an item is, and what pages show of them.
 
 Pictures are decoded and encoded anew, so that nothing but pixels of what a stranger sent reaches a browser;
 sounds are kept to be played, and drawn as spectrograms. Anything else (SVG, HTML, PDF) is refused.
 """
 
+import hashlib
 import io
 import struct
 import warnings
@@ -15,8 +16,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from tercet.intake.reading.plan import MediaSource
 from tercet.sounds.containers import format_of
-from tercet.sounds.decoding import describe_sound, read_sound
+from tercet.sounds.decoding import cut_clip, describe_sound, is_sound, read_sound
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.playing import TYPES
 from tercet.sounds.spectrograms import picture_and_thumbnail
@@ -62,6 +64,15 @@ class Media:
     thumbnail: Blob
 
 
+@dataclass(frozen=True)
+class Cut:
+    """The bytes of an item's media, the hash of what came, and how long it sounds."""
+
+    content: bytes
+    content_hash: str
+    seconds: float | None
+
+
 def is_image(content: bytes) -> bool:
     """Return whether a file that begins so is a picture of one of the formats."""
     starts = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
@@ -74,6 +85,21 @@ def is_image(content: bytes) -> bool:
 def seconds_of(content: bytes) -> float:
     """Return the length of a sound, so that all spectrograms of an import can share one time scale."""
     return describe_sound(io.BytesIO(content)).seconds
+
+
+def cut(source: MediaSource) -> Cut:
+    """Read the media of an item; raise ValueError saying what is wrong with its file."""
+    content = _content(source)
+    seconds = seconds_of(content) if is_sound(content[:16]) else None
+    return Cut(content, hashlib.sha256(content).hexdigest(), seconds)
+
+
+def _content(source: MediaSource) -> bytes:
+    path = source.file.local
+    if source.begin_s is None and source.end_s is None:
+        return path.read_bytes()
+    end = describe_sound(path).seconds if source.end_s is None else source.end_s
+    return cut_clip(path, source.begin_s or 0.0, end)
 
 
 def prepare(content: bytes, settings: PictureSettings | None = None) -> Media:

@@ -8,19 +8,18 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from tercet.accounts import service as accounts
 from tercet.accounts.access import ROLE_MAY, Action, Me, allow_new_project, authorize, identify
 from tercet.intake import (
+    featuring,
     imports,
     options,
-    picture_scale,
+    pictures,
     queries,
     received,
-    recipe_choice,
-    removing,
+    service,
     storing,
     uploads,
     views,
 )
-from tercet.intake.features import read_features
-from tercet.intake.storing import remove_unused
+from tercet.intake.feature_files import read_features
 from tercet.jobs import lifecycle
 from tercet.models import ImportSource, JobKind
 from tercet.projects import deleting
@@ -92,7 +91,7 @@ def check_import(project: str, number: Id, fields: Fields, me: Me, db: Db) -> Re
     """Have the files read, as the form says."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
-        imports.check(session, access.project, row, access.user, options.read(fields))
+        imports.check(session, access.project, row, access.user, options.of_form(fields))
     return _to_import(project, number)
 
 
@@ -101,7 +100,7 @@ def remove_import_file(project: str, number: Id, fields: Fields, me: Me, db: Db,
     """Take one file out of an import, which is to be read again then."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
-        folder = removing.remove_file(session, access.project, row, fields.get("path", ""))
+        folder = imports.remove_file(session, access.project, row, fields.get("path", ""))
     blobs.delete_folder(folder)
     return _to_import(project, number)
 
@@ -134,7 +133,7 @@ def undo_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> Redir
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
         unused = imports.undo(session, blobs, access.project, row)
-    remove_unused(db, blobs, row.project_id, unused)
+    service.remove_unused(db, blobs, row.project_id, unused)
     return _to_import(project, number)
 
 
@@ -155,7 +154,7 @@ def make_features(project: str, fields: Fields, me: Me, db: Db) -> RedirectRespo
     """Have the features of all items computed anew, by the groups that the form chose."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        recipe_choice.choose(session, access.project, recipe_choice.read_form(access.project, fields), access.user)
+        featuring.choose(session, access.project, featuring.read_form(access.project, fields), access.user)
     return RedirectResponse(f"/projects/{project}/settings#features", 303)
 
 
@@ -175,7 +174,7 @@ def change_pictures(project: str, fields: Fields, me: Me, db: Db) -> RedirectRes
     """Change how sounds are drawn, and have all pictures drawn anew in the background."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        access.project.picture_settings = picture_scale.read_choice(fields)
+        access.project.picture_settings = pictures.read_choice(fields)
         lifecycle.queue(session, access.project.id, JobKind.DRAW_PICTURES, user_id=access.user.id)
     return RedirectResponse(f"/projects/{project}/settings#pictures", 303)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.intake.features import Features
+from tercet.intake.feature_files import Features
 from tercet.intake.reading.plan import ImportPlan, MediaSource, SourceFile
 from tercet.intake.received import folder_of
 from tercet.intake.tables import ItemRow

@@ -1,8 +1,9 @@
 """What is read about imports."""
 
 from collections.abc import Collection
+from pathlib import PurePosixPath
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import false, func, or_, select
 from sqlalchemy.orm import Session
 
 from tercet.models import Answer, Import, ImportFile, Item, Project, Triplet, User
@@ -52,6 +53,14 @@ def page_of_imports(
 def file_of(session: Session, row: Import, path: str) -> ImportFile | None:
     """Return a file of an import."""
     return session.scalar(select(ImportFile).where(ImportFile.import_id == row.id, ImportFile.path == path))
+
+
+def possible_archives_of(session: Session, row: Import, path: PurePosixPath) -> list[ImportFile]:
+    """Return the files whose names, without their endings, are folders that a path lies in: "a.zip" may hold "a/b"."""
+    folders = [folder for folder in path.parents if folder.name]
+    begins = [ImportFile.path.startswith(str(folder), autoescape=True) for folder in folders]
+    candidates = select(ImportFile).where(ImportFile.import_id == row.id, or_(false(), *begins))
+    return [file for file in session.scalars(candidates) if PurePosixPath(file.path).with_suffix("") in folders]
 
 
 def files_of(session: Session, row: Import) -> list[ImportFile]:

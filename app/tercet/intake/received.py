@@ -4,12 +4,15 @@ Each request that brings bytes of a file leaves a part, named by its place in th
 on where it was, on every kind of storage. Nothing of it is visible in the project.
 """
 
+import io
 import shutil
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
 
 from tercet.intake.faults import fail
 from tercet.intake.reading.plan import SourceFile
@@ -58,6 +61,42 @@ def on_this_machine(storage: Storage, files: Sequence[ImportFile]) -> Iterator[l
             SourceFile(PurePosixPath(file.path), _whole(storage, file, Path(folder) / str(number)))
             for number, file in enumerate(files)
         ]
+
+
+def opened(storage: Storage, file: ImportFile) -> BinaryIO:
+    """Open a file that came in parts where these lie: an archive is looked into without putting it together."""
+    return io.BufferedReader(_Parts(storage, file))
+
+
+class _Parts(io.RawIOBase):
+    """Parts read one after the other, from any place of the file on."""
+
+    def __init__(self, storage: Storage, file: ImportFile) -> None:
+        super().__init__()
+        self._storage, self._folder, self._size = storage, file.blob, file.size
+        self._names = sorted(storage.names_in(file.blob))
+        self._begins = [int(name) for name in self._names]
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._place = max(0, offset + (0, self._place, self._size)[whence])
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        number = bisect_right(self._begins, self._place) - 1
+        end = self._begins[number + 1] if number + 1 < len(self._begins) else self._size
+        with self._storage.open(f"{self._folder}/{self._names[number]}") as part:
+            part.seek(self._place - self._begins[number])
+            content = part.read(max(0, min(len(buffer), end - self._place)))
+        buffer[: len(content)] = content
+        self._place += len(content)
+        return len(content)
 
 
 def _whole(storage: Storage, file: ImportFile, target: Path) -> Path:

@@ -1,16 +1,20 @@
-"""What comes in about items, and what is said of an import."""
+"""What comes in and goes out over REST about items on their way in: imports, previews, pictures, recipes."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tercet.features.recipes import MOST_NUMBERS, MOST_WEIGHT, Recipe, describe
 from tercet.intake.plans import PlannedItem
 from tercet.intake.tables import ItemRow
 from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut
 from tercet.jobs.schemas import JobOut
-from tercet.models import BackgroundJob, Import, ImportFile, ImportStatus
+from tercet.models import BackgroundJob, Import, ImportFile, ImportStatus, Project
+from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.segments import SegmentSettings
+from tercet.web.errors import Invalid
+from tercet.web.numbers import Count
 from tercet.web.texts import Name, Text
 
 MOST_ROWS = 200_000
@@ -151,7 +155,8 @@ class ImportOut(BaseModel):
     ) -> "ImportOut":
         """Show an import; `totals` are its files, their bytes, and those that have come."""
         report = {name: value for name, value in row.report.items() if name not in LONG_PARTS}
-        report |= {f"{name}_count": len(row.report[name]) for name in ("faults", "left_out") if name in row.report}
+        counts = {f"{name}_count": len(row.report[name]) for name in ("faults", "left_out") if name in row.report}
+        report = counts | report  # of very many faults, only the first are listed
         if "files" in row.report:
             skipped = sum(file["became"] == "skipped" for file in row.report["files"])
             report |= {"files": len(row.report["files"]), "skipped": skipped}
@@ -274,3 +279,125 @@ class ImportPreview(BaseModel):
     files: list[dict[str, Any]] = Field(description="what became of each file, the first thousand")
     faults: list[dict[str, Any]]
     left_out: list[dict[str, Any]] = Field(description="what an import that skips bad files has left out")
+
+
+SEGMENTS, PICTURES = SegmentSettings(), PictureSettings()
+GROUP_EXAMPLE: dict[str, Any] = {"kind": "sound_codes", "numbers": 32, "weight": 1.0}
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class SegmentQuery(BaseModel):
+    """A recording, and what counts as a segment of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: Text = Field(description="the recording, as the preview calls it; what `a.zip` holds lies in `a/`")
+    low_hz: Number = SEGMENTS.low_hz
+    high_hz: Number = SEGMENTS.high_hz
+    threshold_db: Number = Field(SEGMENTS.threshold_db, description="so much louder than the noise of their band")
+    smallest_gap: Number = Field(SEGMENTS.smallest_gap, description="seconds; sounds closer than that are one")
+    shortest: Number = Field(SEGMENTS.shortest, description="seconds")
+    pad: Number = Field(SEGMENTS.pad, description="seconds that are added at both ends")
+
+    def settings(self) -> SegmentSettings:
+        """Return what counts as a segment; raise Invalid with a sentence if it makes no sense."""
+        try:
+            return SegmentSettings(**self.model_dump(exclude={"path"}))
+        except ValueError as error:
+            raise Invalid(f"Nothing can be cut like this: {error}.") from error
+
+
+class ProposedSegment(BaseModel):
+    """One segment: seconds from the beginning of the recording, and hertz."""
+
+    begin_s: float
+    end_s: float
+    low_hz: float
+    high_hz: float
+
+
+class ProposedSegments(BaseModel):
+    """What would be cut from a recording; `listened_s` is how much of it was looked at."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "path": "morning.flac",
+                    "rate": 22_050,
+                    "seconds": 612.4,
+                    "listened_s": 600.0,
+                    "segments": [{"begin_s": 1.2, "end_s": 1.63, "low_hz": 1_400.0, "high_hz": 4_480.0}],
+                    "words": "1 sound in the first 10 min, 0.43 s long.",
+                }
+            ]
+        }
+    )
+
+    path: str
+    rate: int
+    seconds: float
+    listened_s: float
+    segments: list[ProposedSegment]
+    words: str
+
+
+class PictureQuery(BaseModel):
+    """A sound of the project, and settings to draw it by."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: Text = Field(description="the item")
+    low_hz: Number = PICTURES.low_hz
+    high_hz: Number = PICTURES.high_hz
+    window_seconds: Number = PICTURES.window_seconds
+    dynamic_range_db: Number = PICTURES.dynamic_range_db
+    colour_map: Name = PICTURES.colour_map
+    seconds: Number = Field(PICTURES.seconds, description="what the width of a picture stands for")
+    expansion: Number = Field(PICTURES.expansion, description="how many times slower it is played")
+
+    def settings(self) -> PictureSettings:
+        """Return the settings; raise Invalid with a sentence if nothing can be drawn by them."""
+        try:
+            return PictureSettings(**self.model_dump(exclude={"key"}))
+        except ValueError as error:
+            raise Invalid(f"Nothing can be drawn like this: {error}.") from error
+
+
+class GroupIn(BaseModel):
+    """One group of features."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [GROUP_EXAMPLE]})
+
+    kind: Name = Field(description="such as sound_measures, picture_shapes, text_words, or plugin:NAME")
+    numbers: Annotated[Count, Field(le=MOST_NUMBERS)] = Field(0, description="0: as many as it has")
+    weight: Annotated[float, Field(gt=0, le=MOST_WEIGHT, allow_inf_nan=False)] = 1.0
+
+
+class RecipeIn(BaseModel):
+    """Groups of features; null: what is usual for such items."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"groups": [GROUP_EXAMPLE]}]})
+
+    groups: Annotated[list[GroupIn], Field(min_length=1, max_length=100)] | None
+
+
+class RecipeOut(BaseModel):
+    """The groups that somebody chose, and these in words; null: what is usual for such items."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"groups": [GROUP_EXAMPLE], "words": "up to 32 numbers learned from these recordings"}]
+        }
+    )
+
+    groups: list[GroupIn] | None
+    words: str | None
+
+    @classmethod
+    def of(cls, project: Project) -> "RecipeOut":
+        """Show the recipe of a project."""
+        if project.feature_recipe is None:
+            return cls(groups=None, words=None)
+        groups = [GroupIn.model_validate(group) for group in project.feature_recipe["groups"]]
+        return cls(groups=groups, words=describe(Recipe.from_dict(project.feature_recipe)))

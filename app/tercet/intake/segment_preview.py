@@ -1,16 +1,20 @@
 """What `segment` would make of a recording that has come, while somebody still moves the sliders: nothing is stored."""
 
 import io
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy.orm import Session
 
 from tercet.intake import queries
-from tercet.intake.received import on_this_machine
+from tercet.intake.reading.archives import is_zip, unpack_one
+from tercet.intake.received import on_this_machine, opened
+from tercet.intake.schemas import ProposedSegment, ProposedSegments
 from tercet.intake.wording import counted, duration
 from tercet.models import Import, ImportFile
 from tercet.sounds.decoding import cut_clip, describe_sound, read_sound
@@ -27,73 +31,53 @@ LISTENED_SECONDS = 600.0
 # What the picture shows at once, and how much of it is as wide as one picture of an item.
 WINDOW_SECONDS = 30.0
 WINDOW_PICTURES = 3
+FIRST_BYTES = 4  # which tell an archive
 SOUND = ("sound", "sounds")
 
 Result = TypeVar("Result")
 
 
-class ProposedSegment(BaseModel):
-    """One segment: seconds from the beginning of the recording, and hertz."""
-
-    begin_s: float
-    end_s: float
-    low_hz: float
-    high_hz: float
-
-
-class ProposedSegments(BaseModel):
-    """What would be cut from a recording; `listened_s` is how much of it was looked at."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "path": "morning.flac",
-                    "rate": 22_050,
-                    "seconds": 612.4,
-                    "listened_s": 600.0,
-                    "segments": [{"begin_s": 1.2, "end_s": 1.63, "low_hz": 1_400.0, "high_hz": 4_480.0}],
-                    "words": "1 sound in the first 10 min, 0.43 s long.",
-                }
-            ]
-        }
-    )
+@dataclass(frozen=True)
+class ImportedRecording:
+    """A recording: its path in the import, and the file that it came as or files that may be the ZIP around it."""
 
     path: str
-    rate: int
-    seconds: float
-    listened_s: float
-    segments: list[ProposedSegment]
-    words: str
+    file: ImportFile | None
+    archives: list[ImportFile]
 
 
-def recording_of(session: Session, row: Import, path: str) -> ImportFile:
-    """Return a file of an import that has come whole; raise a problem if it has not."""
+def recording_of(session: Session, row: Import, path: str) -> ImportedRecording:
+    """Return a recording by its path in an import; raise a problem if it is not there or has not come whole."""
     file = queries.file_of(session, row, path)
-    if file is None:
-        raise NotFound(f"There is no file '{path}' in import {row.number}.")
-    if file.received < file.size:
-        raise Conflict(f"'{path}' has not come whole: send the rest first.")
-    return file
+    archives = [] if file else queries.possible_archives_of(session, row, PurePosixPath(path))
+    for part in (file, *archives):
+        if part is not None and part.received < part.size:
+            raise Conflict(f"'{part.path}' has not come whole: send the rest first.")
+    if file is None and not archives:
+        raise _missing(path)
+    return ImportedRecording(path, file, archives)
 
 
-def propose(storage: Storage, file: ImportFile, settings: SegmentSettings) -> ProposedSegments:
+def propose(storage: Storage, recording: ImportedRecording, settings: SegmentSettings) -> ProposedSegments:
     """Return the segments of a recording's beginning."""
 
     def cut(path: Path) -> ProposedSegments:
         info = describe_sound(path)
         listened = min(info.seconds, LISTENED_SECONDS)
         selections = segment_recording(path, settings, listened)
-        words = _words(selections, info.seconds, listened)
-        segments = [_segment(selection, info.rate) for selection in selections]
         return ProposedSegments(
-            path=file.path, rate=info.rate, seconds=info.seconds, listened_s=listened, segments=segments, words=words
+            path=recording.path,
+            rate=info.rate,
+            seconds=info.seconds,
+            listened_s=listened,
+            segments=[_segment(selection, info.rate) for selection in selections],
+            words=_words(selections, info.seconds, listened),
         )
 
-    return _with_recording(storage, file, cut)
+    return _with_recording(storage, recording, cut)
 
 
-def picture(storage: Storage, file: ImportFile, begin: float) -> bytes:
+def picture(storage: Storage, recording: ImportedRecording, begin: float) -> bytes:
     """Return the spectrogram of some seconds of a recording as PNG, up to the highest frequency that it holds."""
 
     def draw(path: Path) -> bytes:
@@ -105,15 +89,40 @@ def picture(storage: Storage, file: ImportFile, begin: float) -> bytes:
         settings = PictureSettings(0.0, top, window_for(top), seconds=max(seconds / WINDOW_PICTURES, 0.05))
         return picture_and_thumbnail(clip.samples, clip.rate, settings)[0]
 
-    return _with_recording(storage, file, draw)
+    return _with_recording(storage, recording, draw)
 
 
-def _with_recording(storage: Storage, file: ImportFile, read: Callable[[Path], Result]) -> Result:
-    with on_this_machine(storage, [file]) as (source,):
+def _with_recording(storage: Storage, recording: ImportedRecording, read: Callable[[Path], Result]) -> Result:
+    with _on_this_machine(storage, recording) as path:
         try:
-            return read(source.local)
+            return read(path)
         except ValueError as error:
-            raise Invalid(with_subject(f"'{file.path}'", error) + ".") from error
+            raise Invalid(with_subject(f"'{recording.path}'", error) + ".") from error
+
+
+@contextmanager
+def _on_this_machine(storage: Storage, recording: ImportedRecording) -> Iterator[Path]:
+    """Return where a recording lies; one in an archive is unpacked, and nothing else of the archive."""
+    if recording.file is not None:
+        with on_this_machine(storage, [recording.file]) as (source,):
+            yield source.local
+        return
+    with TemporaryDirectory(prefix="tercet-recording-") as folder:
+        target = Path(folder) / "recording"
+        if not any(_unpacked(storage, archive, recording.path, target) for archive in recording.archives):
+            raise _missing(recording.path)
+        yield target
+
+
+def _unpacked(storage: Storage, archive: ImportFile, path: str, target: Path) -> bool:
+    with opened(storage, archive) as packed:
+        if not is_zip(packed.read(FIRST_BYTES)):
+            return False
+        return unpack_one(packed, PurePosixPath(archive.path), PurePosixPath(path), target)
+
+
+def _missing(path: str) -> NotFound:
+    return NotFound(f"There is no file '{path}' in this import.")
 
 
 def _segment(selection: Selection, rate: int) -> ProposedSegment:

@@ -1,17 +1,20 @@
 """What happens to items: rows and features enter the database, already checked, in one transaction."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
+from tercet.database import Database
 from tercet.intake.tables import ItemRow
 from tercet.items import queries
 from tercet.live import events
 from tercet.models import Bag, FeatureSet, Item, Project
 from tercet.runs import schedule
+from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError
 
 ROWS_AT_ONCE = 2_000
@@ -123,6 +126,15 @@ def blobs_in_use(session: Session, project_id: int, blobs: Sequence[str]) -> set
             of_project = select(column).where(Item.project_id == project_id)
             used |= set(session.scalars(of_project.where(column.in_(blobs[first : first + ROWS_AT_ONCE]))))
     return used
+
+
+def remove_unused(database: Database, storage: Storage, project_id: int, blobs: Sequence[str]) -> None:
+    """Delete those of the blobs of a project that no item refers to."""
+    with database.reading() as session:
+        unused = set(blobs) - blobs_in_use(session, project_id, blobs)
+    for blob in unused:
+        with suppress(OSError):  # the storage may be what failed
+            storage.delete(blob)
 
 
 def _values(

@@ -5,18 +5,15 @@ import ends before.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from tercet.database import Database
-from tercet.intake import cutting, plans, queries, service
-from tercet.intake.checking import read_options
+from tercet.intake import media, options, pictures, plans, queries, service
 from tercet.intake.faults import Faults
-from tercet.intake.features import Features
-from tercet.intake.picture_scale import settings_for, stored_settings, to_store
+from tercet.intake.feature_files import Features
 from tercet.intake.plans import PlannedItem
 from tercet.intake.reading.plan import MediaSource, SourceFile
 from tercet.intake.reading.reader import source_files
@@ -50,11 +47,16 @@ def store_import(work: Work) -> None:
     with work.database.reading() as session:
         row = queries.import_by_number(session, work.job.project_id, work.subject)
         files = queries.files_of(session, row)
+    work.report(0.0, "Unpacking the files" if _has_archives(row) else "Gathering the files")
     items, features = plans.load(work.storage, row), plans.load_features(work.storage, row)
     with on_this_machine(work.storage, files) as sources, TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
         by_path = source_files(sources, Path(scratch))
         store(work.database, work.storage, row, items, by_path, features, work)
     work.storage.delete_folder(f"{folder_of(row)}/files")
+
+
+def _has_archives(row: Import) -> bool:
+    return any(file["became"] == "archive" for file in row.report["files"])
 
 
 def store(
@@ -76,18 +78,18 @@ def store(
     folder = blob_folder(row.project_id)
     with database.reading() as session:
         project = session.get_one(Project, row.project_id)
-        settings, target = stored_settings(project), target_of(session, project)
+        settings, target = pictures.stored_settings(project), target_of(session, project)
     _demand_features(target, [item.row.key for item in items], features)
     try:
         prepare(storage, folder, items, files, prepared, settings, part(progress, 0.0, 0.95))
-        if prepared.faults and not read_options(row).skip_bad:
+        if prepared.faults and not options.of_import(row).skip_bad:
             Faults.of([*prepared.faults.values()]).raise_any()
         kept = [place for place, item in enumerate(items) if item.row.key not in prepared.faults]
         good = [items[place] for place in kept]
         features = _of_good(features, [item.row.key for item in items], kept)
         return _write(database, storage, row, good, prepared, features, progress, first_features)
     except BaseException:
-        remove_unused(database, storage, row.project_id, prepared.new_blobs)
+        service.remove_unused(database, storage, row.project_id, prepared.new_blobs)
         raise
 
 
@@ -104,8 +106,8 @@ def prepare(
     sources = {item.row.key: source for item in items if (source := item.source(files))}
     if settings is None:
         report(0.0, "Listening for how to draw the sounds")
-        fitted = settings_for(list(sources.values()))
-        prepared.picture_settings = to_store(*fitted) if fitted else None
+        fitted = pictures.settings_for(list(sources.values()))
+        prepared.picture_settings = pictures.to_store(*fitted) if fitted else None
         settings = fitted[0] if fitted else PictureSettings()
     for number, (key, source) in enumerate(sources.items()):
         report(0.1 + 0.9 * number / len(sources), f"Storing {number + 1} of {len(sources)} media files")
@@ -119,18 +121,18 @@ def prepare(
 def _store_media(
     storage: Storage, folder: str, source: MediaSource, settings: PictureSettings, new_blobs: list[str]
 ) -> StoredMedia:
-    piece = cutting.cut(source)
-    media = cutting.prepare(piece, settings)
+    piece = media.cut(source)
+    prepared = media.prepare(piece.content, settings)
     keys = {}
     for kind in ("media", "picture", "thumbnail"):
-        blob = getattr(media, kind)
+        blob = getattr(prepared, kind)
         key = storage.content_key(f"{folder}/{kind}", blob.content, blob.suffix)
         if not storage.exists(key):
             new_blobs.append(key)
             storage.put(key, blob.content)
         keys[kind] = key
     return StoredMedia(
-        media.media_type,
+        prepared.media_type,
         keys["media"],
         keys["picture"],
         keys["thumbnail"],
@@ -226,12 +228,3 @@ def store_features(database: Database, storage: Storage, project: str, features:
     stored = _store_array(storage, target, [], features, name)
     with database.transaction() as session:
         return service.add_features(session, lock_project(session, target.id), stored)
-
-
-def remove_unused(database: Database, storage: Storage, project_id: int, blobs: Sequence[str]) -> None:
-    """Delete those of the blobs of a project that no item refers to."""
-    with database.reading() as session:
-        unused = set(blobs) - service.blobs_in_use(session, project_id, blobs)
-    for blob in unused:
-        with suppress(OSError):  # the storage may be what failed
-            storage.delete(blob)

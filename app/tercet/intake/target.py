@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from tercet.database import Database
 from tercet.intake.faults import fail
-from tercet.intake.features import Array, Features, in_item_order
+from tercet.intake.feature_files import Array, Features, in_item_order
 from tercet.items import queries
 from tercet.models import FeatureSet, Project
 from tercet.projects.queries import project_by_key

@@ -7,8 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import ROLE_MAY, Access, Action
-from tercet.intake import plans, queries
-from tercet.intake.checking import read_options
+from tercet.intake import options, plans, queries
 from tercet.intake.imports import JOB_OF, OPEN
 from tercet.intake.schemas import ImportOptions, PreviewItem
 from tercet.intake.wording import understood
@@ -32,6 +31,7 @@ from tercet.runs.schemas import ClusterOut
 from tercet.runs.service import clusters
 from tercet.sounds.segments import SegmentSettings
 from tercet.storage import Storage
+from tercet.web.errors import FieldError
 
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200
@@ -95,6 +95,7 @@ class OutcomeView:
     run: Run | None
     clusters: list[ClusterOut]
     obstacle: str
+    left_out: list[FieldError]
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class ImportEntry:
     def of(cls, session: Session, row: Import, by: str | None) -> "ImportEntry":
         """Show an import in a list."""
         report = row.report
-        left_out = len(report["left_out"]) if "left_out" in report else None
+        left_out = len(left_out_of(report)) if "left_out" in report else None
         files = len(report["files"]) if "files" in report else queries.totals_of(session, row)[0]
         figures = files, report.get("added"), report.get("changed"), left_out
         return cls(row.number, row.created_at, by, row.source, row.status, *figures)
@@ -153,11 +154,11 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
         understood=understood(report),
         items=items,
         faults=faults[:MOST_FAULTS],
-        fault_count=report.get("fault_count", len(faults)),
+        fault_count=report.get("faults_count", len(faults)),
         files_by_fate=_files_by_fate(report["files"]),
         choices=_choices(row),
-        segments=read_options(row).segments,
-        recordings=_recordings(session, row),
+        segments=options.of_import(row).segments,
+        recordings=[file["path"] for file in report["files"] if file["became"] == "sound"][:MOST_FILES],
         n_clusters=min(project.n_clusters, max(1, report["items"])),
         is_blocked=_is_blocked(row),
         roles=ROLES,
@@ -180,7 +181,16 @@ def outcome(session: Session, storage: Storage, row: Import, project: Project) -
         run=newest if is_active else None,
         clusters=seen,
         obstacle="" if seen or is_active or under_way else _obstacle(session, project, newest),
+        left_out=left_out_of(row.report),
     )
+
+
+def left_out_of(report: dict[str, Any]) -> list[FieldError]:
+    """Return what did not become items: files that were skipped, bad rows, and media that could not be stored."""
+    skipped = (file for file in report["files"] if file["became"] == "skipped")
+    files = [FieldError("file", file["detail"], file=file["path"]) for file in skipped]
+    rows = [fault for fault in report["faults"] if fault["row"]]
+    return files + [FieldError(**fault) for fault in (*rows, *report["left_out"])]
 
 
 def _obstacle(session: Session, project: Project, newest: Run | None) -> str:
@@ -204,12 +214,6 @@ def _files_by_fate(files: list[dict[str, Any]]) -> list[tuple[str, str, list[dic
 def _came(session: Session, row: Import) -> list[ImportFile]:
     """Return the first files, those before all others of which a part is missing."""
     return sorted(queries.files_of(session, row), key=lambda file: file.received == file.size)[:MOST_FILES]
-
-
-def _recordings(session: Session, row: Import) -> list[str]:
-    """Return the recordings that came as files of their own, which can be looked at before they are cut."""
-    sounds = {file["path"] for file in row.report["files"] if file["became"] == "sound"}
-    return [file.path for file in queries.files_of(session, row) if file.path in sounds][:MOST_FILES]
 
 
 def _choices(row: Import) -> set[str]:

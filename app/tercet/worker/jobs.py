@@ -11,7 +11,7 @@ from functools import partial
 from sqlalchemy.exc import OperationalError
 
 from tercet.database import Database
-from tercet.intake import checking, drawing, featuring, imports, storing
+from tercet.intake import checking, featuring, imports, pictures, storing
 from tercet.intake.work import Work, sentence_of
 from tercet.jobs import lifecycle
 from tercet.jobs.lifecycle import JobStopped
@@ -27,7 +27,7 @@ FUNCTIONS: dict[JobKind, Callable[[Work], None]] = {
     JobKind.CHECK_IMPORT: checking.check_import,
     JobKind.STORE_IMPORT: storing.store_import,
     JobKind.MAKE_FEATURES: featuring.make_features,
-    JobKind.DRAW_PICTURES: drawing.draw_pictures,
+    JobKind.DRAW_PICTURES: pictures.draw_pictures,
 }
 
 

@@ -3,7 +3,7 @@ whose worker died.
 
 Every server may have one: the tables decide who gets which run and job (`runs/lifecycle.py`, `jobs/lifecycle.py`). It
 wakes at once when this process makes one due or a task ends, and otherwise looks every quarter of a second. What it
-submits is in `task.py`. Now and then it puts in order what nobody else would: see `intake/upkeep.py`.
+submits is in `task.py`. Now and then it puts in order what nobody else would: see `intake/imports.py`.
 """
 
 import logging
@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from tercet.database import Database
-from tercet.intake.upkeep import put_in_order
+from tercet.intake.imports import put_in_order
 from tercet.jobs import lifecycle as job_lifecycle
 from tercet.jobs import wake_up
 from tercet.jobs.lifecycle import JobClaim

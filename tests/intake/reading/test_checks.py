@@ -55,6 +55,7 @@ def test_one_odd_item_is_named(change: dict[str, object], kind: str) -> None:
 @pytest.mark.parametrize(("n", "k", "kind"), [(2, 2, "few_items"), (4, 4, "clusters"), (10, 4, "clusters")])
 def test_clusters_against_items(n: int, k: int, kind: str) -> None:
     assert only(look_for_trouble(GOOD[:n], k)).kind == kind
+    assert look_for_trouble(GOOD[:n], k, others=20) == []
 
 
 def test_texts_that_are_there_twice() -> None:

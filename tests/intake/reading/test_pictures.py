@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from tercet.intake.media import PICTURE_SIZE, check_image, is_image, prepare
+from tercet.intake.reading.plan import SourceFile
 from tests.intake.conftest import image
 from tests.intake.reading.conftest import Read
 
@@ -38,6 +39,14 @@ def near(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
 
 
 RED = (200, 30, 40)
+
+
+def test_many_pictures_are_not_compared_each_with_each(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, is_equal, count = [], SourceFile.__eq__, 200
+    monkeypatch.setattr(SourceFile, "__eq__", lambda a, b: compared.append(a) or is_equal(a, b))
+    plan = read({f"{number}.png": image() for number in range(count)})
+    assert len(plan.rows) == count
+    assert len(compared) < 10 * count
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "AVIF"])

@@ -97,6 +97,14 @@ def test_what_a_table_says_of_a_recording_goes_to_its_items(read: Read) -> None:
     assert [(row.details["site"], row.bag, row.bag_labels) for row in plan.rows] == [("creek", "rec", ("p", "q"))] * 2
 
 
+def test_a_recording_with_selections_needs_no_row_of_a_table(read: Read) -> None:
+    files = {"clips.csv": "file,site\na.wav,creek\n", "a.wav": wav(0.5), "long.wav": wav(2.0), "long.txt": TWO}
+    plan = read({**files, "b.wav": wav(0.5)})
+    assert [key.partition("_")[0] for key in keys(plan)] == ["a", "long", "long"]
+    assert "clips.csv' names it: add a row" in reason(plan, "b.wav")
+    assert keys(read(files, cut="never")) == ["a"]
+
+
 def test_cutting_can_be_turned_off(read: Read) -> None:
     plan = read({"rec.wav": wav(2.0), "rec.txt": TWO}, cut="never")
     assert keys(plan) == ["rec"]

@@ -1,16 +1,18 @@
 """ZIP archives: unpacked into a folder under names of our own, within limits, without links and climbing paths."""
 
 import errno
+import io
 import re
 import stat
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from tercet.intake.faults import Faults, fail
-from tercet.intake.features import DAMAGED_ZIP
+from tercet.intake.feature_files import DAMAGED_ZIP
 from tercet.intake.reading.folders import is_litter
 from tercet.intake.reading.plan import FileReport, SourceFile
 
@@ -61,14 +63,31 @@ def unpack(source: SourceFile, folder: Path) -> Unpacked:
 
     Nothing of an archive names a file on this machine: its files are numbered there.
     """
-    path = str(source.path)
     folder.mkdir(parents=True, exist_ok=True)
+    with source.local.open("rb") as packed, _opened(packed, str(source.path)) as (archive, entries):
+        return _unpack_entries(archive, entries, source.path.with_suffix(""), folder)
+
+
+def unpack_one(packed: BinaryIO, path: PurePosixPath, file: PurePosixPath, target: Path) -> bool:
+    """Unpack one file of the archive at `path`, by the limits for all of it; return whether there is such a file."""
+    with _opened(packed, str(path)) as (archive, entries):
+        for entry in entries:
+            if path.with_suffix("") / _name_of(entry) == file and _reason_to_skip(entry) is None:
+                _unpack_entry(archive, entry, target)
+                return True
+    return False
+
+
+@contextmanager
+def _opened(packed: BinaryIO, path: str) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
+    """Open an archive and list its files, if it is within the limits; what goes wrong while it is open is Invalid."""
     try:
-        with zipfile.ZipFile(source.local) as archive:
+        size = packed.seek(0, io.SEEK_END)
+        with zipfile.ZipFile(packed) as archive:
             entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
-            _check_size(entries, source)
+            _check_size(entries, path, size)
             _check_paths(entries, path)
-            return _unpack_entries(archive, entries, source.path.with_suffix(""), folder)
+            yield archive, entries
     except DAMAGED_ZIP as error:
         raise fail("archive", f"is damaged: {error}", file=path) from error
     except OSError as error:
@@ -76,9 +95,8 @@ def unpack(source: SourceFile, folder: Path) -> Unpacked:
         raise fail("archive", f"cannot be unpacked: {reason}", file=path) from error
 
 
-def _check_size(entries: list[zipfile.ZipInfo], source: SourceFile) -> None:
+def _check_size(entries: list[zipfile.ZipInfo], path: str, packed: int) -> None:
     """Refuse a bomb by what its directory says; an entry that is longer than that is found when it is unpacked."""
-    path, packed = str(source.path), source.local.stat().st_size
     unpacked = sum(entry.file_size for entry in entries)
     if len(entries) > MOST_FILES:
         raise fail("archive", f"holds {len(entries):,} files; at most {MOST_FILES:,} are unpacked", file=path)
@@ -123,11 +141,15 @@ def _unpack_entries(
             unpacked.skipped.append(FileReport(str(path), "skipped", reason))
             continue
         local = folder / str(number)
-        with archive.open(entry) as packed, local.open("wb") as out:
-            for block in _blocks(packed, entry.file_size):  # type: ignore[arg-type]
-                out.write(block)
+        _unpack_entry(archive, entry, local)
         unpacked.sources.append(SourceFile(path, local))
     return unpacked
+
+
+def _unpack_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:
+    with archive.open(entry) as packed, target.open("wb") as out:
+        for block in _blocks(packed, entry.file_size):  # type: ignore[arg-type]
+            out.write(block)
 
 
 def _reason_to_skip(entry: zipfile.ZipInfo) -> str | None:

@@ -32,10 +32,11 @@ def look_for_trouble(
     n_clusters: int,
     features: NDArray[np.floating] | None = None,
     feature_names: Sequence[str] = (),
+    others: int = 0,
 ) -> list[Finding]:
-    """Return what is wrong with items that belong together, the gravest first."""
+    """Return what is wrong with items that belong together, the gravest first; `others` are in the project besides."""
     return [
-        *_about_numbers(len(items), n_clusters),
+        *_about_numbers(len(items) + others, n_clusters),
         *_about_silence(items),
         *_about_clipping(items),
         *_about_duplicates(items),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tercet.intake.faults import fail
-from tercet.intake.features import Features, in_item_order, read_features, read_number_table
+from tercet.intake.feature_files import Features, in_item_order, read_features, read_number_table
 from tercet.intake.reading.drafts import Findings
 from tercet.intake.reading.kinds import Recognised
 from tercet.intake.reading.plan import FileReport, ReadOptions

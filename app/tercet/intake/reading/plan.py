@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from tercet.intake.features import Features
+from tercet.intake.feature_files import Features
 from tercet.intake.tables import ItemRow
 from tercet.sounds.segments import SegmentSettings
 from tercet.web.errors import FieldError

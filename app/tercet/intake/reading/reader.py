@@ -17,7 +17,7 @@ from tercet.intake.reading.kinds import Recognised, ending_of, holds_files, reco
 from tercet.intake.reading.numbers import fit, holds_numbers, read_numbers, rows_of_features
 from tercet.intake.reading.parquet import read_parquet
 from tercet.intake.reading.plan import Content, FileReport, ImportPlan, Kind, MediaSource, ReadOptions, SourceFile
-from tercet.intake.reading.recordings import cut_drafts, selections_of
+from tercet.intake.reading.recordings import Cuts, cut_drafts, selections_of
 from tercet.intake.reading.tables import Table, read_delimited
 from tercet.intake.tables import ItemRow
 from tercet.sounds.decoding import SoundInfo, describe_sound
@@ -133,7 +133,7 @@ class Reading:
         cuts = selections_of(self.of_kind("selections"), self.sounds, self.options, self.findings)
         index = FileIndex([*self.sounds, *self.pictures, *texts])
         drafts = [draft for table in self._tables(bool(index)) for draft in self._rows(*table, index)]
-        drafts = self._with_files(drafts, texts)
+        drafts = self._with_files(drafts, texts, cuts)
         drafts = cut_drafts(drafts, cuts, self.sounds, self.options, self.report)
         counts = Counter(str(draft.media.file.path) for draft in drafts if draft.media)
         for path, report in list(self.findings.files.items()):
@@ -234,17 +234,23 @@ class Reading:
         )
         return ItemDraft(row, MediaSource(source) if source else None, file.path, number)
 
-    def _with_files(self, drafts: list[ItemDraft], texts: dict[SourceFile, str]) -> list[ItemDraft]:
-        """Complete the items of tables from their files, and add items for files where no table names any."""
+    def _with_files(self, drafts: list[ItemDraft], texts: dict[SourceFile, str], cuts: Cuts) -> list[ItemDraft]:
+        """Complete the items of tables from their files, and add items for files where no table names any.
+
+        A recording that has selections is named by these.
+        """
         all_media = [*self.sounds, *self.pictures]
         named = {draft.media.file for draft in drafts if draft.media}
         keys = keys_of_files(texts, self.root) | keys_of_files(all_media, self.root)
         if named.isdisjoint(all_media):
             drafts = drafts + [_draft_of_file(file) for file in sorted(all_media, key=lambda file: file.path)]
         else:
-            self._leave_out([file for file in all_media if file not in named], drafts)
+            unnamed = sorted((file for file in all_media if file not in named), key=lambda file: file.path)
+            self._leave_out([file for file in unnamed if file not in cuts], drafts)
+            drafts = drafts + [_draft_of_file(file) for file in unnamed if file in cuts]
         drafts = self._with_texts(drafts, texts, named)
-        return [self._completed(draft, keys) for draft in drafts]
+        media_files = {*all_media}
+        return [self._completed(draft, keys, media_files) for draft in drafts]
 
     def _leave_out(self, files: Sequence[SourceFile], drafts: Sequence[ItemDraft]) -> None:
         tables = ", ".join(sorted({f"'{draft.file}'" for draft in drafts if draft.media}))
@@ -273,7 +279,7 @@ class Reading:
                 self.findings.note(FileReport(str(file.path), "text", words, len(pieces)))
         return result
 
-    def _completed(self, draft: ItemDraft, keys: dict[SourceFile, str]) -> ItemDraft:
+    def _completed(self, draft: ItemDraft, keys: dict[SourceFile, str], media_files: set[SourceFile]) -> ItemDraft:
         """Add what a file's place says: key, folder and, where that is wanted, bag."""
         source = draft.media.file if draft.media else None
         row = replace(draft.row, key=draft.row.key or (keys[source] if source else str(draft.number)), media=None)
@@ -282,8 +288,7 @@ class Reading:
             row = replace(row, details={"folder": folder, **row.details})
             if self.options.bags_from_folders:
                 row = replace(row, bag=row.bag or folder)
-        is_media = source in self.sounds or source in self.pictures
-        return replace(draft, row=row, media=draft.media if is_media else None)
+        return replace(draft, row=row, media=draft.media if source in media_files else None)
 
 
 def _read_text(file: Recognised) -> str:

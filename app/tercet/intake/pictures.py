@@ -1,4 +1,4 @@
-"""The picture settings of a project's sounds: those that it has, or settings that fit what its recordings hold."""
+"""How a project's sounds are drawn: settings that fit its recordings, one sound on trial, all of them anew."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -7,16 +7,26 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tercet.intake import media, service
 from tercet.intake.reading.plan import MediaSource, SourceFile
+from tercet.intake.work import Work
+from tercet.items.queries import item_by_key
 from tercet.models import Item, Project
+from tercet.projects.service import blob_folder
+from tercet.runs.queries import lock_project
 from tercet.sounds.decoding import Sound, SoundInfo, cut_clip, describe_sound, is_sound, read_sound
 from tercet.sounds.fitting import fit_to
 from tercet.sounds.picture_settings import PRESETS, PictureSettings
+from tercet.sounds.spectrograms import picture_and_thumbnail
 from tercet.storage import Storage
-from tercet.web.errors import FieldError, Invalid
+from tercet.web.errors import FieldError, Invalid, NotFound
 
 MOST_LISTENED = 40  # clips whose frequencies are looked at
 BEGINNING = 16
+MOST_SECONDS_TRIED = 60.0  # of a long sound, its beginning is drawn
 FIT = "fit"  # the preset that is found by what the recordings hold
 NUMBERS = ("low_hz", "high_hz", "window_seconds", "dynamic_range_db", "seconds", "expansion")
 
@@ -94,3 +104,54 @@ def _sounds(sources: Sequence[MediaSource]) -> Iterator[Sound]:
                 yield read_sound(io.BytesIO(cut_clip(path, source.begin_s or 0.0, source.end_s)))
         except ValueError:
             continue
+
+
+def sound_of(session: Session, project: Project, key: str) -> str:
+    """Return where the sound of an item lies in storage; raise NotFound if it has none."""
+    item = item_by_key(session, project.id, key)
+    if item is None or item.media is None or not (item.media_type or "").startswith("audio/"):
+        raise NotFound(f"There is no item '{key}' with a sound in this project.")
+    return item.media
+
+
+def draw_on_trial(storage: Storage, blob: str, settings: PictureSettings) -> bytes:
+    """Return the picture of a sound as PNG."""
+    content = storage.get(blob)
+    info = describe_sound(io.BytesIO(content))
+    if info.seconds > MOST_SECONDS_TRIED:
+        content = cut_clip(io.BytesIO(content), 0.0, MOST_SECONDS_TRIED)
+    sound = read_sound(io.BytesIO(content))
+    return picture_and_thumbnail(sound.samples, sound.rate, settings)[0]
+
+
+def draw_pictures(work: Work) -> None:
+    """Draw the pictures of all sounds of the job's project; people see the old ones until all new ones are there."""
+    project_id = work.job.project_id
+    folder = blob_folder(project_id)
+    with work.database.reading() as session:
+        sounds = select(Item).where(Item.project_id == project_id, Item.media_type.startswith("audio/"))
+        settings = stored_settings(session.get_one(Project, project_id))
+        items = list(session.scalars(sounds.where(Item.deleted_at.is_(None))))
+    fitted = fit_to_stored(work.storage, items) if settings is None else None
+    settings = settings or (fitted[0] if fitted else PictureSettings())
+    drawn: dict[int, tuple[str, str]] = {}
+    for number, item in enumerate(items):
+        work.report(number / len(items), f"Drawing {number + 1} of {len(items)} sounds")
+        if item.media is not None:
+            prepared = media.prepare(work.storage.get(item.media), settings)
+            pictures = (prepared.picture, "picture"), (prepared.thumbnail, "thumbnail")
+            picture, thumbnail = (
+                work.storage.put_content(f"{folder}/{kind}", blob.content, blob.suffix) for blob, kind in pictures
+            )
+            drawn[item.id] = picture, thumbnail
+    before = [key for item in items for key in (item.picture, item.thumbnail) if key]
+    with work.database.transaction() as session:
+        project = lock_project(session, project_id)
+        if fitted and project.picture_settings is None:
+            project.picture_settings = to_store(*fitted)
+        for item_id, (picture, thumbnail) in drawn.items():
+            row = session.get(Item, item_id)
+            if row is not None and row.deleted_at is None:
+                row.picture, row.thumbnail = picture, thumbnail
+        work.finish(session, f"{len(drawn)} pictures drawn")
+    service.remove_unused(work.database, work.storage, project_id, before)

@@ -1,6 +1,7 @@
 """What can still be changed about an import: how a recording would be cut, tried without a change, and its files."""
 
 import io
+import zipfile
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from PIL import Image
 from scipy.io import wavfile
 
 from tercet.database import Database
+from tercet.intake.reading import archives
 from tercet.settings import Settings
 from tests.intake.conftest import image, wav
 from tests.intake.support import IMPORTS, check, do_jobs, send
@@ -25,6 +27,15 @@ def recording(seconds: float = 12.0) -> bytes:
         samples[first : first + RATE // 2] += 0.5 * np.sin(2 * np.pi * 3_000 * np.arange(RATE // 2) / RATE)
     out = io.BytesIO()
     wavfile.write(out, RATE, samples.astype(np.float32))
+    return out.getvalue()
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    """A ZIP archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
     return out.getvalue()
 
 
@@ -81,6 +92,62 @@ def test_a_picture_or_half_a_recording_is_not_cut(client: TestClient) -> None:
     client.put(f"{IMPORTS}/{number}/files/b.wav", params={"size": len(content)}, content=content[:900])
     refused = client.get(f"{IMPORTS}/{number}/segments", params={"path": "b.wav"})
     assert (refused.status_code, "has not come whole" in refused.text) == (409, True)
+
+
+def test_a_recording_in_an_archive_is_tried_like_one_beside_it(client: TestClient) -> None:
+    packed = zipped({"dawn/long.wav": recording(), "dawn/short.wav": wav(), "notes.txt": b"wind"})
+    number = send(client, {"site.1/may.zip": packed, "site.1/may.csv": b"a,b\n1,2\n"})
+    begun = client.post(IMPORTS, json={}).json()["number"]
+    for offset in range(0, len(packed), 50_000):  # a file of many parts is looked into where they lie
+        params = {"size": len(packed), "offset": offset}
+        client.put(f"{IMPORTS}/{begun}/files/site.1/may.zip", params=params, content=packed[offset : offset + 50_000])
+    for at in (number, begun):
+        asked = {"path": "site.1/may/dawn/long.wav", "high_hz": 8_000}
+        proposed = client.get(f"{IMPORTS}/{at}/segments", params=asked)
+        assert proposed.status_code == 200, proposed.text
+        assert proposed.json()["words"].startswith("3 sounds in 12 s")
+        picture = client.get(f"{IMPORTS}/{at}/spectrogram", params={"path": "site.1/may/dawn/long.wav"})
+        assert Image.open(io.BytesIO(picture.content)).width == 3 * 480
+        refused = client.get(f"{IMPORTS}/{at}/segments", params={"path": "site.1/may/notes.txt"})
+        assert (refused.status_code, "notes.txt" in refused.text) == (422, True)
+        for path in ("site.1/may/dawn/longer.wav", "site.1/may", "may/dawn/long.wav", "site/may/dawn/long.wav"):
+            assert client.get(f"{IMPORTS}/{at}/segments", params={"path": path}).status_code == 404, path
+
+
+def test_recordings_of_archives_are_among_those_to_look_at(
+    client: TestClient, database: Database, settings: Settings
+) -> None:
+    number = send(client, {"may.zip": zipped({"dawn/long.wav": recording()}), "short.wav": wav()})
+    check(client, database, settings, number)
+    page = client.get(f"/projects/songs/imports/{number}").text
+    assert "<option>may/dawn/long.wav</option>" in page
+    assert "<option>short.wav</option>" in page
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (zipped({"long.wav": recording(), "../../out.wav": b"x"}), "leads out of the archive"),
+        (zipped({"long.wav": recording(), "zeros.wav": bytes(2**20)}), "send the files without an archive"),
+        (zipped({"long.wav": recording()})[:2_000] + b"PK", "is damaged"),
+    ],
+)
+def test_hostile_archives_are_not_looked_into(
+    client: TestClient, content: bytes, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "ALWAYS_UNPACKED", 2**20)
+    monkeypatch.setattr(archives, "MOST_TIMES", 2)
+    number = send(client, {"may.zip": content})
+    refused = client.get(f"{IMPORTS}/{number}/segments", params={"path": "may/long.wav"})
+    assert (refused.status_code, words in refused.text) == (422, True), refused.text
+
+
+def test_an_archive_that_has_not_come_whole(client: TestClient) -> None:
+    packed = zipped({"long.wav": recording()})
+    number = send(client, {})
+    client.put(f"{IMPORTS}/{number}/files/may.zip", params={"size": len(packed)}, content=packed[:900])
+    refused = client.get(f"{IMPORTS}/{number}/segments", params={"path": "may/long.wav"})
+    assert (refused.status_code, "'may.zip' has not come whole" in refused.text) == (409, True)
 
 
 def test_the_spectrogram_of_a_part(client: TestClient, number: int) -> None:

@@ -1,0 +1,249 @@
+"""Imports over REST, from the first file to the end: sent, checked, looked at, started, cancelled, undone."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from tercet.accounts.access import Action, Me, authorize
+from tercet.intake import checking, imports, plans, queries, received, segment_preview, service, uploads
+from tercet.intake.schemas import (
+    FileReceived,
+    ImportIn,
+    ImportList,
+    ImportOptions,
+    ImportOut,
+    ImportPreview,
+    PreviewItem,
+    ProposedSegments,
+    ReceivedList,
+    SegmentQuery,
+)
+from tercet.items.media_types import CONTENT_TYPES
+from tercet.models import ImportSource
+from tercet.web.dependencies import Blobs, Config, Db
+from tercet.web.errors import NotFound
+from tercet.web.numbers import Bytes, Count, Id, Position
+from tercet.web.problems import problems
+from tercet.web.texts import Text
+
+router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404))
+IMPORTS = "/{project}/imports"
+ONE_IMPORT = "/{project}/imports/{number}"
+MOST_LISTED = 1_000
+FILE_PART: dict[str, Any] = {
+    "schema": {"type": "string", "format": "binary"},
+    "example": "the bytes of the file, or of the rest of it",
+}
+RecordingPath = Annotated[
+    Text, Query(description="the recording, as the preview calls it; what `a.zip` holds lies in `a/`")
+]
+Begin = Annotated[float, Query(ge=0, le=1e9, description="seconds from its beginning", allow_inf_nan=False)]
+
+
+@router.post(IMPORTS, status_code=201, responses=problems(422))
+def post_import(project: str, body: ImportIn, me: Me, db: Db) -> ImportOut:
+    """Begin an import: then PUT its files, check it, look at the preview, and start it.
+
+    Nothing of it can be seen in the project until it is done, and nothing stays if it is cancelled.
+    """
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.WRITE)
+        options = body.options_sent() or ImportOptions().model_dump()
+        row = imports.make(session, access.project, access.user, options, ImportSource.REST)
+        return imports.show(session, row)
+
+
+@router.get(IMPORTS)
+def get_imports(
+    project: str,
+    me: Me,
+    db: Db,
+    before: Annotated[Id | None, Query(description="number of the last import of the page before")] = None,
+    limit: Annotated[Count, Query(ge=1, le=100)] = 20,
+) -> ImportList:
+    """List the imports, newest first: who, when, how many files, what came of them."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        rows = queries.page_of_imports(session, access.project.id, before, limit + 1)
+        page = [imports.show(session, row, name) for row, name in rows[:limit]]
+        return ImportList(imports=page, next=page[-1].number if len(rows) > limit else None)
+
+
+@router.get(ONE_IMPORT)
+def get_import(project: str, number: Id, me: Me, db: Db) -> ImportOut:
+    """Read how far an import is, what was understood, and what came of it."""
+    with db.reading() as session:
+        _, row = imports.find(session, me, project, number, Action.READ)
+        return imports.show(session, row)
+
+
+@router.get(ONE_IMPORT + "/files")
+def get_import_files(project: str, number: Id, me: Me, db: Db) -> ReceivedList:
+    """List the files of an import, and how much of each has come: from there an upload goes on."""
+    with db.reading() as session:
+        _, row = imports.find(session, me, project, number, Action.READ)
+        return ReceivedList.of(queries.files_of(session, row))
+
+
+@router.put(
+    ONE_IMPORT + "/files/{path:path}",
+    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": FILE_PART}}},
+    responses=problems(409, 413, 422),
+)
+async def put_import_file(
+    project: str,
+    number: Id,
+    path: str,
+    size: Annotated[Bytes, Query(description="bytes of the whole file")],
+    request: Request,
+    me: Me,
+    db: Db,
+    blobs: Blobs,
+    settings: Config,
+    offset: Annotated[Bytes, Query(description="where in the file the body begins")] = 0,
+) -> FileReceived:
+    """Send a file, or the part of it from `offset` on, as it is in your folder under `path`.
+
+    The answer says how much there is now; when that is less than `size`, the next part begins there. What came before
+    a connection was lost counts. 409: the part does not begin where the last one ended. 413: too large.
+    """
+    limits = settings.max_upload_mb * 2**20, settings.max_import_mb * 2**20
+    upload = uploads.PartOfFile(db, blobs, project, number, path, size, offset, limits)
+    await run_in_threadpool(upload.admit, me)
+    async with uploads.received_so_far(request) as body:
+        return FileReceived.model_validate(await run_in_threadpool(upload.store, body))
+
+
+@router.delete(ONE_IMPORT + "/files/{path:path}", responses=problems(409, 422))
+def delete_import_file(project: str, number: Id, path: str, me: Me, db: Db, blobs: Blobs) -> ImportOut:
+    """Take one file out of an import, for instance one that cannot be sent to its end; then check the import again.
+
+    404: it has no such file. 409: the import is under way or over.
+    """
+    with db.transaction() as session:
+        access, row = imports.find(session, me, project, number, Action.WRITE)
+        folder = imports.remove_file(session, access.project, row, path)
+        answer = imports.show(session, row)
+    blobs.delete_folder(folder)
+    return answer
+
+
+@router.post(ONE_IMPORT + "/check", status_code=202, responses=problems(409, 422))
+def check_import(project: str, number: Id, body: ImportIn, me: Me, db: Db) -> ImportOut:
+    """Have the files read in the background: then the preview shows what they would become.
+
+    409: a file has not come whole, or the import is under way.
+    """
+    with db.transaction() as session:
+        access, row = imports.find(session, me, project, number, Action.WRITE)
+        imports.check(session, access.project, row, access.user, body.options_sent())
+        return imports.show(session, row)
+
+
+@router.get(ONE_IMPORT + "/preview")
+def get_preview(
+    project: str,
+    number: Id,
+    me: Me,
+    db: Db,
+    blobs: Blobs,
+    after: Annotated[Position, Query(description="position of the last item of the page before")] = -1,
+    limit: Annotated[Count, Query(ge=1, le=1_000)] = 24,
+) -> ImportPreview:
+    """Read what a checked import would become: its items in their order, columns, files and faults."""
+    with db.reading() as session:
+        _, row = imports.find(session, me, project, number, Action.READ)
+    planned = plans.load(blobs, row, after, limit + 1)
+    address = f"/api/v1/projects/{project}/imports/{number}/preview"
+    pictures = row.report.get("pictures", {})
+    page = [
+        PreviewItem.of(item, position, f"{address}/{position}/picture" if str(position) in pictures else None)
+        for position, item in enumerate(planned[:limit], start=after + 1)
+    ]
+    lists = {name: row.report.get(name, [])[:MOST_LISTED] for name in ("columns", "files", "faults", "left_out")}
+    return ImportPreview(items=page, next=page[-1].position if len(planned) > limit else None, **lists)
+
+
+@router.get(
+    ONE_IMPORT + "/preview/{position}/picture",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {"example": "bytes"}, "image/webp": {"example": "bytes"}}}},
+)
+def get_preview_picture(project: str, number: Id, position: Position, me: Me, db: Db, blobs: Blobs) -> Response:
+    """Fetch the picture of one of the first items of a checked import."""
+    with db.reading() as session:
+        _, row = imports.find(session, me, project, number, Action.READ)
+    picture = checking.picture_of(blobs, row, position)
+    if picture is None:
+        raise NotFound(f"There is no picture of item {position} in the preview of import {number}.")
+    headers = {"Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}
+    return Response(picture[0], media_type=CONTENT_TYPES[picture[1]], headers=headers)
+
+
+@router.get(ONE_IMPORT + "/segments", responses=problems(409, 422))
+def get_segments(
+    project: str, number: Id, asked: Annotated[SegmentQuery, Query()], me: Me, db: Db, blobs: Blobs
+) -> ProposedSegments:
+    """Try how a recording that has come would be cut into segments; of a long one, its first ten minutes.
+
+    Nothing is changed: send the settings with `check` to have the whole import cut by them. 409: it has not come whole.
+    """
+    settings = asked.settings()
+    with db.reading() as session:
+        _, row = imports.find(session, me, project, number, Action.READ)
+        recording = segment_preview.recording_of(session, row, asked.path)
+    return segment_preview.propose(blobs, recording, settings)
+
+
+@router.get(
+    ONE_IMPORT + "/spectrogram",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {"example": "bytes"}}}, **problems(409, 422)},
+)
+def get_spectrogram(
+    project: str, number: Id, path: RecordingPath, me: Me, db: Db, blobs: Blobs, begin: Begin = 0.0
+) -> Response:
+    """Fetch the spectrogram of half a minute of a recording that has come, up to its highest frequency."""
+    with db.reading() as session:
+        _, row = imports.find(session, me, project, number, Action.READ)
+        recording = segment_preview.recording_of(session, row, path)
+    headers = {"Cache-Control": "private, max-age=600", "X-Content-Type-Options": "nosniff"}
+    return Response(segment_preview.picture(blobs, recording, begin), media_type="image/png", headers=headers)
+
+
+@router.post(ONE_IMPORT + "/start", status_code=202, responses=problems(409, 422))
+def start_import(project: str, number: Id, me: Me, db: Db) -> ImportOut:
+    """Store a checked import in the background; features and the first run follow by themselves.
+
+    Keys that the project has are updated: their answers stay. 422: faults, which `skip_bad` would leave out.
+    """
+    with db.transaction() as session:
+        access, row = imports.find(session, me, project, number, Action.WRITE)
+        imports.start(session, access.project, row, access.user)
+        return imports.show(session, row)
+
+
+@router.post(ONE_IMPORT + "/cancel", responses=problems(409))
+def cancel_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> ImportOut:
+    """End an import that is not done; nothing of it stays. 409: it is done already."""
+    with db.transaction() as session:
+        access, row = imports.find(session, me, project, number, Action.WRITE)
+        imports.cancel(session, access.project, row)
+        answer = imports.show(session, row)
+    blobs.delete_folder(received.folder_of(row))
+    return answer
+
+
+@router.post(ONE_IMPORT + "/undo", responses=problems(409))
+def undo_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> ImportOut:
+    """Take back what an import did: its items are deleted, what it changed is as before.
+
+    409: somebody has answered questions about its items.
+    """
+    with db.transaction() as session:
+        access, row = imports.find(session, me, project, number, Action.WRITE)
+        unused = imports.undo(session, blobs, access.project, row)
+        answer = imports.show(session, row)
+    service.remove_unused(db, blobs, row.project_id, unused)
+    return answer
