@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 # Before numpy, which asks once: processes that share cores are many times slower with several threads each.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,9 +25,10 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks import datasets, rounds
 from benchmarks.datasets import Dataset
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
-from tercet.demo.birdsong import make_syllables
-from tercet.demo.project import N_ITEMS
-from tercet.sounds.measures import measure_sound
+from tercet.demo.birdsong import true_patterns
+from tercet.demo.files import N_SONGS, write_songs
+from tercet.features.inputs import FeatureInput
+from tercet.features.recipes import compute, default_recipe
 from tercet.worker.fits.dcrc import MOVED_ITEMS
 from tercet_algorithms import DCRC
 from tercet_algorithms.answers.patterns import expected_information
@@ -76,10 +78,13 @@ def tasks(names: list[str], runs: int) -> Iterator[Task]:
 
 @cache
 def songs(seed: int) -> Dataset:
-    """The demo's songs: features and patterns, numbered from 0."""
-    syllables = make_syllables(N_ITEMS, seed)
-    X = np.array([measure_sound(s.samples, s.sample_rate) for s in syllables])
-    return Dataset(SONGS, X, np.unique([s.pattern for s in syllables], return_inverse=True)[1])
+    """The demo's songs: features as the app makes them, and patterns, numbered from 0."""
+    patterns = true_patterns(N_SONGS, seed)
+    with TemporaryDirectory() as folder:
+        write_songs(Path(folder), seed=seed)
+        files = [FeatureInput(key, media_type="audio/wav", path=Path(folder, f"{key}.wav")) for key in patterns]
+        X = compute(default_recipe(files), files, None, lambda share, words: None).values
+    return Dataset(SONGS, X.astype(np.float64), np.unique(list(patterns.values()), return_inverse=True)[1])
 
 
 def ask_and_refit(task: Task, folder: Path | None) -> Row:
@@ -107,7 +112,8 @@ def ask_and_refit(task: Task, folder: Path | None) -> Row:
 def first_model(data: Dataset, task: Task) -> DCRC:
     """The fit without answers."""
     moves = min(MOVES, MOVED_ITEMS // len(data.X))
-    return DCRC(data.n_clusters, n_moves=moves, random_state=task.seed).fit(data.X)
+    scaling = {"standardize": task.dataset != SONGS}  # what a recipe makes is in one scale
+    return DCRC(data.n_clusters, n_moves=moves, random_state=task.seed, **scaling).fit(data.X)
 
 
 def by_policy(model: DCRC, X: np.ndarray, n: int, before: Before, rng: np.random.Generator) -> np.ndarray:

@@ -52,7 +52,6 @@ SLOW = {
     "intake/test_imports_api.py",
     "intake/test_items_api.py",
     "intake/test_items_bad_input.py",
-    "intake/test_look_api.py",
     "items/test_media.py",
     "jobs/test_killed_worker.py",
     "labeling/test_histories.py",

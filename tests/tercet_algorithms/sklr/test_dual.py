@@ -129,6 +129,18 @@ def test_a_kernel_that_the_multipliers_do_not_lead_to_is_not_taken_for_theirs(na
     )
 
 
+@pytest.mark.parametrize(
+    ("share_of_high", "gradient", "largest"),
+    [(0, 0.5, 0.5), (0, -0.5, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (1, 0.5, 0), (1, -0.5, 0.5)],
+)
+def test_a_gradient_counts_where_the_box_lets_its_multiplier_move(share_of_high, gradient, largest):
+    posed = problem("soft")
+    lam, relative = np.zeros(len(posed)), np.zeros(len(posed))
+    place = int(np.flatnonzero(posed.low == 0)[0])
+    lam[place], relative[place] = share_of_high * posed.high[place], gradient
+    assert posed.largest_free_gradient(lam, relative) == largest
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_optimum_agrees_with_a_generic_convex_solver(name):
     cvxpy = pytest.importorskip("cvxpy")
