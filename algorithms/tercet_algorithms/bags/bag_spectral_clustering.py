@@ -154,6 +154,8 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
     >>> model = BagSpectralClustering(3, random_state=0).fit(X, bags=bags, bag_labels=bag_labels)
     >>> [str(model.label_names_[label]) for label in model.cluster_label_affinity_.argmax(axis=1)[model.labels_][:3]]
     ['a', 'b', 'a']
+    >>> bool((model.predict(X) == model.labels_).mean() > 0.9)  # new items join the clusters they lie in
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Constraint]] = {
