@@ -204,13 +204,14 @@ class TripletEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator_.fit(self.items, triplets=triplets, answers=answers, kinds=self.kind, **optional)
         return self
 
-    def score(self, triplets: Any, answers: Any) -> float:
+    def score(self, triplets: Any, answers: Any, *, weights: Any = None) -> float:
         """Return the share of the answers that the predicted clusters satisfy, in [0, 1].
 
         Parameters
         ----------
         triplets : array-like of shape (M, 3)
-        answers : array-like of shape (M,)
+        answers, weights : array-likes of length M
+            As in `DCRC.score`.
 
         Returns
         -------
@@ -222,15 +223,19 @@ class TripletEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             With the row and value that is wrong.
         """
         check_is_fitted(self, "estimator_")
-        share: float = self.estimator_.score(self.items, triplets=triplets, answers=answers, kinds=self.kind)
+        optional = {} if weights is None else {"weights": weights}
+        share: float = self.estimator_.score(
+            self.items, triplets=triplets, answers=answers, kinds=self.kind, **optional
+        )
         return share
 
 
-def answer_log_score(estimator: TripletEstimator, triplets: Any, answers: Any) -> float:
+def answer_log_score(estimator: TripletEstimator, triplets: Any, answers: Any, *, weights: Any = None) -> float:
     """Return the mean log probability of answers in nats: a scorer for `GridSearchCV(scoring=answer_log_score)`.
 
     Unlike the share of satisfied answers it sees how sure a model is, so that it also tells apart values of epsilon.
     """
     check_is_fitted(estimator, "estimator_")
-    score: float = estimator.estimator_.score_answers(estimator.items, triplets, answers, estimator.kind)
+    optional = {} if weights is None else {"weights": weights}
+    score: float = estimator.estimator_.score_answers(estimator.items, triplets, answers, estimator.kind, **optional)
     return score
