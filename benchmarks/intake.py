@@ -29,8 +29,9 @@ import soundfile
 from PIL import Image
 from scipy.signal import stft
 
+from tercet.features.computing import compute
 from tercet.features.inputs import FeatureInput
-from tercet.features.recipes import compute, default_recipe
+from tercet.features.recipes import default_recipe
 from tercet.intake import media
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.spectrograms import WINDOW_SECONDS, spectrogram

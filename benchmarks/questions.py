@@ -27,8 +27,9 @@ from benchmarks.datasets import Dataset
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
 from tercet.demo.birdsong import true_patterns
 from tercet.demo.files import N_SONGS, write_songs
+from tercet.features.computing import compute
 from tercet.features.inputs import FeatureInput
-from tercet.features.recipes import compute, default_recipe
+from tercet.features.recipes import default_recipe
 from tercet.worker.fits.dcrc import MOVED_ITEMS
 from tercet_algorithms import DCRC
 from tercet_algorithms.answers.patterns import expected_information

@@ -25,8 +25,9 @@ from sklearn.neighbors import NearestNeighbors
 from benchmarks import recipes_data, rounds
 from benchmarks.recipes_data import LabelledSet
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
+from tercet.features.computing import FeatureTable, compute
 from tercet.features.decoding import read_picture
-from tercet.features.recipes import FeatureTable, compute, default_recipe
+from tercet.features.recipes import default_recipe
 from tercet_algorithms import DCRC
 
 RESULTS = Path(__file__).with_name("results") / "recipes.txt"
