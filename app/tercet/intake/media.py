@@ -165,7 +165,7 @@ def _image(content: bytes) -> Media:
     is_photograph = content.startswith(JPEG_START)
     picture.thumbnail(PICTURE_SIZE, Image.Resampling.LANCZOS)
     full = _jpeg(picture, 90) if is_photograph else _webp(picture, 85)
-    picture.thumbnail(THUMBNAIL_SIZE, Image.Resampling.LANCZOS)
+    picture.thumbnail(THUMBNAIL_SIZE, Image.Resampling.LANCZOS, reducing_gap=1.01)  # averages first: half the time
     small = _jpeg(picture, 85) if is_photograph else _webp(picture, 80)
     return Media("image/jpeg" if is_photograph else "image/webp", full, full, small)
 
@@ -177,7 +177,9 @@ def _decode(content: bytes) -> Image.Image:
         # The decoder of JPEG gives a half, a quarter or an eighth of the size for less work; others pay no heed.
         image.draft(image.mode, (2 * PICTURE_SIZE[0], 2 * PICTURE_SIZE[1]))
         image.load()
-        return ImageOps.exif_transpose(_reduced(image))
+        reduced = _reduced(image)
+    ImageOps.exif_transpose(reduced, in_place=True)
+    return reduced
 
 
 def _reduced(image: Image.Image) -> Image.Image:
@@ -191,8 +193,9 @@ def _reduced(image: Image.Image) -> Image.Image:
     small = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
     limits = image.getextrema() if image.mode in ("I", "F") else None
     for top in range(0, image.height, height):
-        strip = image.crop((0, top, image.width, min(top + height, image.height)))
-        small.paste(_on_white(strip, limits).reduce(factor), (0, top // factor))
+        bounds = (0, top, image.width, min(top + height, image.height))
+        strip = _on_white(image if bounds == (0, 0, *image.size) else image.crop(bounds), limits)
+        small.paste(strip.reduce(factor) if factor > 1 else strip, (0, top // factor))
     small.getexif().update(image.getexif())
     return small
 
@@ -207,7 +210,7 @@ def _on_white(image: Image.Image, limits: Any) -> Image.Image:
         return Image.fromarray(np.clip(scaled, 0, 255).astype(np.uint8)).convert("RGB")
     if image.has_transparency_data:
         return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA")).convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def _webp(image: Image.Image, quality: int) -> Blob:
