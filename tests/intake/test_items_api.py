@@ -58,6 +58,7 @@ def test_a_table_with_images_and_features(client: TestClient, database: Database
     shown = client.get(red["picture_url"])
     assert (shown.status_code, shown.headers["content-type"]) == (200, "image/webp")
     assert Image.open(io.BytesIO(shown.content)).size == (1_024, 256)
+    assert client.get(blue["picture_url"]).headers["content-type"] == "image/jpeg"
     small = client.get(red["thumbnail_url"])
     assert max(Image.open(io.BytesIO(small.content)).size) == 128
     with database.reading() as session:

@@ -151,6 +151,17 @@ def test_a_typical_song_of_two_seconds_fills_most_of_its_picture(others: list[fl
     assert min(2.0 / scale, 1.0) >= 0.6
 
 
+def test_two_seconds_fill_most_of_a_picture_where_songs_last_one_to_five_and_some_a_while() -> None:
+    lengths = np.concatenate([np.linspace(1.2, 5.0, 24), [10.0, 10.1, 19.5, 21.0, 22.9]])
+    scale = typical_seconds(lengths.tolist())
+    assert 2.1 / scale >= 0.6
+    assert np.median(lengths) / scale <= 1.5, "most need no scrolling"
+
+
+def test_a_few_short_cuts_do_not_make_people_scroll_through_all_others() -> None:
+    assert typical_seconds([0.1] * 9 + [2.0] * 10) == pytest.approx(2.0 / 1.5)
+
+
 def test_the_time_scale_of_equal_clips_is_their_length() -> None:
     assert typical_seconds([1.5] * 30) == 1.5
     assert typical_seconds([]) == PictureSettings().seconds

@@ -6,6 +6,7 @@ numbers of `measures` start from the same spectrogram.
 """
 
 import io
+import zlib
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -31,7 +32,7 @@ SAMPLES_AT_ONCE = 1 << 20  # so that a long recording needs no more memory than 
 FLOOR_DB = -120.0  # what digital silence is drawn and measured as
 LEAKAGE = np.float32(1e-6)  # of the power of a sound reaches frequencies that it does not have (-60 dB)
 LEAST_CONTRAST_DB = 24.0
-TYPICAL_CELLS = 20_000
+TYPICAL_CELLS = 10_000
 SOFT = np.array([0.21, 0.58], dtype=np.float32)  # of the neighbours, and of the cell itself
 INK = ((150, 150, 175), (110, 110, 130))  # of the marks, on a dark and on a light ground
 
@@ -47,7 +48,8 @@ class Spectrogram(NamedTuple):
     def db(self) -> Values:
         """Return the power in decibels, -120 for silence."""
         floor = np.float32(10.0 ** (FLOOR_DB / 10.0))
-        db = 10.0 * np.log10(np.maximum(self.power, floor))
+        # The natural logarithm, which numpy takes of several numbers at once, as it does not of other bases.
+        db = np.float32(10.0 / np.log(10.0)) * np.log(np.maximum(self.power, floor))
         return np.asarray(np.maximum(db, FLOOR_DB), dtype=np.float32)  # some processors round a little below
 
     def between(self, low_hz: float, high_hz: float) -> "Spectrogram":
@@ -161,7 +163,8 @@ def _png(levels: NDArray[np.integer], settings: PictureSettings) -> bytes:
     ink = INK[sum(colours[0]) > 384]
     picture.putpalette([channel for colour in (*colours, ink) for channel in colour])
     out = io.BytesIO()
-    picture.save(out, "PNG", compress_level=4)
+    # Runs of one colour, which is what a dark ground is made of: as small as by the usual way, in half the time.
+    picture.save(out, "PNG", compress_type=zlib.Z_RLE)
     return out.getvalue()
 
 
@@ -208,9 +211,10 @@ def _brightness(db: Values, dynamic_range_db: float) -> Values:
         return np.zeros_like(db)
     smooth = _softened(_softened(db).T).T
     some = slice(None, None, max(1, smooth.size // TYPICAL_CELLS))  # columns, from which the typical levels are taken
-    medians = row_quantiles(smooth, 0.5)
-    flat = smooth - np.float32(0.5) * np.maximum(medians - np.median(smooth[:, some]), 0.0)
-    floor = float(np.percentile(flat[:, some], 75)) + 2.0
+    typical = smooth[:, some]
+    quieter = np.float32(0.5) * np.maximum(row_quantiles(typical, 0.5) - np.median(typical), 0.0)
+    floor = float(np.percentile(typical - quieter, 75)) + 2.0
+    flat = smooth - quieter
     top = float(flat.max())
     # A tone in silence and a call in noise both keep contrast.
     floor = min(max(floor, top - dynamic_range_db), top - LEAST_CONTRAST_DB)
