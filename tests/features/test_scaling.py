@@ -15,16 +15,16 @@ def rows(n: int = 60, d: int = 7, seed: int = 0) -> np.ndarray:
 def test_principal_components_are_those_of_the_svd(monkeypatch):
     monkeypatch.setattr(scaling, "ROWS_AT_ONCE", 16)  # several blocks
     X = rows()
-    found = principal_components(X, np.ones(len(X), dtype=bool), 4)
+    components = principal_components(X, np.ones(len(X), dtype=bool), 4)
     U, S, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    np.testing.assert_allclose(np.abs(found), np.abs((U * S)[:, :4]), atol=1e-3)
+    np.testing.assert_allclose(np.abs(components), np.abs((U * S)[:, :4]), atol=1e-3)
 
 
 def test_all_components_keep_all_distances():
     X = rows()
-    found = principal_components(X, np.ones(len(X), dtype=bool), 100)
-    assert found.shape == X.shape
-    np.testing.assert_allclose(((found[3] - found[9]) ** 2).sum(), ((X[3] - X[9]) ** 2).sum(), rtol=1e-4)
+    components = principal_components(X, np.ones(len(X), dtype=bool), 100)
+    assert components.shape == X.shape
+    np.testing.assert_allclose(((components[3] - components[9]) ** 2).sum(), ((X[3] - X[9]) ** 2).sum(), rtol=1e-4)
 
 
 def test_unreadable_rows_are_the_average_and_change_no_other():
@@ -34,9 +34,9 @@ def test_unreadable_rows_are_the_average_and_change_no_other():
     for reduce in (standardised, lambda X, good: principal_components(X, good, 3)):
         spoiled = X.copy()
         spoiled[[2, 5]] = 1e6
-        found = reduce(spoiled, readable)
-        assert not found[[2, 5]].any()
-        np.testing.assert_array_equal(found[readable], reduce(X, readable)[readable])
+        reduced = reduce(spoiled, readable)
+        assert not reduced[[2, 5]].any()
+        np.testing.assert_array_equal(reduced[readable], reduce(X, readable)[readable])
 
 
 def test_no_readable_row_gives_no_component():
@@ -47,9 +47,9 @@ def test_no_readable_row_gives_no_component():
 
 def test_constant_columns_become_zero():
     X = np.column_stack([np.full(20, 3e5), np.arange(20)]).astype(np.float32)
-    found = standardised(X, np.ones(20, dtype=bool))
-    assert not found[:, 0].any()
-    assert found[:, 1].std() == pytest.approx(1, abs=1e-5)
+    scaled = standardised(X, np.ones(20, dtype=bool))
+    assert not scaled[:, 0].any()
+    assert scaled[:, 1].std() == pytest.approx(1, abs=1e-5)
 
 
 def test_each_group_has_the_share_of_variance_that_its_weight_says():

@@ -56,13 +56,13 @@ def test_silence_and_clips_shorter_than_a_window_are_finite() -> None:
 
 def test_windows_computed_in_pieces_are_those_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = np.random.default_rng(0).normal(size=50_000)
-    whole = spectrogram(samples, RATE, most_columns=100)
+    full = spectrogram(samples, RATE, most_columns=100)
     monkeypatch.setattr("tercet.sounds.spectrograms.SAMPLES_AT_ONCE", 5_000)
-    np.testing.assert_array_equal(spectrogram(samples, RATE, most_columns=100).power, whole.power)
+    np.testing.assert_array_equal(spectrogram(samples, RATE, most_columns=100).power, full.power)
     # By its definition, one window: the hop is half of it, and each column is the loudest of three.
     window = np.hanning(354)[:-1]
     middle = np.abs(np.fft.rfft(samples[176 * 31 - 176 : 176 * 31 + 177] * window, 512) * 2 / window.sum()) ** 2
-    assert (whole.power[:, 10] >= 0.999 * middle).all()
+    assert (full.power[:, 10] >= 0.999 * middle).all()
 
 
 @pytest.mark.parametrize("minutes", [1, 10])

@@ -123,7 +123,7 @@ def run_search(
 
 
 def check_resumable(shapes: object, expected: object) -> None:
-    """Raise ValueError where what is found in a state to resume from is not what this fit expects."""
+    """Raise ValueError unless the shapes of a state to resume from are those that this fit expects."""
     if shapes != expected:
         raise ValueError(f"resume is the state of another fit: it has {shapes}, expected {expected}")
 

@@ -119,18 +119,18 @@ def draw(sound: Spectrogram, duration: float, settings: PictureSettings) -> tupl
     """Return picture and thumbnail of a spectrogram of a clip that lasts `duration` seconds."""
     visible = sound.between(settings.low_hz, settings.high_hz)
     bright = _brightness(visible.db, settings.dynamic_range_db)
-    sight = _Sight(bright, visible.frequencies, duration, max(duration, settings.seconds))
+    visible_part = _VisiblePart(bright, visible.frequencies, duration, max(duration, settings.seconds))
     width, height = PICTURE_SIZE
     wide = min(max(width, round(width * duration / settings.seconds)), MOST_WIDTH)
-    levels = _levels(sight, (wide, height), settings)
+    levels = _levels(visible_part, (wide, height), settings)
     if wide == width:
         small = _brightest_of_blocks(levels)
     else:
-        small = _levels(_loudest_stretch(sight, settings.seconds), THUMBNAIL_SIZE, settings)
-    return _png(np.where(_marks(wide, sight.span, settings), COLOURS, levels), settings), _png(small, settings)
+        small = _levels(_loudest_stretch(visible_part, settings.seconds), THUMBNAIL_SIZE, settings)
+    return _png(np.where(_marks(wide, visible_part.span, settings), COLOURS, levels), settings), _png(small, settings)
 
 
-class _Sight(NamedTuple):
+class _VisiblePart(NamedTuple):
     """What the pictures of a clip show, before it is scaled to their sizes."""
 
     brightness: Values  # 0..1, one row a frequency
@@ -139,15 +139,15 @@ class _Sight(NamedTuple):
     span: float  # seconds that the full width stands for
 
 
-def _loudest_stretch(sight: _Sight, seconds: float) -> _Sight:
+def _loudest_stretch(visible_part: _VisiblePart, seconds: float) -> _VisiblePart:
     """Return the brightest part of a clip that is as long as the time scale."""
-    columns = sight.brightness.shape[1]
-    width = max(1, round(columns * seconds / sight.duration)) if sight.duration > seconds else columns
+    columns = visible_part.brightness.shape[1]
+    width = max(1, round(columns * seconds / visible_part.duration)) if visible_part.duration > seconds else columns
     if width >= columns:
-        return sight
-    until = np.concatenate([[0.0], np.cumsum(sight.brightness.sum(axis=0, dtype=np.float64))])
+        return visible_part
+    until = np.concatenate([[0.0], np.cumsum(visible_part.brightness.sum(axis=0, dtype=np.float64))])
     begin = int((until[width:] - until[:-width]).argmax())
-    return _Sight(sight.brightness[:, begin : begin + width], sight.frequencies, seconds, seconds)
+    return _VisiblePart(visible_part.brightness[:, begin : begin + width], visible_part.frequencies, seconds, seconds)
 
 
 def _brightest_of_blocks(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -168,17 +168,17 @@ def _png(levels: NDArray[np.integer], settings: PictureSettings) -> bytes:
     return out.getvalue()
 
 
-def _levels(sight: _Sight, size: tuple[int, int], settings: PictureSettings) -> NDArray[np.uint8]:
+def _levels(visible_part: _VisiblePart, size: tuple[int, int], settings: PictureSettings) -> NDArray[np.uint8]:
     """Return the colour numbers of the picture's pixels, top row first."""
     width, height = size
-    columns = min(width, max(1, round(width * sight.duration / sight.span)))
+    columns = min(width, max(1, round(width * visible_part.duration / visible_part.span)))
     levels = np.zeros((height, width), dtype=np.uint8)
-    if sight.frequencies.size > 1:
+    if visible_part.frequencies.size > 1:
         hertz = np.linspace(settings.low_hz, settings.high_hz, height)
-        rows = np.interp(hertz, sight.frequencies, np.arange(sight.frequencies.size))
-        across = _fit_columns(sight.brightness, columns)
+        rows = np.interp(hertz, visible_part.frequencies, np.arange(visible_part.frequencies.size))
+        across = _fit_columns(visible_part.brightness, columns)
         pixels = _fit_columns(across.T, height, rows).T
-        pixels[hertz > sight.frequencies[-1] + sight.frequencies[1] - sight.frequencies[0]] = 0.0
+        pixels[hertz > visible_part.frequencies[-1] + visible_part.frequencies[1] - visible_part.frequencies[0]] = 0.0
         start = (width - columns) // 2
         levels[:, start : start + columns] = np.rint(pixels[::-1] * (COLOURS - 1)).astype(np.uint8)
     return levels

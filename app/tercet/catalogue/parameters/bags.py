@@ -1,4 +1,4 @@
-"""The parameters of BagSpectralClustering, clusters from bag labels,."""
+"""The parameters of BagSpectralClustering, clusters from bag labels."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
