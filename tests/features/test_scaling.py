@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tercet.features import scaling
+from tercet.features import row_file, scaling
+from tercet.features.row_file import RowFile
 from tercet.features.scaling import principal_components, side_by_side, standardised, total_variance
 
 
@@ -18,6 +19,27 @@ def test_principal_components_are_those_of_the_svd(monkeypatch):
     components = principal_components(X, np.ones(len(X), dtype=bool), 4)
     U, S, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     np.testing.assert_allclose(np.abs(components), np.abs((U * S)[:, :4]), atol=1e-3)
+
+
+def test_rows_in_a_file_give_what_rows_in_memory_give(monkeypatch):
+    monkeypatch.setattr(row_file, "MOST_IN_MEMORY", 200)  # bytes
+    for block in (16, 60, 100):
+        monkeypatch.setattr(row_file, "ROWS_AT_ONCE", block)
+        monkeypatch.setattr(scaling, "ROWS_AT_ONCE", block)
+        X, readable, stored = rows(), np.arange(60) % 7 > 0, RowFile(7)
+        for row in X:
+            stored.append(row)
+        np.testing.assert_array_equal(stored.whole(), X)
+        assert (len(stored), stored.width) == X.shape
+        expected = principal_components(X, readable, 3)
+        np.testing.assert_array_equal(principal_components(stored, readable, 3), expected)
+        assert expected[readable].any(axis=1).all()
+
+
+def test_no_rows_and_no_columns():
+    assert RowFile(5).whole().shape == (0, 5)
+    for shape in ((0, 5), (5, 0)):
+        assert principal_components(np.zeros(shape, dtype=np.float32), np.ones(shape[0], dtype=bool), 3).size == 0
 
 
 def test_all_components_keep_all_distances():

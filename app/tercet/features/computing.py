@@ -93,7 +93,7 @@ def _add_files(task: _Task, files: FileRows, columns: _Columns) -> None:
         if group.numbers:
             columns.rows[group.kind] = principal_components(raw, files.readable, group.numbers)
         else:
-            columns.rows[group.kind] = standardised(raw, files.readable)
+            columns.rows[group.kind] = standardised(raw.whole(), files.readable)
         measured = group.kind == "sound_measures" and not group.numbers
         columns.names[group.kind] = (
             list(SoundMeasures.names) if measured else _numbered(group.kind, columns.rows[group.kind])
