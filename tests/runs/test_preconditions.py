@@ -93,7 +93,7 @@ def test_the_scale_of_bag_labels_goes_by_the_number_of_items(
 ) -> None:
     """More items than can all be compared with all are tied to neighbours, where the weight is a share."""
     assert MOST_DENSE == graph.MOST_DENSE
-    heavy = {"algorithm": "bags", "parameters": {"alpha": 2, "method": "spectral"}}
+    heavy = {"algorithm": "bags", "parameters": {"alpha": 2, "method": "spectral", "n_neighbors": None}}
     assert analyst.post(f"{PROJECT}/runs", json=heavy).status_code == 202
     assert analyst.patch(PROJECT, json=heavy).status_code == 200
     with database.transaction() as session:
