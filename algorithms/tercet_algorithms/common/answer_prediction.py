@@ -129,10 +129,11 @@ class AnswerPrediction:
         ValueError
             With the row and value that is wrong.
         """
-        check_no_target(y, len(X))
+        labels = self.predict(X)
+        check_no_target(y, len(labels))
         if triplets is None:
             warnings.warn("score counts answers, and got none: pass triplets= and answers=", UserWarning, stacklevel=2)
-        return answers_satisfied(self.predict(X), triplets, answers, kinds, weights, item_names=row_names(X))
+        return answers_satisfied(labels, triplets, answers, kinds, weights, item_names=row_names(X))
 
 
 def _table_without_zeros(estimator: ClusterPredictor, labeler: object, kind: Kind) -> Array:
