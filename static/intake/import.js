@@ -141,6 +141,7 @@ async function sendFiles(selection) {
   const present = await fetchReceived(importAddress());
   isChecked = false;
   uploads ??= new Uploads(importAddress(), onProgress);
+  uploads.hidden += selection.hidden;
   uploads.add(pathsInImport(selection, present), present);
 }
 

@@ -35,6 +35,7 @@ export class Uploads {
     this.#onChange = onChange;
     this.trouble = "";
     this.done = 0;
+    this.hidden = 0; // files that nobody means to send
     this.bytes = 0;
     this.bytesSent = 0;
     /** @type {Upload[]} */

@@ -50,7 +50,8 @@ export class UploadView {
 
   /** @param {Uploads} uploads */
   #describe(uploads) {
-    const amount = `${uploads.done.toLocaleString("en")} of ${counted(uploads.count, "file")}, ${inBytes(uploads.bytesSent)} of ${inBytes(uploads.bytes)}`;
+    const hidden = uploads.hidden ? `${counted(uploads.hidden, "hidden file")} left out, ` : "";
+    const amount = `${hidden}${uploads.done.toLocaleString("en")} of ${counted(uploads.count, "file")}, ${inBytes(uploads.bytesSent)} of ${inBytes(uploads.bytes)}`;
     const elapsed = performance.now() - this.#startedAt;
     const rate = (uploads.bytesSent - this.#startedWith) / elapsed;
     if (uploads.isFinished || uploads.trouble || elapsed < STEADY_MS || rate <= 0) return amount;

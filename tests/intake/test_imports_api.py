@@ -1,5 +1,6 @@
 """Imports over REST: sent, checked, looked at, stored, listed, undone, each on both kinds of database."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from tercet.intake.local import import_here
 from tercet.intake.reading.folders import gather
 from tercet.intake.reading.plan import ReadOptions
 from tercet.intake.work import Unwatched
-from tercet.models import FeatureSet, Import, Item, Run
+from tercet.models import FeatureSet, Import, ImportSource, Item, Project, Run
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tests.factories import row_counts
@@ -257,3 +258,30 @@ def test_imports_are_listed(client: TestClient, database: Database, settings: Se
     assert [row["number"] for row in first["imports"]] == [3, 2]
     second = client.get(IMPORTS, params={"limit": 2, "before": first["next"]}).json()
     assert [(row["number"], row["by"], row["files"]) for row in second["imports"]] == [(1, "analyst of songs", 1)]
+
+
+def test_a_preview_says_how_a_table_was_read_and_what_tells_items_apart(
+    client: TestClient, database: Database, settings: Settings
+) -> None:
+    rows = "".join(f"{name}.wav;Meise {name};MIT\r\n" for name in ("c", "a", "b"))
+    files = {f"{name}.wav": wav(hz=400 + 100 * place) for place, name in enumerate("abc")}
+    files |= {"Tabelle.csv": f"file;Vogel;Lizenz\r\n{rows}".encode("utf-16"), "copy.wav": files["a.wav"]}
+    number = send(client, files)
+    check(client, database, settings, number)
+    page = client.get(f"/projects/songs/imports/{number}").text
+    assert "Tabelle.csv: CSV, UTF-16, separated by semicolon; the column &#39;file&#39; names the files." in page
+    assert '<p class="muted small">Vogel: Meise c</p>' in page
+    assert "Lizenz: MIT" not in page
+    assert "clusters" in page.split("Before people label")[1].split("</section>")[0]
+
+
+def test_a_preview_proposes_no_more_clusters_than_can_be_seen(
+    client: TestClient, database: Database, settings: Settings
+) -> None:
+    with database.transaction() as session:
+        session.scalars(sa.select(Project)).one().n_clusters = 8
+    number = send(client, tones(9))
+    check(client, database, settings, number)
+    with database.transaction() as session:  # as on the page of a new project
+        session.scalars(sa.select(Import)).one().source = ImportSource.PAGE
+    assert re.search(r'id="n_clusters".* value="3"', client.get(f"/projects/songs/imports/{number}").text)

@@ -1,35 +1,42 @@
 """What should be looked at before people label: how the features come along, and what would spoil an afternoon."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
+from sqlalchemy import Connection, Engine, Row
 from sqlalchemy.orm import Session
 
 from tercet.dashboard import queries
-from tercet.items.queries import count_in_use, latest_features
+from tercet.items.checks import Finding, ItemFacts, look_for_trouble
+from tercet.items.queries import latest_features
 from tercet.jobs import queries as jobs
-from tercet.models import BackgroundJob, JobKind, JobStatus, Project
-
-
-@dataclass(frozen=True)
-class Hint:
-    """Something about the items or settings that is probably not meant so, and what to do about it."""
-
-    sentence: str
-    what_to_do: str
-    keys: tuple[str, ...] = ()
+from tercet.models import BackgroundJob, FeatureSet, JobKind, JobStatus, Project
+from tercet.storage import Storage
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """How features were made or are being made, and hints."""
+    """How features were made or are being made, and what the checks of all items find."""
 
     features_job: BackgroundJob | None
     words: str
     failure: str
-    hints: list[Hint]
+    findings: list[Finding]
 
 
-def preparation(session: Session, project: Project) -> Preparation:
+# What was found when the project was in the state beside it, per database and project, which is named by its id and the
+# time of its creation, as SQLite reuses ids. The checks read a row for each item, too much for every look at a page.
+_findings: WeakKeyDictionary[Engine | Connection, dict[tuple[int, datetime], tuple[tuple[Any, ...], list[Finding]]]] = (
+    WeakKeyDictionary()
+)
+
+
+def preparation(session: Session, storage: Storage, project: Project) -> Preparation:
     """Collect what should be looked at before people label."""
     job = jobs.newest(session, project.id, JobKind.MAKE_FEATURES)
     features = latest_features(session, project.id)
@@ -37,20 +44,60 @@ def preparation(session: Session, project: Project) -> Preparation:
         features_job=job if job is not None and job.status in jobs.UNFINISHED else None,
         words=features.words if features else "",
         failure=(job.error or "") if job is not None and job.status == JobStatus.FAILED else "",
-        hints=_hints(session, project),
+        findings=_findings_of(session, storage, project, features),
     )
 
 
-def _hints(session: Session, project: Project) -> list[Hint]:
-    count = count_in_use(session, project.id)
-    if not count:
+def _findings_of(session: Session, storage: Storage, project: Project, features: FeatureSet | None) -> list[Finding]:
+    """Return what the checks find in the project as it is now, from memory while nothing has changed."""
+    n_clusters = project.parameters.get("n_clusters", project.n_clusters)
+    numbers = queries.state_of_items(session, project.id)
+    state = (n_clusters, features.version if features else None, *numbers)
+    before = _findings.setdefault(session.get_bind(), {})
+    name = project.id, project.created_at
+    if name not in before or before[name][0] != state:
+        features_fit = features is not None and features.n == numbers[0]
+        before[name] = state, _look(session, storage, project, n_clusters, features if features_fit else None)
+    return before[name][1]
+
+
+def _look(
+    session: Session, storage: Storage, project: Project, n_clusters: int, features: FeatureSet | None
+) -> list[Finding]:
+    rows = queries.contents_of_items(session, project.id)
+    if not rows:
         return []
-    hints = [Hint(**finding) for finding in queries.findings(session, project.id)]
-    if project.n_clusters > count:
-        sentence = f"There are {project.n_clusters} clusters to be made of {_counted(count, 'item')}."
-        hints.append(Hint(sentence, "Choose fewer clusters in the settings, or add items."))
-    return hints
+    facts, rates = _facts(rows, queries.import_reports(session, project.id))
+    if features is None:
+        return look_for_trouble(facts, n_clusters, rates=rates)
+    values = storage.memory_map(features.blob)
+    in_use = values if len(rows) == features.n else values[np.array([row.position for row in rows])]
+    return look_for_trouble(facts, n_clusters, in_use, features.feature_names, rates=rates)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _facts(rows: Sequence[Row[Any]], reports: Sequence[dict[str, Any]]) -> tuple[list[ItemFacts], Counter[int]]:
+    """Return what is known of each item, and how many recordings there are of each rate.
+
+    What only a recording's samples tell was seen when it was imported.
+    """
+    keys: dict[str, set[str]] = {"silent": set(), "clipped": set()}
+    rates: Counter[int] = Counter()
+    for report in reports:
+        rates.update(dict(report.get("rates", [])))
+        for listed in keys.values():
+            listed.difference_update(report.get("replaced", []))
+        for finding in report.get("findings", []):
+            keys.get(finding["kind"], set()).update(finding["keys"])
+    facts = [
+        ItemFacts(
+            row.key,
+            row.media_type is not None,
+            row.text,
+            row.content_hash,
+            row.media_seconds,
+            peak=0.0 if row.key in keys["silent"] else None,
+            clipped_share=1.0 if row.key in keys["clipped"] else None,
+        )
+        for row in rows
+    ]
+    return facts, rates

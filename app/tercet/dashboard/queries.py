@@ -31,8 +31,6 @@ DRAFT = (
     ImportStatus.IMPORTING,
     ImportStatus.FAILED,
 )
-# Findings about the numbers of items and clusters, which change after an import: they are looked at anew.
-OF_NUMBERS = ("few_items", "clusters")
 CHUNK = 5_000  # values that one statement may carry, on both databases
 RECENT = 5_000  # newest answers over which labelers' habits are measured: older ones say little and cost reading
 
@@ -88,13 +86,32 @@ def drafts(session: Session) -> dict[str, DraftProject]:
     return {key: DraftProject(number, user_id) for key, number, user_id in rows}
 
 
-def findings(session: Session, project_id: int) -> list[dict[str, Any]]:
-    """Return what the checks of the newest finished import found: a sentence, what to do, and the keys of items."""
+def import_reports(session: Session, project_id: int) -> list[dict[str, Any]]:
+    """Return what the finished imports reported, oldest first."""
     done = (Import.project_id == project_id) & (Import.status == ImportStatus.DONE)
-    report = session.scalar(select(Import.report).where(done).order_by(Import.number.desc()).limit(1)) or {}
-    names = ("sentence", "what_to_do", "keys")
-    findings = [finding for finding in report.get("findings", []) if finding["kind"] not in OF_NUMBERS]
-    return [{name: finding[name] for name in names} for finding in findings]
+    return list(session.scalars(select(Import.report).where(done).order_by(Import.number)))
+
+
+def contents_of_items(session: Session, project_id: int) -> list[Row[Any]]:
+    """Return what the checks look at of each item in use, in order."""
+    columns = Item.position, Item.key, Item.text, Item.media_type, Item.content_hash, Item.media_seconds
+    in_use = (Item.project_id == project_id) & Item.set_aside_at.is_(None)
+    return list(session.execute(select(*columns).where(in_use).order_by(Item.position)))
+
+
+def state_of_items(session: Session, project_id: int) -> tuple[int, int, int, int]:
+    """Return four numbers of which some change whenever the items do: how many there are, how many of these are set
+    aside, how many imports are finished and not undone, and the number of the newest.
+    """
+    of_project, done = Item.project_id == project_id, Import.status == ImportStatus.DONE
+    counts = (
+        select(func.max(Item.position) + 1).where(of_project),
+        select(func.count()).where(of_project, Item.set_aside_at.is_not(None)),
+        select(func.count()).where(Import.project_id == project_id, done),
+        select(func.max(Import.number)).where(Import.project_id == project_id, done),
+    )
+    items, aside, imports, newest = session.execute(select(*(count.scalar_subquery() for count in counts))).one()
+    return items or 0, aside, imports, newest or 0
 
 
 def deleted_projects(session: Session, user: User) -> list[Row[Any]]:

@@ -69,7 +69,7 @@ def dashboard(session: Session, storage: Storage, project: Project) -> Dashboard
         clusters = runs.clusters(session, storage, project, run, key)
         resolutions = runs.resolutions(storage, summary.latest, key)
     parameters = forms.texts(project.algorithm, project.parameters)
-    ready = preparation(session, project)
+    ready = preparation(session, storage, project)
     return Dashboard(project, summary, prediction(summary.runs), clusters, parameters, resolutions, ready)
 
 

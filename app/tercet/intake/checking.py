@@ -1,5 +1,6 @@
 """The check of an import: reads its files, keeps the plan, and draws the first items for the preview."""
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
@@ -9,7 +10,6 @@ from typing import Any
 
 from tercet.intake import media, options, plans, queries
 from tercet.intake.pictures import settings_for, stored_settings
-from tercet.intake.reading.checks import look_for_trouble
 from tercet.intake.reading.drafts import Report
 from tercet.intake.reading.facts import facts_of
 from tercet.intake.reading.plan import ImportPlan
@@ -17,6 +17,7 @@ from tercet.intake.reading.reader import read_files
 from tercet.intake.received import folder_of, on_this_machine
 from tercet.intake.target import UNFEATURED, Target, target_of
 from tercet.intake.work import Work, part
+from tercet.items.checks import look_for_trouble
 from tercet.models import Import, ImportStatus, Project
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.storage import Storage
@@ -72,8 +73,14 @@ def look_at(plan: ImportPlan, target: Target, n_clusters: int, report: Report) -
     others = len(set(target.keys).difference(row.key for row in plan.rows)) - len(target.deleted)
     facts = facts_of({row.key: row for row in plan.rows}, plan.media, report)
     lengths = [fact.seconds for fact in facts if fact.seconds is not None]
-    findings = [asdict(finding) for finding in look_for_trouble(facts, n_clusters, others=others)]
-    return {"findings": findings, "median_seconds": median(lengths) if lengths else None}
+    rates = Counter(fact.rate for fact in facts if fact.rate is not None)
+    values, names = (plan.features.values, plan.features.names) if plan.features else (None, ())
+    findings = look_for_trouble(facts, n_clusters, values, names, others=others)
+    return {
+        "findings": [asdict(finding) for finding in findings],
+        "rates": [[rate, count] for rate, count in sorted(rates.items())],
+        "median_seconds": median(lengths) if lengths else None,
+    }
 
 
 def _draw(work: Work, row: Import, plan: ImportPlan, settings: PictureSettings | None) -> dict[str, str]:

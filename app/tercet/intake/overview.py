@@ -11,6 +11,7 @@ from tercet.intake import options, plans, queries
 from tercet.intake.imports import JOB_OF, OPEN
 from tercet.intake.schemas import ImportOptions, PreviewItem
 from tercet.intake.wording import understood
+from tercet.items.checks import FEWEST_A_CLUSTER
 from tercet.items.queries import item_count
 from tercet.jobs import queries as jobs
 from tercet.models import (
@@ -36,6 +37,8 @@ from tercet.web.errors import FieldError
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200
 MOST_FILES = 200
+MOST_FACTS = 4
+LONGEST_FACT = 24
 FATES = {
     "sound": "Sounds",
     "picture": "Pictures",
@@ -75,10 +78,11 @@ class PreviewView:
     """What a checked import would become."""
 
     understood: str
-    items: list[PreviewItem]
+    items: list[tuple[PreviewItem, str]]  # with what is said of each
     faults: list[dict[str, Any]]
     fault_count: int
     files_by_fate: list[tuple[str, str, list[dict[str, Any]]]]
+    tables: list[dict[str, Any]]
     choices: set[str]
     segments: SegmentSettings
     recordings: list[str]
@@ -152,17 +156,36 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
     faults = report["faults"]
     return PreviewView(
         understood=understood(report),
-        items=items,
+        items=list(zip(items, _facts(items), strict=True)),
         faults=faults[:MOST_FAULTS],
         fault_count=report.get("faults_count", len(faults)),
         files_by_fate=_files_by_fate(report["files"]),
+        tables=[file for file in report["files"] if file["became"] in ("table", "selections") and file["detail"]],
         choices=_choices(row),
         segments=options.of_import(row).segments,
         recordings=[file["path"] for file in report["files"] if file["became"] == "sound"][:MOST_FILES],
-        n_clusters=min(project.n_clusters, max(1, report["items"])),
+        n_clusters=min(project.n_clusters, max(1, report["items"] // FEWEST_A_CLUSTER)),
         is_blocked=_is_blocked(row),
         roles=ROLES,
     )
+
+
+def _facts(items: list[PreviewItem]) -> list[str]:
+    """Say of each item where in its recording it lies, its bag, and its first columns that differ from item to item."""
+    names = list(dict.fromkeys(name for item in items for name in item.metadata if name not in ("begin_s", "end_s")))
+    telling = [name for name in names if len(items) < 2 or len({str(item.metadata.get(name)) for item in items}) > 1]
+    sentences = []
+    for item in items:
+        facts = [] if item.begin_s is None else [f"{item.begin_s:.2f}–{item.end_s:.2f} s"]
+        facts += [f"bag {item.bag}"] if item.bag else []
+        facts += [f"{name}: {_short(item.metadata[name])}" for name in telling if name in item.metadata]
+        sentences.append(" · ".join(facts[:MOST_FACTS]))
+    return sentences
+
+
+def _short(value: Any) -> str:
+    words = f"{value:.5g}" if isinstance(value, float) else str(value)
+    return words if len(words) <= LONGEST_FACT else f"{words[: LONGEST_FACT - 1]}…"
 
 
 def outcome(session: Session, storage: Storage, row: Import, project: Project) -> OutcomeView | None:

@@ -34,11 +34,15 @@ class StoredMedia:
 
 @dataclass(frozen=True)
 class Written:
-    """What a transaction did: items added from a position on, and what was before of those that were changed."""
+    """What a transaction did: items added from a position on, and what was before of those that were changed.
+
+    `replaced` are the keys of items whose media were changed.
+    """
 
     added: int
     first_position: int
     before: list[dict[str, Any]]
+    replaced: list[str]
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def write_items(
     before = _change_items(session, project, changes, there, media)
     if changes:
         events.record(session, project.id, ("project", {"changed": "items", "added": 0}))
-    return Written(len(new), start, before)
+    return Written(len(new), start, before, [row.key for row in changes if row.key in media])
 
 
 def _change_items(

@@ -182,6 +182,7 @@ def _outcome(written: Written, prepared: Prepared) -> dict[str, Any]:
         "added": written.added,
         "first_position": written.first_position,
         "changed": len(written.before),
+        "replaced": written.replaced,
         "left_out": [asdict(fault) for fault in prepared.faults.values()],
     }
 

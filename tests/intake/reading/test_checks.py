@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.io import wavfile
 
-from tercet.intake.reading.checks import Finding, look_for_trouble
-from tercet.intake.reading.facts import ItemFacts, facts_of
+from tercet.intake.reading.facts import facts_of
+from tercet.items.checks import Finding, ItemFacts, look_for_trouble
 from tests.intake.conftest import image, wav
 from tests.intake.reading.conftest import Read
 

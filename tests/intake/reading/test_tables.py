@@ -131,7 +131,7 @@ def test_files_may_be_named_without_their_ending(read: Read) -> None:
 def test_a_row_whose_file_did_not_come_is_named(read: Read) -> None:
     plan = read({"clips.csv": "file,site\na.wav,x\nb.wav,y\nc.wav,z\n", "a.wav": wav(), "b.wav": wav()})
     fault = plan.faults[0]
-    assert (fault.file, fault.row, fault.field) == ("songs/clips.csv", 3, "media")
+    assert (fault.file, fault.row, fault.field) == ("songs/clips.csv", 3, "file")
     assert "'c.wav' did not come along" in fault.detail
     assert keys(plan) == ["a", "b"], "what is good is there for those who skip the bad"
 

@@ -2,33 +2,16 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tercet.intake.reading.plan import MediaSource
 from tercet.intake.tables import ItemRow
+from tercet.items.checks import ItemFacts
 from tercet.sounds.decoding import describe_sound, read_blocks
 
 FULL_SCALE = 0.999
 STEP = 50  # items between two reports of progress
-
-
-@dataclass(frozen=True)
-class ItemFacts:
-    """What is known of an item's content; lengths, rates and levels are of sounds only.
-
-    `peak` is the largest sample, 1 at full scale; `clipped_share` the share of samples at full scale.
-    """
-
-    key: str
-    has_media: bool
-    text: str = ""
-    content_hash: str | None = None
-    seconds: float | None = None
-    rate: int | None = None
-    peak: float | None = None
-    clipped_share: float | None = None
 
 
 def facts_of(

@@ -200,7 +200,7 @@ class Reading:
         drafts = []
         for number, cells in enumerate(table.rows, start=1):
             if any(cell != "" for cell in cells):
-                draft = self._draft(file, number, read(cells), index)
+                draft = self._draft(file, number, read(cells), index, roles.file or roles.key or "media")
                 drafts += [draft] if draft else []
             table.rows[number - 1] = []  # the draft holds what it said
         if index and not any(draft.media or draft.row.media for draft in drafts) and roles.text is None:
@@ -211,17 +211,22 @@ class Reading:
         self.findings.note(FileReport(file.path, "table", words, len(drafts)))
         return drafts
 
-    def _draft(self, file: Recognised, number: int, values: dict[str, Any], index: FileIndex) -> ItemDraft | None:
-        """Return the item of a row, None if the file that it names is not there; `media` keeps the name of a text."""
+    def _draft(
+        self, file: Recognised, number: int, values: dict[str, Any], index: FileIndex, column: str
+    ) -> ItemDraft | None:
+        """Return the item of a row, None if the file that its `column` names is not there.
+
+        Its `media` keeps the name of a text.
+        """
         cell = values.get("file", "").strip()
         key = values.get("key", "").strip()
         try:
             source = index.find(cell or key, file.source.path.parent) if cell or key else None
         except ValueError as error:
-            self.findings.faults.add("media", str(error), row=number, file=file.path)
+            self.findings.faults.add(column, str(error), row=number, file=file.path)
             return None
         if cell and source is None:
-            self.findings.faults.add("media", f"the file '{cell[:200]}' did not come along", row=number, file=file.path)
+            self.findings.faults.add(column, f"the file '{cell[:200]}' did not come along", row=number, file=file.path)
             return None
         labels = (label.strip() for label in values.get("bag_labels", "").split(";"))
         row = ItemRow(

@@ -1,13 +1,11 @@
 """Looks at items before people label them, for what would spoil an afternoon: each finding says what to do."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from tercet.intake.reading.facts import ItemFacts
 
 SILENT_PEAK = 10 ** (-70 / 20)  # below the noise of any recorder
 MOST_CLIPPED = 0.001  # of all samples; a loud peak touches full scale now and then
@@ -15,6 +13,23 @@ OTHER_LENGTH = 8  # times longer or shorter than the median
 FEWEST_A_CLUSTER = 3
 ROWS_AT_ONCE = 65_536
 FEWEST_ITEMS = 3
+
+
+@dataclass(frozen=True)
+class ItemFacts:
+    """What is known of an item's content; lengths, rates and levels are of sounds only.
+
+    `peak` is the largest sample, 1 at full scale; `clipped_share` the share of samples at full scale.
+    """
+
+    key: str
+    has_media: bool
+    text: str = ""
+    content_hash: str | None = None
+    seconds: float | None = None
+    rate: int | None = None
+    peak: float | None = None
+    clipped_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -33,15 +48,19 @@ def look_for_trouble(
     features: NDArray[np.floating] | None = None,
     feature_names: Sequence[str] = (),
     others: int = 0,
+    rates: Mapping[int, int] | None = None,
 ) -> list[Finding]:
-    """Return what is wrong with items that belong together, the gravest first; `others` are in the project besides."""
+    """Return what is wrong with items that belong together, the gravest first; `others` are in the project besides.
+
+    `rates` counts the recordings by their rate where the items do not tell it.
+    """
     return [
         *_about_numbers(len(items) + others, n_clusters),
         *_about_silence(items),
         *_about_clipping(items),
         *_about_duplicates(items),
         *_about_missing_media(items),
-        *_about_rates(items),
+        *_about_rates(items, rates or Counter(item.rate for item in items if item.rate is not None)),
         *_about_lengths(items),
         *(_about_features(features, feature_names) if features is not None else ()),
     ]
@@ -62,7 +81,7 @@ def _about_numbers(n: int, n_clusters: int) -> Iterator[Finding]:
         if n_clusters >= n:
             sentence = f"{n_clusters} clusters are asked for, but there are only {n} items."
         fewer = max(2, n // FEWEST_A_CLUSTER)
-        advice = f"Ask for {fewer} clusters or fewer in the settings, or add items."
+        advice = f"Ask for {fewer} clusters or fewer, or add items."
         yield Finding("clusters", sentence, advice if fewer < n_clusters else "Add items.")
 
 
@@ -113,8 +132,7 @@ def _about_missing_media(items: Sequence[ItemFacts]) -> Iterator[Finding]:
         )
 
 
-def _about_rates(items: Sequence[ItemFacts]) -> Iterator[Finding]:
-    rates = Counter(item.rate for item in items if item.rate is not None)
+def _about_rates(items: Sequence[ItemFacts], rates: Mapping[int, int]) -> Iterator[Finding]:
     if len(rates) > 1:
         listed = ", ".join(f"{count:,} at {rate:,} Hz" for rate, count in sorted(rates.items()))
         lowest = min(rates)
