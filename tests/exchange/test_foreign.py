@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,15 @@ def packed(**arrays: Any) -> bytes:
     return file.getvalue()
 
 
+def zipped(content: bytes) -> bytes:
+    """A ZIP of one file that is called like an array; what is packed begins at byte 42."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("triplets.npy", content)
+    return file.getvalue()
+
+
+TORN = zipped(bytes(range(256)))
 ORDERED = np.array([[0, 1, 2], [3, 4, 5]])
 
 
@@ -128,6 +138,8 @@ def test_arrays_may_say_who_answered_and_dont_know(client: TestClient) -> None:
     ("body", "field", "words"),
     [
         (b"no zip", "body", "is no .npz of plain arrays"),
+        (zipped(b"\x93NUMPY\x01\0\x06\0\0\0\0'''"), "body", "is no .npz of plain arrays"),
+        (TORN[:42] + b"\x05" * 20 + TORN[62:], "body", "is no .npz of plain arrays"),
         (packed(triplets=ORDERED.astype(float)), "triplets", "triplets (2, 3)"),
         (packed(answers=ORDERED), "triplets", "an array 'triplets' of whole numbers"),
         (packed(triplets=ORDERED + 1), "triplets", "6 is no position of an item: there are 0 to 5"),

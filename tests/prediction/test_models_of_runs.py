@@ -134,7 +134,14 @@ def test_what_a_model_refuses() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"PK\x03\x04 no zip", pickle.dumps({"a": 1}), b"\x93NUMPY\x01\x00v\x00" + b" " * 200]
+    "content",
+    [
+        b"",
+        b"PK\x03\x04 no zip",
+        pickle.dumps({"a": 1}),
+        b"\x93NUMPY\x01\x00v\x00" + b" " * 200,
+        b"\x93NUMPY\x01\0\x06\0\0\0\0'''",
+    ],
 )
 def test_files_that_are_no_models(content: bytes) -> None:
     with pytest.raises(ValueError, match="no model file"):

@@ -20,6 +20,7 @@ import numpy as np
 from tercet.exchange.queries import Exported
 from tercet.exchange.rows import Fault, Numbered, Raw
 from tercet.intake.faults import fail
+from tercet.intake.feature_files import UNREADABLE
 from tercet.web.csv_cells import guard, unguard
 
 FILE = "constraints"
@@ -37,7 +38,6 @@ TRIPLETS, RESPONSES, NAMES, PEOPLE = (
 MOST_ROWS = 1_000_000
 MOST_UNPACKED = 256 * 2**20
 _RESPONSES = {1: "yes", -1: "no", 0: "dnk"}
-_BROKEN = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError)
 
 
 class ForeignFormat(StrEnum):
@@ -167,7 +167,7 @@ def _arrays(stream: BinaryIO) -> dict[str, np.ndarray[Any, Any]]:
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as loaded:
             return {name: loaded[name] for name in loaded.files}
-    except _BROKEN as error:
+    except UNREADABLE as error:
         raise fail("body", f"is no .npz of plain arrays: {error}", file=FILE) from error
 
 

@@ -34,10 +34,10 @@ def principal_components(rows: Rows | RowFile, readable: NDArray[np.bool_], numb
     The covariance is summed block by block, so that no second copy of the rows is made. Each direction points to
     where its largest entry is positive, so that the same rows always give the same numbers.
     """
-    mean = sum((block[good].sum(axis=0, dtype=np.float64) for block, good in _blocks(rows, readable)), start=0.0)
-    mean = mean / max(1, np.count_nonzero(readable))
     width = rows.width if isinstance(rows, RowFile) else rows.shape[1]
-    covariance = np.zeros((width, width))
+    mean, covariance = np.zeros(width), np.zeros((width, width))
+    for block, good in _blocks(rows, readable):
+        mean += block[good].sum(axis=0, dtype=np.float64) / max(1, np.count_nonzero(readable))
     for block, good in _blocks(rows, readable):
         centred = block[good] - mean
         covariance += centred.T @ centred

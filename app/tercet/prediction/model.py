@@ -3,8 +3,10 @@
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,6 +16,8 @@ from tercet.prediction.inputs import Array, inputs, squared_distances, standardi
 FORMAT = "tercet cluster model"
 VERSION = 1
 ROWS_AT_ONCE = 1024
+# What numpy and zipfile raise on files that are broken in one way or another.
+DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, RuntimeError, zlib.error, zipfile.BadZipFile)
 # Arrays that may stand for rows of the fitted items by their positions, and the names of those positions.
 ROWS_OF_ITEMS = {"points": "points_items", "references": "references_items"}
 
@@ -154,7 +158,7 @@ def load_model(file: str | Path | BinaryIO) -> ClusterModel:
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays = dict(stored) if hasattr(stored, "files") else {}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGED as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"this is no model file of Tercet: {error}") from error
