@@ -3,6 +3,7 @@
 import gc
 import io
 import os
+import struct
 import subprocess
 import sys
 import time
@@ -12,7 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
 from tercet.intake.reading.tables import MOST_BYTES, MOST_CELLS, read_delimited
 from tercet.web.errors import Invalid
@@ -63,11 +66,32 @@ def zeros(width: int, height: int, colour_type: int, channels: int) -> bytes:
     return content
 
 
+def noise(frames: int, rate: int, channels: int, encoding: str) -> bytes:
+    """A WAV file of noise, the same second again and again."""
+    second = np.random.default_rng(0).normal(0, 0.1, (rate, channels))
+    out = io.BytesIO()
+    with soundfile.SoundFile(out, "w", rate, channels, encoding, format="WAV") as file:
+        for begin in range(0, frames, rate):
+            file.write(second[: frames - begin])
+    return out.getvalue()
+
+
+def gigahertz() -> bytes:
+    """A WAV file of one sample that claims a thousand million a second."""
+    content = bytearray(noise(1, 8_000, 1, "PCM_16"))
+    content[24:32] = struct.pack("<II", 10**9, 2 * 10**9)
+    assert len(content) == 46
+    return bytes(content)
+
+
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "bomb.zip": (bomb, "times its size"),
     "zeros.png": (lambda: zeros(7_000, 7_000, 6, 4), "1 items"),
     "wide.png": (lambda: zeros(100_000, 400, 2, 3), "1 items"),
     "tall.png": (lambda: zeros(1, 100_000, 0, 1), "1 items"),
+    "gigahertz.wav": (gigahertz, "1,000,000,000 Hz cannot be"),
+    "night.wav": (lambda: noise(40_000_000, 22_050, 1, "PCM_U8"), "1 items"),
+    "channels.wav": (lambda: noise(25 * 96_000, 96_000, 8, "PCM_24"), "1 items"),
     "columns.csv": (lambda: b",".join(b"c%d" % n for n in range(1_000_000)) + b"\n1\n", "names 1,000,000 columns"),
     "cells.csv": (lambda: b"p,q,r\n" + b"ab,cd,ef\n" * 400_000, "more than 3,000,000 cells"),
     "line.csv": (lambda: b"p,q\n" + b"x" * 60_000_000, "longer than"),
