@@ -78,7 +78,7 @@ def without_shortcuts(graph: Graph) -> Graph:
         return frozenset(graph[box]).union(*(reachable(lower) for lower in graph[box]))
 
     return {
-        box: {lower for lower in imported if not any(lower in reachable(other) for other in imported - {lower})}
+        box: {lower for lower in imported if not any(lower in reachable(via) for via in imported - {lower})}
         for box, imported in graph.items()
     }
 

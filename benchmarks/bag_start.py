@@ -124,7 +124,7 @@ def spectral(name: str, folder: Path, method: str, seed: int) -> np.ndarray:
 @lru_cache(maxsize=4)
 def embedded(name: str, folder: Path, method: str) -> np.ndarray:
     data = datasets.load(name, folder)
-    model = BagSpectralClustering(data.n_clusters, method=method, n_init=1, random_state=0)
+    model = BagSpectralClustering(data.n_clusters, method=method, n_neighbors=None, n_init=1, random_state=0)
     return model.fit(data.X, **bags_of(name, folder)).embedding_
 
 

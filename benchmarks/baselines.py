@@ -70,11 +70,11 @@ def metric_learn(python: str | None, method: str, X: np.ndarray, given: np.ndarr
         assert learner.stdout is not None
         learner.stdin.write(f"{method}\t{source}\t{target}\n")
         learner.stdin.flush()
-        said = learner.stdout.readline().strip()
-        if said != "ok":
-            raise ValueError(said or "the learner ended")
-        with np.load(target) as found:
-            components: np.ndarray = found["components"]
+        line = learner.stdout.readline().strip()
+        if line != "ok":
+            raise ValueError(line or "the learner ended")
+        with np.load(target) as arrays:
+            components: np.ndarray = arrays["components"]
     return components
 
 
@@ -107,11 +107,11 @@ def sparse_lp(X: np.ndarray, given: np.ndarray, price: float = 0.1) -> np.ndarra
     dominated = sparse.hstack([-sparse.eye(D), touching, touching, sparse.csr_matrix((D, T))])
     cost = np.concatenate([np.full(D, price), np.full(2 * n_off, 2 * price), np.full(T, 1 / T)])
     limits = np.concatenate([-np.ones(T), np.zeros(D)])
-    found = linprog(cost, A_ub=sparse.vstack([separated, dominated]).tocsc(), b_ub=limits, method="highs")
-    if found.x is None:
-        raise RuntimeError(found.message)
-    A = np.diag(found.x[:D])
-    A[rows, columns] = A[columns, rows] = found.x[D : D + n_off] - found.x[D + n_off : D + 2 * n_off]
+    solution = linprog(cost, A_ub=sparse.vstack([separated, dominated]).tocsc(), b_ub=limits, method="highs")
+    if solution.x is None:
+        raise RuntimeError(solution.message)
+    A = np.diag(solution.x[:D])
+    A[rows, columns] = A[columns, rows] = solution.x[D : D + n_off] - solution.x[D + n_off : D + 2 * n_off]
     values, vectors = np.linalg.eigh(A)
     if values.max() <= 0:
         raise ValueError("the sparse metric is zero")
@@ -152,6 +152,6 @@ def _weights(scatter: np.ndarray, gaps: np.ndarray, strength: float = 10.0) -> n
         value = spread @ w + ((w - 1) ** 2).sum() / 2 + share * (short**2).sum()
         return float(value), spread + (w - 1) - 2 * share * gaps.T @ short
 
-    found = minimize(cost, np.ones(len(spread)), jac=True, method="L-BFGS-B", bounds=[(1e-3, None)] * len(spread))
-    weights: np.ndarray = found.x / found.x.mean()
+    solution = minimize(cost, np.ones(len(spread)), jac=True, method="L-BFGS-B", bounds=[(1e-3, None)] * len(spread))
+    weights: np.ndarray = solution.x / solution.x.mean()
     return weights

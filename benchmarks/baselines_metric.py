@@ -57,8 +57,8 @@ def main() -> None:
     for line in sys.stdin:
         method, source, target = line.rstrip("\n").split("\t")
         try:
-            with np.load(source) as given:
-                components = METHODS[method](given)
+            with np.load(source) as arrays:
+                components = METHODS[method](arrays)
             if not np.isfinite(components).all():
                 raise ValueError("the learned metric is not finite")
             np.savez(target, components=components)

@@ -79,12 +79,12 @@ def available(names: list[str] | None, folder: Path | None) -> list[str]:
     unknown = set(names or []) - set(NAMES)
     if unknown:
         raise ValueError(f"no such data set: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    found = []
+    rows = []
     for name in NAMES:
         if names and name not in names:
             continue
         if name in BUNDLED or (folder is not None and (folder / f"{name}.npz").exists()):
-            found.append(name)
+            rows.append(name)
         else:
             print(f"left out: {name}, {name}.npz is not in --data")
-    return found
+    return rows

@@ -93,11 +93,11 @@ def main() -> None:
     with np.load(options.data / "birdsong_hja.npz") as stored:
         X, y = stored["X"], stored["y"]
     triplets = random_triplets(len(X), WARM_ANSWERS + PER_RUN * options.rounds, np.random.default_rng(0))
-    given = answers(triplets, NAMES[true_answers(y, triplets)].tolist())
+    sent = answers(triplets, NAMES[true_answers(y, triplets)].tolist())
     with tempfile.TemporaryDirectory() as folder:
         project = make_project(Settings(data=Path(folder)), X, 13)
         with running_server({"data": folder, "log_level": "warning"}) as server:
-            watch(server.url, project, given, options.rounds)
+            watch(server.url, project, sent, options.rounds)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,9 @@ import soundfile
 from PIL import Image
 from scipy.signal import stft
 
+from tercet.features.computing import compute
 from tercet.features.inputs import FeatureInput
-from tercet.features.recipes import compute, default_recipe
+from tercet.features.recipes import default_recipe
 from tercet.intake import media
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.spectrograms import WINDOW_SECONDS, spectrogram
@@ -58,10 +59,10 @@ def main() -> None:
 def keep(part: str, lines: Sequence[str]) -> None:
     """Put a part's lines in the place of those before."""
     text = RESULT.read_text() if RESULT.exists() else "python -m benchmarks.intake\n"
-    kept = [block for block in text.strip().split("\n\n") if not block.startswith(f"{part}: ")]
+    blocks = [block for block in text.strip().split("\n\n") if not block.startswith(f"{part}: ")]
     block = "\n".join([f"{part}: {lines[0]}", *(f"  {line}" for line in lines[1:])])
     print(block, flush=True)
-    RESULT.write_text("\n\n".join([*kept, block]) + "\n")
+    RESULT.write_text("\n\n".join([*blocks, block]) + "\n")
 
 
 def sounds(folder: Path, n: int) -> list[str]:
@@ -69,14 +70,14 @@ def sounds(folder: Path, n: int) -> list[str]:
     inputs = clips(folder, n)
     settings = PictureSettings(seconds=1.0)
     base, features, drawing = alternately(inputs, decode_sound, lambda item: media.prepare(read(item), settings))
-    own = seconds(decode_for_picture, inputs[::PIECES]) * PIECES
+    alone = seconds(decode_for_picture, inputs[::PIECES]) * PIECES
     return [
         f"{n:,} clips of one second, FLAC at 22.05 kHz",
         f"decoding and one STFT {1e3 * base / n:.2f} ms a clip",
         f"features {features / base:.2f} times, bar {BAR:g}; pictures {drawing / base:.2f} times; "
         f"both {(features + drawing) / base:.2f} times",
-        f"by decoding and our own STFT ({1e3 * own / n:.2f} ms): features {features / own:.2f} times, "
-        f"pictures {drawing / own:.2f} times",
+        f"by decoding and our own STFT ({1e3 * alone / n:.2f} ms): features {features / alone:.2f} times, "
+        f"pictures {drawing / alone:.2f} times",
         most_memory(),
     ]
 

@@ -75,8 +75,8 @@ class Scale:
 
 
 def _finite(line: Line) -> Line:
-    kept = [row for row in zip(line.x, line.y, line.half, strict=True) if np.isfinite(row[0]) and np.isfinite(row[1])]
-    return Line(line.name, *map(list, zip(*kept, strict=True))) if kept else Line(line.name, [], [], [])
+    points = [row for row in zip(line.x, line.y, line.half, strict=True) if np.isfinite(row[0]) and np.isfinite(row[1])]
+    return Line(line.name, *map(list, zip(*points, strict=True))) if points else Line(line.name, [], [], [])
 
 
 def _all_y(lines: Sequence[Line]) -> list[float]:

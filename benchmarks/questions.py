@@ -27,8 +27,9 @@ from benchmarks.datasets import Dataset
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
 from tercet.demo.birdsong import true_patterns
 from tercet.demo.files import N_SONGS, write_songs
+from tercet.features.computing import compute
 from tercet.features.inputs import FeatureInput
-from tercet.features.recipes import compute, default_recipe
+from tercet.features.recipes import default_recipe
 from tercet.worker.fits.dcrc import MOVED_ITEMS
 from tercet_algorithms import DCRC
 from tercet_algorithms.answers.patterns import expected_information
@@ -60,9 +61,9 @@ def main() -> None:
     chosen = [name for name in PLANS if name in (arguments.datasets or PLANS)]
     loaded = [name for name in chosen if name != SONGS]
     names = chosen[: len(chosen) - len(loaded)] + (datasets.available(loaded, arguments.data) if loaded else [])
-    kept = Cache(arguments.cache, "questions")
-    rounds.run(tasks(names, arguments.runs), partial(ask_and_refit, folder=arguments.data), kept, arguments.jobs)
-    curves_of = {(name, setting): curves(kept, name, setting) for name in PLANS for setting in SETTINGS}
+    cache = Cache(arguments.cache, "questions")
+    rounds.run(tasks(names, arguments.runs), partial(ask_and_refit, folder=arguments.data), cache, arguments.jobs)
+    curves_of = {(name, setting): curves(cache, name, setting) for name in PLANS for setting in SETTINGS}
     text = "\n".join(report(name, setting, rows) for (name, setting), rows in curves_of.items() if rows)
     print(text)
     (RESULTS / "questions.txt").write_text(f"{COMMAND}\n\n{text}")
@@ -97,8 +98,8 @@ def ask_and_refit(task: Task, folder: Path | None) -> Row:
     on_screens = triplets
     scores = [adjusted_rand_score(data.y, model.labels_)]
     for _ in range(n_answers // batch):
-        wanted = batch + ON_SCREENS - len(on_screens)
-        queue = METHODS[task.method](model, data.X, wanted, {"asked": triplets, "pending": on_screens}, rng)
+        missing = batch + ON_SCREENS - len(on_screens)
+        queue = METHODS[task.method](model, data.X, missing, {"asked": triplets, "pending": on_screens}, rng)
         queue = np.concatenate([on_screens, queue])
         asked, on_screens = queue[:batch], queue[batch:]
         triplets = np.concatenate([triplets, asked])

@@ -25,8 +25,9 @@ from sklearn.neighbors import NearestNeighbors
 from benchmarks import recipes_data, rounds
 from benchmarks.recipes_data import LabelledSet
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
+from tercet.features.computing import FeatureTable, compute
 from tercet.features.decoding import read_picture
-from tercet.features.recipes import FeatureTable, compute, default_recipe
+from tercet.features.recipes import default_recipe
 from tercet_algorithms import DCRC
 
 RESULTS = Path(__file__).with_name("results") / "recipes.txt"
@@ -54,12 +55,12 @@ def main() -> None:
 def tasks(arguments: argparse.Namespace) -> list[Task]:
     listed = []
     for name in arguments.only or recipes_data.sets(arguments.cache, arguments.data):
-        made = labelled_set(name)
-        if made is None:
+        labelled = labelled_set(name)
+        if labelled is None:
             print(f"{name} is left out: its files or its program are not here")
             continue
         listed += [
-            Task("recipe", name, "", recipe, seed) for recipe in recipes_of(made) for seed in range(arguments.runs)
+            Task("recipe", name, "", recipe, seed) for recipe in recipes_of(labelled) for seed in range(arguments.runs)
         ]
     return listed
 
@@ -79,10 +80,10 @@ def recipes_of(made: LabelledSet) -> list[str]:
 
 @cache
 def features(name: str, recipe: str) -> np.ndarray:
-    made = labelled_set(name)
-    assert made is not None
+    labelled = labelled_set(name)
+    assert labelled is not None
     if recipe == "pixels":
-        return np.array([read_picture(item.path, 16).mean(axis=2).ravel() for item in made.inputs if item.path])
+        return np.array([read_picture(item.path, 16).mean(axis=2).ravel() for item in labelled.inputs if item.path])
     table = feature_table(name)
     values = table.values.astype(np.float64)
     if recipe in table.groups:
@@ -92,23 +93,23 @@ def features(name: str, recipe: str) -> np.ndarray:
 
 @cache
 def feature_table(name: str) -> FeatureTable:
-    made = labelled_set(name)
-    assert made is not None
-    return compute(default_recipe(made.inputs), made.inputs, None, lambda share, words: None)
+    labelled = labelled_set(name)
+    assert labelled is not None
+    return compute(default_recipe(labelled.inputs), labelled.inputs, None, lambda share, words: None)
 
 
 def clustered(task: Task) -> Row:
     """How well features cluster by themselves."""
-    X, made = features(task.dataset, task.method), labelled_set(task.dataset)
-    assert made is not None
-    n_clusters = len(np.unique(made.y))
+    X, labelled = features(task.dataset, task.method), labelled_set(task.dataset)
+    assert labelled is not None
+    n_clusters = len(np.unique(labelled.y))
     k_means = KMeans(n_clusters, n_init=10, random_state=task.seed).fit_predict(X)
-    row: Row = {"k_means": normalized_mutual_info_score(made.y, k_means), "neighbour": nearest_share(X, made.y)}
+    row: Row = {"k_means": normalized_mutual_info_score(labelled.y, k_means), "neighbour": nearest_share(X, labelled.y)}
     if task.method.startswith("default"):
         model = DCRC(n_clusters, lam=LAM, n_init=3, standardize=False, random_state=task.seed).fit(unit_variance(X))
-        row["dcrc"] = normalized_mutual_info_score(made.y, model.labels_)
-    if made.triplets is not None:
-        row["agreement"] = agreement(X, made.triplets)
+        row["dcrc"] = normalized_mutual_info_score(labelled.y, model.labels_)
+    if labelled.triplets is not None:
+        row["agreement"] = agreement(X, labelled.triplets)
     return row
 
 

@@ -216,8 +216,8 @@ def eggs(data: Path | None) -> LabelledSet | None:
         triplets, place = arrays["triplets"], arrays["X"][:, 0]
     paths = sorted((path.parent / "alien_eggs_images").glob("*.png"))
     labels = [str(np.searchsorted(np.quantile(place, [1 / 3, 2 / 3]), p)) for p in place]
-    made = of_files("eggs", paths, labels, "image/png")
-    return LabelledSet(made.name, made.inputs, made.y, triplets.astype(np.int64))
+    eggs = of_files("eggs", paths, labels, "image/png")
+    return LabelledSet(eggs.name, eggs.inputs, eggs.y, triplets.astype(np.int64))
 
 
 def docstrings(library: str) -> LabelledSet:
@@ -232,13 +232,13 @@ def docstrings(library: str) -> LabelledSet:
             texts.append(text)
             labels.append(name)
     inputs = [FeatureInput(f"text-{number}", text=text) for number, text in enumerate(texts)]
-    shown = "docstrings" if library == "stdlib" else "sklearn_docs"
-    return LabelledSet(shown, inputs, np.unique(labels, return_inverse=True)[1])
+    source = "docstrings" if library == "stdlib" else "sklearn_docs"
+    return LabelledSet(source, inputs, np.unique(labels, return_inverse=True)[1])
 
 
 def texts_of(module: object, package: str) -> list[str]:
     """The first 600 characters of every docstring of some length that a module's public names and methods have."""
-    found = []
+    texts = []
     for name, thing in inspect.getmembers(module):
         if name.startswith("_") or package not in str(getattr(thing, "__module__", "")):
             continue
@@ -246,8 +246,8 @@ def texts_of(module: object, package: str) -> list[str]:
         for part in parts if inspect.isclass(thing) and package != "sklearn" else [thing]:
             text = part.__doc__ if callable(part) else None
             if text and len(text) > 80:
-                found.append(" ".join(text.split())[:600])
-    return found
+                texts.append(" ".join(text.split())[:600])
+    return texts
 
 
 def table(name: str) -> LabelledSet:

@@ -12,11 +12,11 @@ Cells = dict[tuple[str, str, str], dict[int, float]]  # (data set, setting, meth
 
 def cells(cache: Cache, measure: str) -> Cells:
     """Every finished value of one measure."""
-    found: Cells = {}
+    cells: Cells = {}
     for row in cache.rows.values():
         if measure in row:
-            found.setdefault((row["dataset"], row["setting"], row["method"]), {})[row["seed"]] = row[measure]
-    return found
+            cells.setdefault((row["dataset"], row["setting"], row["method"]), {})[row["seed"]] = row[measure]
+    return cells
 
 
 def add_mean(found: Cells, names: Sequence[str], title: str) -> Cells:
@@ -73,9 +73,11 @@ def advantage(
         row = f"{name:24}"
         for setting in settings:
             rivals = [found[key] for method in others if (key := (name, setting, method)) in found]
-            mine = found.get((name, setting, ours), {})
+            ours_by_seed = found.get((name, setting, ours), {})
             best = max(rivals, key=lambda values: np.mean(list(values.values())), default={})
-            row += f"{cell([mine[seed] - best[seed] for seed in sorted(mine.keys() & best.keys())]):>14}"
+            row += (
+                f"{cell([ours_by_seed[seed] - best[seed] for seed in sorted(ours_by_seed.keys() & best.keys())]):>14}"
+            )
         lines.append(row)
     return "\n".join([*lines, ""])
 
@@ -92,5 +94,8 @@ def failures(cache: Cache) -> str:
     for row in cache.rows.values():
         if "failed" in row:
             seen.setdefault((row["method"], row["dataset"]), []).append(row["failed"])
-    lines = [f"{method} on {name}: {len(said)} x, {said[0]}" for (method, name), said in sorted(seen.items())]
+    lines = [
+        f"{method} on {name}: {len(lines_of_method)} x, {lines_of_method[0]}"
+        for (method, name), lines_of_method in sorted(seen.items())
+    ]
     return "\n".join(["without a result", *(lines or ["nothing"]), ""])

@@ -111,6 +111,20 @@ def test_packages_import_only_from_layers_below() -> None:
         assert not above, f"{relative(path)} imports {sorted(above)}"
 
 
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SERVICE.parent if path.is_relative_to(SERVICE) else ESTIMATORS.parent).parts)[:-3]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Imports within functions count as well: they would only hide a circle."""
+    modules = {module_name(path): path for path in CODE}
+    imports = {name: imports_of(path) & set(modules) for name, path in modules.items()}
+    while free := [name for name, others in imports.items() if not others]:
+        imports = {name: others - set(free) for name, others in imports.items() if others}
+    # What is left is in a circle, or imports what is in one.
+    assert imports == {}
+
+
 def test_nothing_imports_the_worker_but_what_starts_it() -> None:
     for path in SERVICE.glob("**/*.py"):
         if package_of(path) != "worker" and "worker" in packages_imported_by(path):
@@ -261,15 +275,17 @@ def test_no_third_party_file_is_committed() -> None:
     assert not [name for name in names if re.search(r"\.min\.(js|css)$", name)]
 
 
-def assigned_names() -> Iterator[tuple[str, str]]:
+def assigned_names(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield every name that is assigned to, with its place: variables, loop variables, targets of `with`."""
-    for path in CODE:
+    for path in sorted(folder.glob("**/*.py")):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id, f"{relative(path)}:{node.lineno}"
 
 
-def test_names_say_what_they_name() -> None:
-    names = list(assigned_names())
+@pytest.mark.parametrize("folder", ["app", "algorithms", "tests", "benchmarks"])
+def test_names_say_what_they_name(folder: str) -> None:
+    names = list(assigned_names(ROOT / folder))
+    assert len(names) > 1000
     filler = [f"{place} {name}" for name, place in names if FILLER.fullmatch(name)]
     assert len(filler) < FILLER_SHARE * len(names), filler

@@ -52,8 +52,8 @@ def tercet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
                 patch.setenv(name, value)
             with pytest.raises(SystemExit) as ended:
                 cli.main()
-        said = capsys.readouterr()
-        return Done(int(ended.value.code or 0), said.out, said.err)
+        output = capsys.readouterr()
+        return Done(int(ended.value.code or 0), output.out, output.err)
 
     return run
 
@@ -67,8 +67,8 @@ def opened(tmp_path: Path, sqlite_template: Path) -> Database:
 
 def test_help_needs_nothing_slow(tercet: Tercet) -> None:
     code = "import sys, tercet.cli; print(sorted({'numpy', 'sqlalchemy', 'fastapi', 'distributed'} & set(sys.modules)))"
-    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert shown.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
     assert "serve" in tercet("--help").stdout
 
 
@@ -79,7 +79,7 @@ def test_people_and_their_keys(tercet: Tercet, opened: Database) -> None:
     assert added.stdout.startswith("http://127.0.0.1:8000/sign-in/")
     assert linked.stdout.startswith("https://t.example.org/sign-in/")
     with opened.reading() as session:
-        links = [hash_token(one.stdout.strip().rsplit("/", 1)[1]) for one in (added, linked)]
+        links = [hash_token(command.stdout.strip().rsplit("/", 1)[1]) for command in (added, linked)]
         assert session.scalars(select(SignInLink.token_hash).order_by(SignInLink.id)).all() == links
         row = session.scalars(select(ApiToken)).one()
         assert (row.token_hash, row.scope) == (hash_token(token.stdout.strip()), "read")
@@ -217,8 +217,8 @@ def test_serving_and_stopping(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["serve", "demo"])
 def test_a_taken_port_is_said_before_anything_is_made(tercet: Tercet, tmp_path: Path, command: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        port = occupied.getsockname()[1]
         done = tercet(command, "--port", str(port))
     expected = f"Cannot listen on 127.0.0.1, port {port}: Address already in use. --port chooses another port.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)

@@ -17,15 +17,15 @@ def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monk
     if database.is_sqlite:
         pytest.skip("SQLite's connections have no server that could end them")
     end_others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = :d"
-    with database.reading() as one, database.reading() as two:
-        pids = {session.execute(text("SELECT pg_backend_pid()")).scalar_one() for session in (one, two)}
-        ended = one.execute(text(end_others), {"d": database.url.database}).scalars().all()
+    with database.reading() as first, database.reading() as two:
+        pids = {session.execute(text("SELECT pg_backend_pid()")).scalar_one() for session in (first, two)}
+        ended = first.execute(text(end_others), {"d": database.url.database}).scalars().all()
     assert len(pids) == 2
     assert any(ended)
     monkeypatch.setattr(module, "TRUSTED_SECONDS", 0)
     for _ in range(2):
-        with database.reading() as one, database.transaction() as two:
-            assert one.execute(text("SELECT 1")).scalar_one() == 1
+        with database.reading() as first, database.transaction() as two:
+            assert first.execute(text("SELECT 1")).scalar_one() == 1
             assert two.execute(text("SELECT 2")).scalar_one() == 2
 
 
@@ -36,5 +36,5 @@ def test_postgres_knows_at_once_how_many_items_an_import_brought(database: Datab
     rows = [ItemRow(f"item-{i}") for i in range(2 * module.NEW_ROWS)]
     add_rows(database, storage, project.key, rows, Features(np.ones((len(rows), 2)), None, [], "ones"))
     with database.reading() as session:
-        known = session.execute(text("SELECT reltuples FROM pg_class WHERE relname = 'item'")).scalar_one()
-    assert known == len(rows)
+        estimate = session.execute(text("SELECT reltuples FROM pg_class WHERE relname = 'item'")).scalar_one()
+    assert estimate == len(rows)

@@ -1,9 +1,11 @@
 """What is written cannot drift: settings and commands of the README, files of the walks, the picture of the imports."""
 
+import ast
 import re
 import warnings
 from pathlib import Path
 
+import pytest
 from typer.main import get_command
 
 from benchmarks import architecture
@@ -66,6 +68,21 @@ def test_functions_that_the_walks_name_stand_in_their_files() -> None:
     named = re.findall(r"`([\w/]+\.py)`: `(?:\w+\.)?(\w+)`", CONTRIBUTING)
     assert named
     assert [pair for pair in named if f"def {pair[1]}(" not in (ROOT / pair[0]).read_text()] == []
+
+
+GLOSSARIES = [path for path in sorted(ROOT.glob("a*/tercet*/**/__init__.py")) if path.read_text().strip()]
+
+
+@pytest.mark.parametrize("path", GLOSSARIES, ids=lambda path: path.parent.name)
+def test_the_words_of_a_glossary_are_those_of_the_code(path: Path) -> None:
+    """A package's docstring lists what it calls its things; a word that its code never says is an old one."""
+    doc = ast.get_docstring(ast.parse(path.read_text())) or ""
+    terms = re.findall(r"^- ([^:]+):", doc, re.MULTILINE)
+    assert terms, "no glossary"
+    code = "".join(file.read_text() for file in path.parent.glob("**/*.py") if file != path).lower()
+    for term in terms:
+        words = [word for word in re.findall(r"[a-z]{3,}", term.lower()) if word not in ("the", "and")]
+        assert not words or any(word in code for word in words), term
 
 
 def test_the_picture_of_the_imports_is_up_to_date() -> None:

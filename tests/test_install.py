@@ -114,8 +114,8 @@ def test_command_import_and_fit_among_a_users_own_folders(installed: Path, crowd
 
 def test_users_see_types(installed: Path, crowded: Path) -> None:
     (crowded / "use.py").write_text(TYPES)
-    shown = run(installed / "python", "-m", "mypy", "--cache-dir", crowded / "cache", "use.py", cwd=crowded)
-    assert [line.split("Revealed type is ")[1] for line in shown.splitlines() if "Revealed" in line] == [
+    output = run(installed / "python", "-m", "mypy", "--cache-dir", crowded / "cache", "use.py", cwd=crowded)
+    assert [line.split("Revealed type is ")[1] for line in output.splitlines() if "Revealed" in line] == [
         '"str"',
         '"float"',
     ]

@@ -47,8 +47,12 @@ def test_rows_that_refer_to_a_deleted_one_are_found_by_an_index() -> None:
 
 def leading_columns(table: sa.Table) -> set[str]:
     """An index may leave out the rows whose first column is null: those refer to nothing."""
-    keys = [one for one in table.constraints if isinstance(one, (sa.UniqueConstraint, sa.PrimaryKeyConstraint))]
-    leading = {next(iter(one.columns)).name for one in keys}
+    keys = [
+        constraint
+        for constraint in table.constraints
+        if isinstance(constraint, (sa.UniqueConstraint, sa.PrimaryKeyConstraint))
+    ]
+    leading = {next(iter(constraint.columns)).name for constraint in keys}
     for index in table.indexes:
         first, where = next(iter(index.columns)).name, index.dialect_options["sqlite"]["where"]
         if where is None or str(where) == f"{first} IS NOT NULL":

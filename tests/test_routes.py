@@ -237,11 +237,11 @@ TABLE = [
 
 
 def routes_of(app: FastAPI) -> set[tuple[str, str]]:
-    found = set()
+    routes = set()
     for route in iter_route_contexts(app.routes):
         if not isinstance(route.original_route, Mount):
-            found |= {(method, route.path) for method in route.methods or set() if method != "HEAD"}
-    return found
+            routes |= {(method, route.path) for method in route.methods or set() if method != "HEAD"}
+    return routes
 
 
 @dataclass
@@ -371,11 +371,11 @@ def test_who_may_change(world: World, row: Row) -> None:
 def test_a_project_that_is_not_there_reads_like_one_of_others(world: World) -> None:
     rows = [row for row in TABLE if row.who in MEMBERS]
     for row in rows:
-        known = world.ask(row, "stranger")
+        existing = world.ask(row, "stranger")
         there, world.values["project"] = world.values["project"], "no-such-project"
         unknown = world.ask(row, "stranger")
         world.values["project"] = there
-        assert unknown == (known[0], known[1].replace("'songs'", "'no-such-project'")), row
+        assert unknown == (existing[0], existing[1].replace("'songs'", "'no-such-project'")), row
 
 
 def test_tokens_of_people_who_left(world: World, database: Database) -> None:
@@ -434,7 +434,7 @@ def numbered_requests(app: FastAPI, row: Row) -> Iterator[tuple[str, dict[str, A
         if name != "project":
             yield re.sub(rf"{{{name}[^}}]*}}", "{number}", row.path), row.send
     described = app.openapi()["paths"].get(row.path.replace(":path", ""), {}).get(row.method.lower(), {})
-    names = [one["name"] for one in described.get("parameters", []) if one["in"] == "query"]
+    names = [parameter["name"] for parameter in described.get("parameters", []) if parameter["in"] == "query"]
     # Pages are not described; what they do not know they leave alone.
     for name in names or (["after", "with", "labeler", "cluster", "run"] if row.method == "GET" else []):
         yield row.path, {**row.send, "params": {**row.send.get("params", {}), name: "{number}"}}

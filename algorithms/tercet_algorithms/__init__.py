@@ -1,4 +1,9 @@
-"""Estimators that turn answers about triplets into clusters, scikit-learn style; they know nothing of the service."""
+"""Estimators that turn answers about triplets into clusters, scikit-learn style; they know nothing of the service.
+
+- family: estimators with a package of their own; families share `answers` and `common`, and nothing else
+- state: all that a fit needs to go on in another process; a callback gets one after every step
+- answers: what people say about items, read and checked in one way for all estimators
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

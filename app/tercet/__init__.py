@@ -27,11 +27,27 @@ if TYPE_CHECKING:
     from tercet_algorithms import SKLR as SKLR
     from tercet_algorithms import AnswerEmbedding as AnswerEmbedding
     from tercet_algorithms import BagSpectralClustering as BagSpectralClustering
+    from tercet_algorithms import TripletEstimator as TripletEstimator
+    from tercet_algorithms import TripletSplit as TripletSplit
 
 ESTIMATORS = ("CMBC", "DCRC", "DCRCCV", "SKLR", "AnswerEmbedding", "BagSpectralClustering")
+MODEL_SELECTION = ("TripletEstimator", "TripletSplit")
 # Where each name is loaded from.
-_PLACES = {**dict.fromkeys(ESTIMATORS, "tercet_algorithms"), "load_model": "tercet.prediction.model"}
-__all__ = ["CMBC", "DCRC", "DCRCCV", "SKLR", "AnswerEmbedding", "BagSpectralClustering", "load_model"]
+_PLACES = {
+    **dict.fromkeys((*ESTIMATORS, *MODEL_SELECTION), "tercet_algorithms"),
+    "load_model": "tercet.prediction.model",
+}
+__all__ = [
+    "CMBC",
+    "DCRC",
+    "DCRCCV",
+    "SKLR",
+    "AnswerEmbedding",
+    "BagSpectralClustering",
+    "TripletEstimator",
+    "TripletSplit",
+    "load_model",
+]
 __version__ = version("tercet")
 
 

@@ -11,6 +11,7 @@ import { byId, query } from "../web/dom.js";
 import { follow } from "../web/events.js";
 import { sendFormsInPlace } from "../web/live.js";
 import { playOnClick } from "../web/player.js";
+import { readBody } from "../web/problem.js";
 import { keepTimesCurrent } from "../web/relative_times.js";
 
 /** @typedef {import("../web/events.js").RunEvent} RunEvent */
@@ -119,7 +120,8 @@ function followRun({ dataset: { api, run } }) {
   follow(`${api}/events`, { run: onRun }, async (state) => {
     if (state !== "live") return;
     const response = await fetch(`${api}/runs/${run}`); // what happened between the page and the stream
-    if (response.ok) onRun(await response.json());
+    const stored = response.ok ? await readBody(response) : null;
+    if (stored) onRun(stored);
   });
 }
 

@@ -1,7 +1,7 @@
 // How a recording would be cut, tried while the sliders move: the server proposes segments, the page draws them over the
 // recording's spectrogram. Nothing is changed until the form is sent.
 
-import { explain } from "../web/problem.js";
+import { explain, readBody } from "../web/problem.js";
 
 /** @typedef {{ begin_s: number, end_s: number, low_hz: number, high_hz: number }} Segment */
 /** @typedef {{ rate: number, seconds: number, listened_s: number, segments: Segment[], words: string }} Proposal */
@@ -48,11 +48,13 @@ async function ask(root, query) {
   const address = `${root.dataset.import}/segments?${query}`;
   const response = await fetch(address, { signal: asking.signal, headers: { Accept: "application/json" } }).catch(() => null);
   if (!response) return; // another question took its place, or the network is away: the next slider asks again
-  if (!response.ok) {
+  /** @type {Proposal | null} */
+  const proposed = response.ok ? await readBody(response) : null;
+  if (!proposed) {
     say(root, await explain(response));
     return;
   }
-  proposal = /** @type {Proposal} */ (await response.json());
+  proposal = proposed;
   shown = query;
   if (root.isConnected) draw(root, proposal);
 }

@@ -3,7 +3,7 @@
 // pictures are on screen: what nobody saw, nobody judged.
 
 import { byId, closest } from "../web/dom.js";
-import { explain } from "../web/problem.js";
+import { explain, readBody } from "../web/problem.js";
 import { dropUnloaded, preload, stop } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
 import * as view from "./label_view.js";
@@ -162,8 +162,8 @@ async function fetchQuestions(wasAway = false) {
     const changesBefore = outbox.waiting ? null : changes;
     const n = Math.min(LEAST_UPCOMING + REQUESTED + outbox.waiting, 100);
     const response = await fetch(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${n}`);
-    if (!response.ok) throw new Error(await explain(response));
-    const body = await response.json();
+    const body = response.ok ? await readBody(response) : null;
+    if (!body) throw new Error(await explain(response));
     const first = upcoming[0];
     if (wasAway && changesBefore === changes) dropAllBut(body.triplets);
     addUpcoming(body.triplets);

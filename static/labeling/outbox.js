@@ -3,7 +3,7 @@
 // after the other in the order in which they were given; the server knows an answer by its id, so sending one
 // twice stores it once.
 
-import { readProblem } from "../web/problem.js";
+import { readBody, readProblem } from "../web/problem.js";
 
 /** @typedef {import("./preload.js").Question} Question */
 
@@ -132,8 +132,7 @@ export class Outbox {
       return { trouble: NO_NETWORK };
     }
     if (response.ok) {
-      // A sign-in page of the network that one is in also comes with status 200, but it is no JSON.
-      const stored = await response.json().catch(() => null);
+      const stored = await readBody(response);
       return stored ? { body: stored } : { trouble: troubleOf(response.status) };
     }
     const problem = await readProblem(response);

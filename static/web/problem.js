@@ -15,6 +15,16 @@ export async function readProblem(response) {
 }
 
 /**
+ * Return what the server sent, or null where something on the way answered in its place: the sign-in page of a network
+ * comes with status 200, but it is no JSON.
+ * @param {Response} response
+ * @returns {Promise<any>}
+ */
+export function readBody(response) {
+  return response.json().catch(() => null);
+}
+
+/**
  * Return a sentence for people that says why a request failed.
  * @param {Response} response
  */

@@ -107,8 +107,8 @@ def test_joining_makes_a_labeler(database: Database, anonymous: TestClient) -> N
     done = anonymous.post(f"/join/{token}", headers=SAME_SITE, data={"name": ""}, follow_redirects=False)
     assert (done.status_code, done.headers["location"]) == (303, "/projects/songs/label")
     with database.reading() as session:
-        found = session.execute(select(User.name, Membership.role).join(Membership)).one()
-    assert tuple(found) == ("Labeler 1", Role.LABELER)
+        joined = session.execute(select(User.name, Membership.role).join(Membership)).one()
+    assert tuple(joined) == ("Labeler 1", Role.LABELER)
 
 
 def test_coming_back_is_no_second_labeler(database: Database, anonymous: TestClient) -> None:
@@ -178,10 +178,14 @@ def test_a_labeler_of_a_link_belongs_to_one_project(database: Database, app: Fas
         first = service.make_share_link(session, make_project(session, "first"))
         second = service.make_share_link(session, make_project(session, "second"))
     with TestClient(app, headers=SAME_SITE) as client:
-        for token, own, other in ((first, "first", "second"), (second, "second", "first"), (first, "first", "second")):
+        for token, own_project, other_project in (
+            (first, "first", "second"),
+            (second, "second", "first"),
+            (first, "first", "second"),
+        ):
             come(client, token, "Ada")
-            assert client.get(f"/projects/{own}/label").status_code == 200
-            assert client.get(f"/projects/{other}/label").status_code == 404
+            assert client.get(f"/projects/{own_project}/label").status_code == 200
+            assert client.get(f"/projects/{other_project}/label").status_code == 404
     with database.reading() as session:
         projects = session.execute(select(Membership.user_id, Membership.project_id)).all()
     assert len({user for user, _ in projects}) == len(projects) == 2, "who came back to the first is who they were"

@@ -38,10 +38,10 @@ def test_from_the_account_page_to_a_request_and_its_end(
     app: FastAPI, database: Database, owner: User, anonymous: TestClient
 ) -> None:
     with signed_in(app, owner) as client:
-        made = client.post("/account/tokens", data={"name": "my script", "scope": "read", "days": "30"})
-        token = re.findall(r"tercet_[\w-]{43}", made.text)[0]
-        assert made.status_code == 201
-        assert made.headers["Cache-Control"] == "no-store"
+        response = client.post("/account/tokens", data={"name": "my script", "scope": "read", "days": "30"})
+        token = re.findall(r"tercet_[\w-]{43}", response.text)[0]
+        assert response.status_code == 201
+        assert response.headers["Cache-Control"] == "no-store"
         again = client.get("/account").text
         assert token not in again
         assert "my script" in again
@@ -94,8 +94,8 @@ def test_a_token_makes_and_revokes_no_tokens(database: Database, owner: User, an
 def test_nobody_revokes_another_ones_token(app: FastAPI, database: Database, owner: User) -> None:
     with database.transaction() as session:
         make_token(session, owner)
-        other = make_user(session)
-    with signed_in(app, other) as client:
+        somebody_else = make_user(session)
+    with signed_in(app, somebody_else) as client:
         assert client.post(f"/account/tokens/{token_row(database).id}/revoke").status_code == 404
     assert token_row(database).revoked_at is None
 
@@ -166,11 +166,11 @@ def test_use_is_noted_at_most_every_five_minutes(database: Database, owner: User
     anonymous.get("/api/v1/projects/songs", headers=bearer(token))
     assert token_row(database).last_used_at == first
     # Another process noted it a moment ago: this one need not write.
-    other = TokenUses(database)
-    assert other.is_due(hash_token(token))
-    other.note(hash_token(token))
+    other_process = TokenUses(database)
+    assert other_process.is_due(hash_token(token))
+    other_process.note(hash_token(token))
     assert token_row(database).last_used_at == first
-    assert not other.is_due(hash_token(token))
+    assert not other_process.is_due(hash_token(token))
     with database.transaction() as session:
         session.execute(update(ApiToken).values(last_used_at=LONG_AGO))
     TokenUses(database).note(hash_token(token))

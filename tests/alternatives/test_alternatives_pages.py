@@ -117,8 +117,8 @@ def test_the_form_queues_an_alternative_and_goes_to_it(app: FastAPI, database: D
     with database.reading() as session:
         run = session.scalars(select(Run).where(Run.number == 2)).one()
     assert (run.purpose, run.name, run.status) == ("alternative", "by song", "queued")
-    wanted = {"n_clusters": 3, "method": "cmbc", "known_runs": [1], "known_columns": ["site"]}
-    assert run.parameters == wanted
+    requested = {"n_clusters": 3, "method": "cmbc", "known_runs": [1], "known_columns": ["site"]}
+    assert run.parameters == requested
 
 
 def test_name_adopt_and_go_back(app: FastAPI, database: Database, storage: Storage, owner: User) -> None:

@@ -20,17 +20,17 @@ def made(chosen: int, mean: list[float], error: float = 0.1, scoring: str = "log
     """The curve of a run that tried 2 clusters, 3, and so on."""
     numbers = list(range(2, 2 + len(mean)))
     scores = {"n_clusters": numbers, "mean": mean, "standard_error": [error] * len(mean)}
-    found = curve_of(run({"clusters_curve": scores, "chosen": {"n_clusters": chosen}}, scoring))
-    assert found is not None
-    return found
+    curve = curve_of(run({"clusters_curve": scores, "chosen": {"n_clusters": chosen}}, scoring))
+    assert curve is not None
+    return curve
 
 
 def run(metrics: dict[str, object], scoring: str = "log_score") -> RunOut:
     values = dict.fromkeys(RunOut.model_fields)
-    whole = dict.fromkeys(("number", "progress", "attempts", "answers_from", "answers_to"), 1)
+    numbers = dict.fromkeys(("number", "progress", "attempts", "answers_from", "answers_to"), 1)
     words = dict.fromkeys(("purpose", "name", "status", "algorithm", "reason"), "")
-    told = {"metrics": metrics, "parameters": {"scoring": scoring}, "created_at": datetime.now(UTC)}
-    return RunOut.model_validate({**values, **whole, **words, **told})
+    fields = {"metrics": metrics, "parameters": {"scoring": scoring}, "created_at": datetime.now(UTC)}
+    return RunOut.model_validate({**values, **numbers, **words, **fields})
 
 
 def test_places_are_to_scale() -> None:
@@ -101,8 +101,8 @@ def test_the_page_draws_it(app: FastAPI, database: Database, storage: Storage, s
         add_features(session, storage, project, np.eye(12))
         add_result(session, storage, project, 1, [1, 2, 3] * 4)
         add_result(session, storage, project, 2, [1, 2, 3] * 4, clusters_curve=curve, chosen={"n_clusters": 3})
-        found = session.scalars(select(Run).where(Run.number == 2)).one()
-        found.algorithm, found.parameters = "dcrc-cv", {"scoring": scoring}
+        done_run = session.scalars(select(Run).where(Run.number == 2)).one()
+        done_run.algorithm, done_run.parameters = "dcrc-cv", {"scoring": scoring}
         owner = add_member(session, session.get_one(Project, project.id), Role.OWNER)
     with signed_in(app, owner) as client:
         page = client.get("/projects/songs/runs/2").text

@@ -60,9 +60,9 @@ def add_run(session: Session, storage: Storage, project: Project, number: int, p
     """Add a done run that says how probable the first answers are."""
     run = add_result(session, storage, project, number, [1, 1, 1, 2, 2, 2, 3, 3, 3], krippendorff_alpha=0.25)
     numbers = np.arange(1, len(PROBABILITIES) + 1)
-    told = AnswerReport(numbers, np.array(PROBABILITIES, np.float32), np.array(SUSPICION, np.int32))
+    report = AnswerReport(numbers, np.array(PROBABILITIES, np.float32), np.array(SUSPICION, np.int32))
     assert run.result is not None
-    save_report(storage, run.result, Report(told, people))
+    save_report(storage, run.result, Report(report, people))
     return run
 
 
@@ -77,12 +77,12 @@ def make_world(session: Session, storage: Storage, **values: object) -> World:
         for name, (a, b, c), value in GIVEN
     ]
     session.refresh(project)
-    told = [
+    habits = [
         LabelerReport(people["ada"].id, 3, 3, 2 / 3, 0.7, 0.9),
         LabelerReport(people["ben"].id, 2, 2, 0.5, None, None),
         LabelerReport(people["cem"].id, 1, 0, None, None, None),
     ]
-    add_run(session, storage, project, 1, told)
+    add_run(session, storage, project, 1, habits)
     analyst = add_member(session, project, Role.ANALYST, "Ann")
     labeler = add_member(session, project, Role.LABELER, "Dee")
     return World(project, people["ada"], people["ben"], people["cem"], analyst, labeler, items, ids)

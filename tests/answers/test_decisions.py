@@ -173,7 +173,7 @@ def test_all_of_a_labeler_and_back_leaves_single_decisions(
     assert [stored(database, k).set_aside_id is not None for k in range(1, 7)] == [
         True, False, True, False, False, True,
     ]  # fmt: skip
-    people = {one["name"]: one for one in analyst.get(f"{SONGS}/labelers").json()["labelers"]}
+    people = {person["name"]: person for person in analyst.get(f"{SONGS}/labelers").json()["labelers"]}
     assert (people["Ada"]["answers"], people["Ada"]["set_aside"], people["Ada"]["set_aside_at_once"]) == (3, 3, 2)
     done = analyst.delete(f"{SONGS}/labelers/{world.ada.id}/set-aside")
     assert (done.status_code, done.json()["answers"]) == (200, 2)
@@ -190,7 +190,7 @@ def test_many_are_decided_in_short_transactions(
         analyst.delete(f"{SONGS}/labelers/{world.ada.id}/set-aside"),
     ):
         assert done.json()["answers"] == 3
-        assert sum(one.answers for one in decisions(database)) in (3, 6)
+        assert sum(decision.answers for decision in decisions(database)) in (3, 6)
     assert len(decisions(database)) == 2
     with database.reading() as session:
         payloads = session.scalars(select(Event.payload).where(Event.kind == "project").order_by(Event.number)).all()
@@ -276,8 +276,8 @@ def test_an_answer_of_another_project_is_none_of_ours(
     analyst: TestClient, world: World, database: Database, app: FastAPI
 ) -> None:
     with database.transaction() as session:
-        other = make_project(session, "other", n_items=3)
-        stranger = add_member(session, other, Role.OWNER)
+        other_project = make_project(session, "other", n_items=3)
+        stranger = add_member(session, other_project, Role.OWNER)
     with signed_in(app, stranger) as client:
         refused = client.post(f"/api/v1/projects/other/answers/{world.ids[0]}/set-aside", json={})
         assert refused.status_code == 404

@@ -16,20 +16,20 @@ from tests.answers.conftest import GIVEN, SONGS, World, add_run, answer, stored
 
 
 def listed(client: TestClient, **asked: Any) -> dict[str, Any]:
-    found = client.get(f"{SONGS}/answers", params=asked)
-    assert found.status_code == 200, found.text
-    return dict(found.json())
+    response = client.get(f"{SONGS}/answers", params=asked)
+    assert response.status_code == 200, response.text
+    return dict(response.json())
 
 
 def numbers(client: TestClient, **asked: Any) -> list[int]:
-    return [one["number"] for one in listed(client, **asked)["answers"]]
+    return [answer["number"] for answer in listed(client, **asked)["answers"]]
 
 
 def test_an_answer_says_what_was_asked_and_what_others_and_the_run_say(analyst: TestClient, world: World) -> None:
-    found = listed(analyst)
-    assert found["run"] == 1
-    assert found["next"] is None
-    fifth = next(one for one in found["answers"] if one["number"] == 5)
+    page = listed(analyst)
+    assert page["run"] == 1
+    assert page["next"] is None
+    fifth = next(answer for answer in page["answers"] if answer["number"] == 5)
     assert fifth["created_at"]
     del fifth["created_at"]
     assert fifth == {
@@ -47,7 +47,7 @@ def test_an_answer_says_what_was_asked_and_what_others_and_the_run_say(analyst: 
         "others": 2,
         "others_agree": 0,
     }
-    first = found["answers"][-1]
+    first = page["answers"][-1]
     assert (first["others"], first["others_agree"], first["suspect"]) == (2, 1, None)
 
 
@@ -62,11 +62,11 @@ def test_pages_join_without_gaps(analyst: TestClient, order: str, limit: int) ->
     seen: list[int] = []
     after = ""
     while True:
-        found = listed(analyst, order=order, limit=limit, after=after)
-        seen += [one["number"] for one in found["answers"]]
-        if found["next"] is None:
+        page = listed(analyst, order=order, limit=limit, after=after)
+        seen += [answer["number"] for answer in page["answers"]]
+        if page["next"] is None:
             break
-        after = found["next"]
+        after = page["next"]
     assert seen == numbers(analyst, order=order)
 
 
@@ -76,9 +76,9 @@ def test_pages_by_suspicion_stay_with_their_run(
     first = listed(analyst, order="suspect", limit=2)
     with database.transaction() as session:
         add_run(session, storage, session.get_one(Project, world.project.id), 2, [])
-    rest = listed(analyst, order="suspect", after=first["next"])
-    assert rest["run"] == 1
-    assert [one["number"] for one in first["answers"] + rest["answers"]] == [4, 5, 3, 6, 2, 1]
+    second = listed(analyst, order="suspect", after=first["next"])
+    assert second["run"] == 1
+    assert [answer["number"] for answer in first["answers"] + second["answers"]] == [4, 5, 3, 6, 2, 1]
 
 
 @pytest.mark.parametrize("order", ["newest", "suspect"])
@@ -147,6 +147,6 @@ def test_bad_filters_are_named(analyst: TestClient, asked: dict[str, Any], field
 def test_without_a_run_the_newest_stand_for_the_most_suspect(analyst: TestClient, database: Database) -> None:
     with database.transaction() as session:
         session.scalars(select(Run)).one().status = RunStatus.FAILED
-    found = listed(analyst, order="suspect")
-    assert found["run"] is None
-    assert [one["number"] for one in found["answers"]] == [6, 5, 4, 3, 2, 1]
+    page = listed(analyst, order="suspect")
+    assert page["run"] is None
+    assert [answer["number"] for answer in page["answers"]] == [6, 5, 4, 3, 2, 1]

@@ -59,10 +59,10 @@ def what_travels(place: Place, project_id: int) -> dict[str, list[dict[str, obje
 def test_there_and_back(sqlite: Place, postgres: Place, tmp_path: Path) -> None:
     first = fill(sqlite)
     with postgres.database.transaction() as session:  # ids there are other ones
-        other = Project(key="other", name="Other")
-        session.add(other)
+        other_project = Project(key="other", name="Other")
+        session.add(other_project)
         session.flush()
-        session.add_all(Item(project_id=other.id, key=f"x{i}", position=i) for i in range(5))
+        session.add_all(Item(project_id=other_project.id, key=f"x{i}", position=i) for i in range(5))
     second = restore(postgres, write(sqlite, first, tmp_path / "a.zip"), "copy")
     third = restore(sqlite, write(postgres, second, tmp_path / "b.zip"), "copy-of-copy")
     before, there = what_travels(sqlite, first), what_travels(postgres, second)
@@ -110,9 +110,9 @@ def test_over_rest(app: FastAPI, database: Database, storage: Storage) -> None:
     with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as client:
         got = client.get("/api/v1/projects/songs/archive")
         assert (got.status_code, got.headers["content-type"]) == (200, "application/zip")
-        made = client.post("/api/v1/projects/restore", params={"key": "again"}, content=got.content)
-        assert made.status_code == 201, made.text
-        assert (made.json()["key"], made.json()["answers"]) == ("again", 6)
+        restored = client.post("/api/v1/projects/restore", params={"key": "again"}, content=got.content)
+        assert restored.status_code == 201, restored.text
+        assert (restored.json()["key"], restored.json()["answers"]) == ("again", 6)
         answers = [client.get(f"/api/v1/projects/{key}/constraints").text.splitlines() for key in ("songs", "again")]
         assert len(answers[0]) == len(answers[1]) == 6
         clusters = [client.get(f"/api/v1/projects/{key}/runs/latest/items").json() for key in ("songs", "again")]

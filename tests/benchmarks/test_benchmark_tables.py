@@ -67,8 +67,8 @@ def test_mean_of_data_sets_uses_the_runs_that_all_have(tmp_path: Path) -> None:
     for seed, value in enumerate((0.2, 0.4, 0.6)):
         cache.add(task("DCRC", seed), {"f": value})
     cache.add(task("DCRC", 1, dataset="iris"), {"f": 1.0})
-    found = tables.add_mean(tables.cells(cache, "f"), ["wine", "iris"], "both")
-    assert found["both", "right 0.1", "DCRC"] == {1: pytest.approx(0.7)}
+    cells = tables.add_mean(tables.cells(cache, "f"), ["wine", "iris"], "both")
+    assert cells["both", "right 0.1", "DCRC"] == {1: pytest.approx(0.7)}
 
 
 def test_advantage_is_taken_seed_by_seed_against_the_best_rival(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def grouped(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarra
 def test_sparse_metric_keeps_the_feature_that_matters() -> None:
     shares = []
     for seed in range(5):
-        X, _, given = grouped(np.random.default_rng(seed))
-        components = sparse_lp(X, given)
+        X, _, arguments = grouped(np.random.default_rng(seed))
+        components = sparse_lp(X, arguments)
         A = components.T @ components
         assert np.all(2 * np.diag(A) >= np.abs(A).sum(axis=1) - 1e-9)  # the diagonal dominates
         shares.append(A[0, 0] / np.trace(A))
@@ -129,12 +129,12 @@ def test_sparse_metric_keeps_the_feature_that_matters() -> None:
 
 
 def test_local_weights_find_what_plain_kmeans_may_miss() -> None:
-    found = []
+    shares = []
     for seed in range(5):
-        X, y, given = grouped(np.random.default_rng(seed))
-        labels = local_weights(X, 2, given, seed)
-        found.append(max(np.mean(labels == y), np.mean(labels != y)))
-    assert np.mean(found) > 0.9
+        X, y, arguments = grouped(np.random.default_rng(seed))
+        labels = local_weights(X, 2, arguments, seed)
+        shares.append(max(np.mean(labels == y), np.mean(labels != y)))
+    assert np.mean(shares) > 0.9
 
 
 def test_rows_are_json(tmp_path: Path) -> None:

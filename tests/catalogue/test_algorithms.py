@@ -56,10 +56,10 @@ def test_parameters_are_the_estimators(name: str) -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_parameter_says_what_it_does(name: str) -> None:
     model = ALGORITHMS[name].parameters
-    shown = model.model_json_schema()["properties"]
+    properties = model.model_json_schema()["properties"]
     for field, info in model.model_fields.items():
         assert info.title, field
-        assert re.fullmatch(r"[A-Z][^\n]{10,300}\.", shown[field]["description"]), field
+        assert re.fullmatch(r"[A-Z][^\n]{10,300}\.", properties[field]["description"]), field
 
 
 def test_they_are_listed_for_programs(app: FastAPI, database: Database) -> None:
@@ -67,7 +67,7 @@ def test_they_are_listed_for_programs(app: FastAPI, database: Database) -> None:
         user = make_user(session)
     with signed_in(app, user) as client:
         listed = client.get("/api/v1/algorithms").json()["algorithms"]
-    assert [one["name"] for one in listed] == list(ALGORITHMS)
+    assert [algorithm["name"] for algorithm in listed] == list(ALGORITHMS)
     epsilon = listed[0]["parameters"]["properties"]["epsilon"]
     assert epsilon["default"] == "auto"
     assert epsilon["anyOf"] == [{"type": "number"}, {"enum": ["auto", "people"], "type": "string"}]
@@ -100,9 +100,9 @@ def test_several_numbers_are_separated_by_commas() -> None:
     sent = {"algorithm": "dcrc-cv", "dcrc-cv.epsilon": "0.1, 0.2,0.3", "dcrc-cv.fewest_clusters": "2"}
     with pytest.raises(Invalid, match="parameters are not right"):
         forms.read_choice(sent)
-    given = forms.read_choice({**sent, "dcrc-cv.most_clusters": "6"})["parameters"]
-    assert given == {"epsilon": [0.1, 0.2, 0.3], "fewest_clusters": 2, "most_clusters": 6}
-    assert forms.texts("dcrc-cv", given)["dcrc-cv.epsilon"] == "0.1, 0.2, 0.3"
+    parameters = forms.read_choice({**sent, "dcrc-cv.most_clusters": "6"})["parameters"]
+    assert parameters == {"epsilon": [0.1, 0.2, 0.3], "fewest_clusters": 2, "most_clusters": 6}
+    assert forms.texts("dcrc-cv", parameters)["dcrc-cv.epsilon"] == "0.1, 0.2, 0.3"
     with pytest.raises(Invalid) as refused:
         forms.read_choice({"algorithm": "dcrc-cv", "dcrc-cv.epsilon": "0.1, much"})
     assert refused.value.errors[0].field == "parameters.epsilon.1"

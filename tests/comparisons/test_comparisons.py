@@ -47,11 +47,11 @@ def test_from_the_form_to_a_verdict(analyst: TestClient, database: Database, set
     assert (page.status_code, "Under way" in page.text, "Cancel" in page.text) == (200, True, True)
     assert analyst.get(f"{API}/latest").json()["status"] == "queued"
     assert compute(database, settings) == "done"
-    found = analyst.get(f"{API}/latest").json()
-    assert [row["name"] for row in found["systems"]] == ["dcrc", "sklr", "kmeans"]
-    assert (found["answers"], found["folds"], found["seeds"]) == (40, 5, 3)
+    comparison = analyst.get(f"{API}/latest").json()
+    assert [row["name"] for row in comparison["systems"]] == ["dcrc", "sklr", "kmeans"]
+    assert (comparison["answers"], comparison["folds"], comparison["seeds"]) == (40, 5, 3)
     page = analyst.get(PAGE).text
-    assert found["sentence"] in page.replace("&#39;", "'")
+    assert comparison["sentence"] in page.replace("&#39;", "'")
     assert page.count("recommended</span>") == 1
     assert "in use" in page
     assert page.count("Use this system<") == 1, "not K-means, and not what is in use"
@@ -171,11 +171,11 @@ def test_bars_hold_what_the_numbers_say(
     answer_truly(database, project, 30)
     analyst.post(API, json={"systems": ["dcrc", "kmeans"]})
     assert compute(database, settings) == "done"
-    found = analyst.get(f"{API}/latest").json()["systems"]
+    systems = analyst.get(f"{API}/latest").json()["systems"]
     widths = [float(width) for width in re.findall(r'class="value" width="([\d.]+)"', analyst.get(PAGE).text)]
     expected = [
         100 * value
-        for row in found
+        for row in systems
         for value in (
             np.exp(row["held_out_log_score"]),
             row["held_out_accuracy"],

@@ -24,12 +24,12 @@ def add_result(
     session.flush()
     posterior = np.full((len(labels), project.n_clusters), 0.1, dtype=np.float32)
     posterior[np.arange(len(labels)), np.array(labels) - 1] = np.linspace(0.4, 0.9, len(labels))
-    found = results.Result(np.array(labels, dtype=np.int16), posterior.max(axis=1), posterior)
+    result = results.Result(np.array(labels, dtype=np.int16), posterior.max(axis=1), posterior)
     places = np.column_stack([labels, np.linspace(0, 1, len(labels))])
-    run.result = results.save(storage, run, found, places)
+    run.result = results.save(storage, run, result, places)
     run.metrics = {"n_clusters": project.n_clusters, "n_items": len(labels), "seconds": 0.5, **metrics}
-    told = {"number": number, "purpose": run.purpose, "status": "done", "progress": 1.0}
-    events.record(session, project.id, ("run", told), ("clusters", {"run": number}))
+    fields = {"number": number, "purpose": run.purpose, "status": "done", "progress": 1.0}
+    events.record(session, project.id, ("run", fields), ("clusters", {"run": number}))
     return run
 
 

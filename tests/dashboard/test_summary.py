@@ -73,7 +73,7 @@ def test_counting_goes_on_from_the_last_look(app: FastAPI, database: Database, a
             session.scalars(select(Answer).where(Answer.number == 1)).one().withdrawn_at = now()
         figures = client.get("/api/v1/projects/songs/summary").json()["answers"]
     assert (figures["total"], figures["withdrawn"]) == (9, 3)
-    assert [(one["name"], one["answers"]) for one in figures["labelers"]] == [("Cy", 6), ("Bo", 3)]
+    assert [(labeler["name"], labeler["answers"]) for labeler in figures["labelers"]] == [("Cy", 6), ("Bo", 3)]
 
 
 def test_latest_is_the_newest_done_run_and_runs_are_newest_first(app: FastAPI, analyst: User) -> None:
@@ -120,9 +120,11 @@ def test_an_empty_project(app: FastAPI, database: Database) -> None:
 
 def test_another_projects_figures_stay_out(app: FastAPI, database: Database, analyst: User) -> None:
     with database.transaction() as session:
-        other = make_project(session, "other", n_items=3)
-        add_answers(session, other, add_member(session, other, Role.LABELER, "Di"), [("yes", 10, 0, False)] * 9)
-        add_run(session, other, 9, "running")
+        other_project = make_project(session, "other", n_items=3)
+        add_answers(
+            session, other_project, add_member(session, other_project, Role.LABELER, "Di"), [("yes", 10, 0, False)] * 9
+        )
+        add_run(session, other_project, 9, "running")
     summary = read(app, analyst)
     assert summary["answers"]["total"] == 5
     assert [run["number"] for run in summary["runs"]] == [3, 2, 1]
@@ -151,7 +153,7 @@ def test_few_statements_however_many_rows(app: FastAPI, database: Database, anal
 def test_predicted_is_averaged_by_answers_over_five_runs() -> None:
     def run(number: int, status: str, **metrics: float) -> RunOut:
         times = dict.fromkeys(("started_at", "finished_at"))
-        rest = {"algorithm": "dcrc", "parameters": {}, "reason": "answers", "answers_from": 0, "answers_to": 0}
+        fields = {"algorithm": "dcrc", "parameters": {}, "reason": "answers", "answers_from": 0, "answers_to": 0}
         return RunOut(
             number=number,
             purpose="current",
@@ -163,7 +165,7 @@ def test_predicted_is_averaged_by_answers_over_five_runs() -> None:
             metrics=metrics,
             error=None,
             **times,
-            **rest,
+            **fields,
         )
 
     def tested(number: int, share: float, answers: int) -> RunOut:
@@ -178,11 +180,11 @@ def test_predicted_is_averaged_by_answers_over_five_runs() -> None:
         tested(2, 0.0, 100),
         run(1, "done"),
     ]
-    found = service.prediction(newest_first)
-    assert found
-    assert found.share == pytest.approx((1.0 * 10 + 0.5 * 30 + 0.8 * 30) / 70)
-    assert found.answers == 70
-    assert found.history == pytest.approx([0.0, 8 / 110, 16 / 120, 24 / 130, 39 / 160, found.share])
+    prediction = service.prediction(newest_first)
+    assert prediction
+    assert prediction.share == pytest.approx((1.0 * 10 + 0.5 * 30 + 0.8 * 30) / 70)
+    assert prediction.answers == 70
+    assert prediction.history == pytest.approx([0.0, 8 / 110, 16 / 120, 24 / 130, 39 / 160, prediction.share])
     assert service.prediction(newest_first[-1:]) is None
 
 

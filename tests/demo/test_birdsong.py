@@ -22,8 +22,8 @@ def syllables():
 
 
 def test_the_same_seed_gives_the_same_songs():
-    first, again, other = make_syllables(40, seed=3), make_syllables(40, seed=3), make_syllables(40, seed=4)
-    assert [s.pattern for s in first] == [s.pattern for s in again] != [s.pattern for s in other]
+    first, again, another_seed = make_syllables(40, seed=3), make_syllables(40, seed=3), make_syllables(40, seed=4)
+    assert [s.pattern for s in first] == [s.pattern for s in again] != [s.pattern for s in another_seed]
     assert all(np.array_equal(a.samples, b.samples) for a, b in zip(first, again, strict=True))
     assert [(s.key, s.bird, s.site, s.recorded) for s in first] == [(s.key, s.bird, s.site, s.recorded) for s in again]
 
@@ -77,8 +77,8 @@ def test_features_alone_find_about_half_and_answers_can_help(syllables):
         truth = np.array([s.pattern for s in songs])
         measured = np.array([measure_sound(s.samples, s.sample_rate) for s in songs])
         scaled = StandardScaler().fit_transform(measured)
-        found = KMeans(14, n_init=10, random_state=seed).fit_predict(scaled)
-        rand_indices.append(adjusted_rand_score(truth, found))
+        labels = KMeans(14, n_init=10, random_state=seed).fit_predict(scaled)
+        rand_indices.append(adjusted_rand_score(truth, labels))
         accuracies.append(cross_val_score(LogisticRegression(max_iter=300), scaled, truth, cv=3).mean())
     assert 0.35 <= np.mean(rand_indices) <= 0.65
     assert min(accuracies) > 0.85

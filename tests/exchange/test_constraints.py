@@ -97,8 +97,8 @@ def test_the_same_file_from_somebody_else_is_their_answers(
     with database.transaction() as session:
         project = session.scalars(sa.select(Project)).one()
         token = make_token(session, add_member(session, project, Role.ANALYST, "Eve"))
-    with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as other:
-        answer = other.post(URL, content=ndjson(ROWS), headers=NDJSON)
+    with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as other_client:
+        answer = other_client.post(URL, content=ndjson(ROWS), headers=NDJSON)
     assert (answer.status_code, answer.json()) == (201, {"rows": 3, "stored": 1, "repeated": 2}), answer.text
     assert exported(client) == [*STORED, (*STORED[2][:4], "Eve")], "rows that name their labelers are the same answers"
 
@@ -160,12 +160,12 @@ def test_cells_of_csv_are_no_formulas_and_come_back_whole(client: TestClient, da
 
 
 def test_own_ids_are_kept_and_repeats_counted(client: TestClient) -> None:
-    mine = str(uuid.uuid4())
-    row = {**ROWS[0], "id": mine}
-    turned = {"triplet": keys(0, 2, 1), "answer": "no", "labeler": "Bo", "id": mine.upper()}
+    answer_id = str(uuid.uuid4())
+    row = {**ROWS[0], "id": answer_id}
+    turned = {"triplet": keys(0, 2, 1), "answer": "no", "labeler": "Bo", "id": answer_id.upper()}
     answer = client.post(URL, content=ndjson([row, row, turned]), headers=NDJSON)
     assert answer.json() == {"rows": 3, "stored": 1, "repeated": 2}, answer.text
-    assert json.loads(client.get(URL).text)["id"] == mine
+    assert json.loads(client.get(URL).text)["id"] == answer_id
 
 
 def test_the_other_question(client: TestClient, database: Database) -> None:
@@ -237,11 +237,11 @@ def test_rows_of_an_upload_that_was_killed_stay_and_the_rest_is_stored_when_it_i
 
 
 def test_readme_and_the_api_page_say_how_many_rows_are_stored_at_a_time(app: FastAPI) -> None:
-    said = f"stored {service.BATCH} at a time, so that labelers go on"
+    sentence = f"stored {service.BATCH} at a time, so that labelers go on"
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
     page = app.openapi()["paths"]["/api/v1/projects/{project}/constraints"]["post"]["description"]
-    assert said in " ".join(readme.split())
-    assert said in " ".join(page.split())
+    assert sentence in " ".join(readme.split())
+    assert sentence in " ".join(page.split())
 
 
 def test_labelers_answer_while_rows_come_in(client: TestClient, database: Database) -> None:
@@ -258,14 +258,14 @@ def test_labelers_answer_while_rows_come_in(client: TestClient, database: Databa
     thread.start()
     answered = 0
     while not done.is_set():
-        one = {"id": str(uuid.uuid4()), "triplet": keys(0, 1, 2), "answer": "yes"}
-        assert client.post("/api/v1/projects/songs/answers", json=one).status_code == 201
+        row = {"id": str(uuid.uuid4()), "triplet": keys(0, 1, 2), "answer": "yes"}
+        assert client.post("/api/v1/projects/songs/answers", json=row).status_code == 201
         answered += 1
     thread.join()
     assert uploaded == [201]
     with database.reading() as session:
-        mine = Answer.labeler_id == sa.select(User.id).where(User.name == "Ada").scalar_subquery()
-        assert session.scalar(sa.select(sa.func.count()).where(mine)) == answered + len(rows)
+        of_ada = Answer.labeler_id == sa.select(User.id).where(User.name == "Ada").scalar_subquery()
+        assert session.scalar(sa.select(sa.func.count()).where(of_ada)) == answered + len(rows)
         last = session.scalar(sa.select(sa.func.max(Answer.number)))
         assert last == answered + len(rows) == session.scalar(sa.select(Project.answer_number))
 

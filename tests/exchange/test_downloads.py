@@ -98,9 +98,9 @@ def test_whole_files_and_frequencies(songs: TestClient, database: Database, stor
             item.details = {**item.details, "low_hz": "1500", "high_hz": 4000, "recording": 'a "b"\tc/d'}
         lengths = [soundfile.info(io.BytesIO(storage.get(item.media or ""))).duration for item in items[:10]]
     files = unzipped(songs.get(f"{LATEST}/selections?format=raven").content)
-    whole = raven_rows(files["whole files.selections.txt"])
-    np.testing.assert_allclose([float(row["End Time (s)"]) for row in whole], np.cumsum(lengths), atol=1e-4)
-    np.testing.assert_allclose([float(row["File Offset (s)"]) for row in whole], 0)
+    uncut = raven_rows(files["whole files.selections.txt"])
+    np.testing.assert_allclose([float(row["End Time (s)"]) for row in uncut], np.cumsum(lengths), atol=1e-4)
+    np.testing.assert_allclose([float(row["File Offset (s)"]) for row in uncut], 0)
     parts = raven_rows(files["a _b__c_d.Table.1.selections.txt"])
     assert [(row["Low Freq (Hz)"], row["High Freq (Hz)"]) for row in parts] == [("1500.000", "4000.000")] * 2
     assert parts[0]["Begin File"] == "a 'b' c/d"

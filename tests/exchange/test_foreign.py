@@ -195,9 +195,9 @@ def test_what_goes_out_comes_into_another_project(
     answered: TestClient, database: Database, form: str, headers: dict[str, str]
 ) -> None:
     with database.transaction() as session:
-        other = make_project(session, "again", n_items=6)
+        second_project = make_project(session, "again", n_items=6)
         analyst = session.scalars(select(Membership.user_id).where(Membership.role == Role.ANALYST)).one()
-        session.add(Membership(project_id=other.id, user_id=analyst, role=Role.ANALYST))
+        session.add(Membership(project_id=second_project.id, user_id=analyst, role=Role.ANALYST))
     again = URL.replace("songs", "again")
     body = answered.get(URL, params={"format": form}).content
     assert answered.post(again, content=body, headers=headers).json()["stored"] == 2

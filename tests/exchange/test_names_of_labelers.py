@@ -80,8 +80,8 @@ def test_answers_of_a_link_can_be_sent_in_again(
     app: FastAPI, database: Database, anonymous: TestClient, analyst: dict[str, str]
 ) -> None:
     with signed_in(app, join(database, "Ada")) as client:
-        own = {"id": str(uuid.uuid4()), "triplet": ["item-0", "item-1", "item-2"], "answer": "no"}
-        assert client.post(f"{URL}/answers", json=own).status_code == 201
+        answer = {"id": str(uuid.uuid4()), "triplet": ["item-0", "item-1", "item-2"], "answer": "no"}
+        assert client.post(f"{URL}/answers", json=answer).status_code == 201
     before = row_counts(database)
     [line] = exported(anonymous, analyst)
     assert line["labeler"] == "Ada"

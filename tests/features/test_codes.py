@@ -25,13 +25,13 @@ def test_planted_patterns_are_recovered():
 
 def test_patterns_have_unit_length_and_the_same_seed_learns_the_same():
     patches, _ = planted()
-    first, second, other = (learn_codebook(patches, 8, seed=seed) for seed in (3, 3, 4))
+    first, second, another_seed = (learn_codebook(patches, 8, seed=seed) for seed in (3, 3, 4))
     assert first is not None
     assert second is not None
-    assert other is not None
+    assert another_seed is not None
     np.testing.assert_allclose(np.linalg.norm(first.patterns, axis=1), 1, atol=1e-5)
     np.testing.assert_array_equal(first.patterns, second.patterns)
-    assert not np.array_equal(first.patterns, other.patterns)
+    assert not np.array_equal(first.patterns, another_seed.patterns)
 
 
 def test_activations_by_definition():

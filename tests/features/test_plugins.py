@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tercet.features.computing import compute
 from tercet.features.inputs import FeatureInput
 from tercet.features.plugins import plugin_names, plugin_rows
-from tercet.features.recipes import GroupSettings, Recipe, compute
+from tercet.features.recipes import GroupSettings, Recipe
 
 PYPROJECT = """
 [build-system]

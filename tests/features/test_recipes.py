@@ -10,9 +10,10 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from tercet.demo.birdsong import make_syllables
+from tercet.features.computing import compute
 from tercet.features.decoding import MOST_SECONDS
 from tercet.features.inputs import FeatureInput
-from tercet.features.recipes import GroupSettings, Recipe, compute, default_recipe, describe
+from tercet.features.recipes import GroupSettings, Recipe, default_recipe, describe
 from tercet.features.scaling import total_variance
 
 RANGE = (300.0, 11_000.0)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tercet.features import scaling
+from tercet.features import row_file, scaling
+from tercet.features.row_file import RowFile
 from tercet.features.scaling import principal_components, side_by_side, standardised, total_variance
 
 
@@ -15,16 +16,37 @@ def rows(n: int = 60, d: int = 7, seed: int = 0) -> np.ndarray:
 def test_principal_components_are_those_of_the_svd(monkeypatch):
     monkeypatch.setattr(scaling, "ROWS_AT_ONCE", 16)  # several blocks
     X = rows()
-    found = principal_components(X, np.ones(len(X), dtype=bool), 4)
+    components = principal_components(X, np.ones(len(X), dtype=bool), 4)
     U, S, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    np.testing.assert_allclose(np.abs(found), np.abs((U * S)[:, :4]), atol=1e-3)
+    np.testing.assert_allclose(np.abs(components), np.abs((U * S)[:, :4]), atol=1e-3)
+
+
+def test_rows_in_a_file_give_what_rows_in_memory_give(monkeypatch):
+    monkeypatch.setattr(row_file, "MOST_IN_MEMORY", 200)  # bytes
+    for block in (16, 60, 100):
+        monkeypatch.setattr(row_file, "ROWS_AT_ONCE", block)
+        monkeypatch.setattr(scaling, "ROWS_AT_ONCE", block)
+        X, readable, stored = rows(), np.arange(60) % 7 > 0, RowFile(7)
+        for row in X:
+            stored.append(row)
+        np.testing.assert_array_equal(stored.whole(), X)
+        assert (len(stored), stored.width) == X.shape
+        expected = principal_components(X, readable, 3)
+        np.testing.assert_array_equal(principal_components(stored, readable, 3), expected)
+        assert expected[readable].any(axis=1).all()
+
+
+def test_no_rows_and_no_columns():
+    assert RowFile(5).whole().shape == (0, 5)
+    for shape in ((0, 5), (5, 0)):
+        assert principal_components(np.zeros(shape, dtype=np.float32), np.ones(shape[0], dtype=bool), 3).size == 0
 
 
 def test_all_components_keep_all_distances():
     X = rows()
-    found = principal_components(X, np.ones(len(X), dtype=bool), 100)
-    assert found.shape == X.shape
-    np.testing.assert_allclose(((found[3] - found[9]) ** 2).sum(), ((X[3] - X[9]) ** 2).sum(), rtol=1e-4)
+    components = principal_components(X, np.ones(len(X), dtype=bool), 100)
+    assert components.shape == X.shape
+    np.testing.assert_allclose(((components[3] - components[9]) ** 2).sum(), ((X[3] - X[9]) ** 2).sum(), rtol=1e-4)
 
 
 def test_unreadable_rows_are_the_average_and_change_no_other():
@@ -34,9 +56,9 @@ def test_unreadable_rows_are_the_average_and_change_no_other():
     for reduce in (standardised, lambda X, good: principal_components(X, good, 3)):
         spoiled = X.copy()
         spoiled[[2, 5]] = 1e6
-        found = reduce(spoiled, readable)
-        assert not found[[2, 5]].any()
-        np.testing.assert_array_equal(found[readable], reduce(X, readable)[readable])
+        reduced = reduce(spoiled, readable)
+        assert not reduced[[2, 5]].any()
+        np.testing.assert_array_equal(reduced[readable], reduce(X, readable)[readable])
 
 
 def test_no_readable_row_gives_no_component():
@@ -47,9 +69,9 @@ def test_no_readable_row_gives_no_component():
 
 def test_constant_columns_become_zero():
     X = np.column_stack([np.full(20, 3e5), np.arange(20)]).astype(np.float32)
-    found = standardised(X, np.ones(20, dtype=bool))
-    assert not found[:, 0].any()
-    assert found[:, 1].std() == pytest.approx(1, abs=1e-5)
+    scaled = standardised(X, np.ones(20, dtype=bool))
+    assert not scaled[:, 0].any()
+    assert scaled[:, 1].std() == pytest.approx(1, abs=1e-5)
 
 
 def test_each_group_has_the_share_of_variance_that_its_weight_says():

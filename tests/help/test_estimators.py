@@ -16,6 +16,7 @@ from tercet.help.source import read_class, read_packages
 # One kind of database is enough: the pages do not depend on it.
 pytestmark = pytest.mark.only_on("sqlite")
 
+REFERENCES = (*tercet.ESTIMATORS, *tercet.MODEL_SELECTION)
 EXAMPLE = """
 Return a thing.
 
@@ -28,7 +29,7 @@ X : (N, D) array
     The features.
 
     Not changed.
-y, z
+y, z :
     Ignored.
 
 Notes
@@ -64,7 +65,7 @@ def test_a_docstring_is_read() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", tercet.ESTIMATORS)
+@pytest.mark.parametrize("name", REFERENCES)
 def test_the_reference_has_all_that_the_estimator_has(anonymous: TestClient, name: str) -> None:
     estimator = getattr(tercet, name)
     text = text_of(anonymous.get(f"/help/estimators/{name}").text)
@@ -84,7 +85,7 @@ def test_the_reference_has_all_that_the_estimator_has(anonymous: TestClient, nam
 
 
 def test_every_section_of_the_docstrings_is_shown(anonymous: TestClient) -> None:
-    for name in tercet.ESTIMATORS:
+    for name in REFERENCES:
         page = anonymous.get(f"/help/estimators/{name}").text
         for section in read_class(name).doc.sections:
             assert f"<h2>{section.title}</h2>" in page
@@ -93,7 +94,7 @@ def test_every_section_of_the_docstrings_is_shown(anonymous: TestClient) -> None
 
 def test_the_list_leads_to_each(anonymous: TestClient) -> None:
     page = anonymous.get("/help/estimators").text
-    assert all(f'href="/help/estimators/{name}"' in page for name in tercet.ESTIMATORS)
+    assert all(f'href="/help/estimators/{name}"' in page for name in REFERENCES)
     assert anonymous.get("/help/estimators/Unknown").status_code == 404
 
 

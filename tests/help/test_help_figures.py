@@ -29,9 +29,9 @@ class Block:
     @property
     def lines(self) -> list[str]:
         """Its lines, the line of the columns first."""
-        found = (RESULTS / self.file).read_text().split(f"\n{self.title}\n")
-        assert len(found) > 1, f"{self.file} has no table '{self.title}'"
-        return found[1].split("\n\n")[0].splitlines()
+        sections = (RESULTS / self.file).read_text().split(f"\n{self.title}\n")
+        assert len(sections) > 1, f"{self.file} has no table '{self.title}'"
+        return sections[1].split("\n\n")[0].splitlines()
 
     def __getitem__(self, place: tuple[str, str] | tuple[str, str, int]) -> float:
         """The mean in a row and a column, the first one or another."""
@@ -99,8 +99,8 @@ TABLES = {
 
 def only(file: str, pattern: str) -> list[float]:
     """The figures of the one line of a file that a pattern fits."""
-    [found] = re.findall(pattern, (RESULTS / file).read_text(), re.MULTILINE)
-    return [float(figure) for figure in ([found] if isinstance(found, str) else found)]
+    [figure] = re.findall(pattern, (RESULTS / file).read_text(), re.MULTILINE)
+    return [float(figure) for figure in ([figure] if isinstance(figure, str) else figure)]
 
 
 @pytest.fixture
@@ -124,15 +124,15 @@ def table_of(part: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_cell_is_the_kept_result(help_page: str, name: str) -> None:
-    shown, kept = table_of(section(help_page, name)), TABLES[name]
-    assert list(shown) == list(kept)
-    for row, cells in shown.items():
-        for cell, figure in zip(cells, kept[row], strict=True):
+    on_page, in_results = table_of(section(help_page, name)), TABLES[name]
+    assert list(on_page) == list(in_results)
+    for row, cells in on_page.items():
+        for cell, figure in zip(cells, in_results[row], strict=True):
             if figure is NONE:
                 assert cell == "–"
                 continue
-            wanted = figure if isinstance(figure, tuple) else (figure,)
-            assert [float(part) for part in cell.split(", ")] == pytest.approx(wanted, abs=ROUNDED), (name, row)
+            figures = figure if isinstance(figure, tuple) else (figure,)
+            assert [float(part) for part in cell.split(", ")] == pytest.approx(figures, abs=ROUNDED), (name, row)
 
 
 def test_every_example_is_tied(help_page: str) -> None:

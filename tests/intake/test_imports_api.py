@@ -104,8 +104,8 @@ def test_sizes_are_held(client: TestClient, database: Database, settings: Settin
     address = f"{IMPORTS}/{number}/files"
     longer = client.put(f"{address}/b.wav", params={"size": 3}, content=b"1234")
     assert (longer.status_code, longer.json()["errors"][0]["field"]) == (422, "size")
-    other = client.put(f"{address}/a.wav", params={"size": 6, "offset": 5}, content=b"6")
-    assert other.status_code == 409
+    rival = client.put(f"{address}/a.wav", params={"size": 6, "offset": 5}, content=b"6")
+    assert rival.status_code == 409
     large = client.put(f"{address}/c.wav", params={"size": settings.max_upload_mb * 2**20 + 1}, content=b"1")
     assert large.status_code == 413
     many = {"size": settings.max_upload_mb * 2**20}
@@ -116,8 +116,8 @@ def test_sizes_are_held(client: TestClient, database: Database, settings: Settin
 def test_faults_keep_everything_out_unless_they_are_skipped(
     client: TestClient, database: Database, settings: Settings, storage: Storage
 ) -> None:
-    whole = image((400, 300), "JPEG")
-    files = {"good.wav": wav(), "bad.jpg": whole[: len(whole) // 2], "fine.png": image()}
+    picture = image((400, 300), "JPEG")
+    files = {"good.wav": wav(), "bad.jpg": picture[: len(picture) // 2], "fine.png": image()}
     done = import_files(client, database, settings, files)
     assert done["status"] == "failed"
     assert "bad.jpg" in done["report"]["error"]

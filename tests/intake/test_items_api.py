@@ -55,9 +55,10 @@ def test_a_table_with_images_and_features(client: TestClient, database: Database
     assert (red["metadata"], last["metadata"], blue["metadata"]) == ({"colour": "warm"}, {"colour": "cold"}, {})
     assert blue["picture_url"] == f"{PROJECT}/media/picture/blue"
     assert last["picture_url"] is None
-    shown = client.get(red["picture_url"])
-    assert (shown.status_code, shown.headers["content-type"]) == (200, "image/webp")
-    assert Image.open(io.BytesIO(shown.content)).size == (1_024, 256)
+    picture = client.get(red["picture_url"])
+    assert (picture.status_code, picture.headers["content-type"]) == (200, "image/webp")
+    assert Image.open(io.BytesIO(picture.content)).size == (1_024, 256)
+    assert client.get(blue["picture_url"]).headers["content-type"] == "image/jpeg"
     small = client.get(red["thumbnail_url"])
     assert max(Image.open(io.BytesIO(small.content)).size) == 128
     with database.reading() as session:
@@ -126,8 +127,8 @@ def test_sounds_become_items_with_spectrograms(client: TestClient) -> None:
     drawn = client.get(second["picture_url"])
     assert drawn.headers["content-type"] == "image/png"
     assert drawn.headers["x-content-type-options"] == "nosniff"
-    known = client.get(second["picture_url"], headers={"If-None-Match": drawn.headers["etag"]})
-    assert (known.status_code, known.content) == (304, b"")
+    unchanged = client.get(second["picture_url"], headers={"If-None-Match": drawn.headers["etag"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
     ink = np.asarray(Image.open(io.BytesIO(drawn.content)).convert("L"), dtype=float)
     wide = np.asarray(Image.open(io.BytesIO(client.get(first["picture_url"]).content)).convert("L"), dtype=float)
     assert np.ptp(wide[:, 10:]) > 50, "the tone cannot be seen"
@@ -137,8 +138,8 @@ def test_sounds_become_items_with_spectrograms(client: TestClient) -> None:
 
 def test_an_item_key_may_hold_any_printable_character(client: TestClient) -> None:
     key = 'x/../y ?#%"<b>é'
-    made = post_table(client, f'key,media\n"{key.replace(chr(34), chr(34) * 2)}",p.png\n', media=("p.png", image()))
-    assert made.status_code == 201, made.text
+    response = post_table(client, f'key,media\n"{key.replace(chr(34), chr(34) * 2)}",p.png\n', media=("p.png", image()))
+    assert response.status_code == 201, response.text
     item = client.get(f"{PROJECT}/items").json()["items"][0]
     assert item["key"] == key
     assert client.get(item["picture_url"]).status_code == 200
@@ -156,10 +157,10 @@ def test_no_media_is_a_plain_404(client: TestClient) -> None:
     ("mode", "kind"), [("L", "PNG"), ("P", "GIF"), ("CMYK", "JPEG"), ("I;16", "PNG"), ("1", "PNG")]
 )
 def test_every_kind_of_picture_is_shown(client: TestClient, mode: str, kind: str) -> None:
-    made = client.post(f"{PROJECT}/items", files=[("media", ("p.bin", image(mode=mode, kind=kind)))])
-    assert made.status_code == 201, made.text
-    shown = client.get(f"{PROJECT}/media/picture/p")
-    assert Image.open(io.BytesIO(shown.content)).size == (40, 30)
+    response = client.post(f"{PROJECT}/items", files=[("media", ("p.bin", image(mode=mode, kind=kind)))])
+    assert response.status_code == 201, response.text
+    picture = client.get(f"{PROJECT}/media/picture/p")
+    assert Image.open(io.BytesIO(picture.content)).size == (40, 30)
 
 
 def test_rotation_is_applied_and_position_forgotten(client: TestClient) -> None:
@@ -169,9 +170,9 @@ def test_rotation_is_applied_and_position_forgotten(client: TestClient) -> None:
     exif[0x010E] = "taken at home"
     Image.new("RGB", (40, 30)).save(out, "JPEG", exif=exif)
     client.post(f"{PROJECT}/items", files=[("media", ("p.jpg", out.getvalue()))])
-    shown = client.get(f"{PROJECT}/media/media/p").content
-    assert Image.open(io.BytesIO(shown)).size == (30, 40)
-    assert b"taken at home" not in shown
+    served = client.get(f"{PROJECT}/media/media/p").content
+    assert Image.open(io.BytesIO(served)).size == (30, 40)
+    assert b"taken at home" not in served
 
 
 def test_a_stored_key_is_a_conflict(client: TestClient, database: Database) -> None:

@@ -37,8 +37,8 @@ def stored(database: Database) -> Project:
 
 def test_the_settings_page_shows_three_lengths_and_the_groups(sounds: TestClient) -> None:
     page = sounds.get(PAGE).text
-    shown = [f'data-key="tone-{n}"' in page for n in range(5)]
-    assert shown == [True, False, True, False, True], "the shortest, the typical and the longest"
+    on_page = [f'data-key="tone-{n}"' in page for n in range(5)]
+    assert on_page == [True, False, True, False, True], "the shortest, the typical and the longest"
     for kind in ("sound_measures", "sound_codes", "sound_outline"):
         assert f'name="group.{kind}" checked' in page
     assert "These are the usual ones" in page
@@ -84,8 +84,8 @@ def test_groups_are_chosen_on_the_page(sounds: TestClient, database: Database, s
     form = {"group.sound_measures": "on", "numbers.sound_measures": "0", "weight.sound_measures": "2"}
     sounds.post("/projects/songs/features/make", data=form | {"weight.sound_codes": "1"})
     assert do_jobs(database, settings) == ["done"]
-    made = newest(database)
-    assert (made.version, made.words.startswith("33 measurements of each sound")) == (2, True)
+    features = newest(database)
+    assert (features.version, features.words.startswith("33 measurements of each sound")) == (2, True)
     page = sounds.get(PAGE).text
     assert "Chosen by hand." in page
     assert 'name="group.sound_codes">' in page

@@ -56,9 +56,9 @@ def decoded(content: bytes) -> tuple[np.ndarray, int]:
 def test_ranges(client: TestClient, add: Add) -> None:
     content = add()
     size = len(content)
-    whole = client.get(SONG)
-    assert (whole.status_code, whole.content, whole.headers["content-type"]) == (200, content, "audio/wav")
-    assert (whole.headers["content-length"], whole.headers["accept-ranges"]) == (str(size), "bytes")
+    full = client.get(SONG)
+    assert (full.status_code, full.content, full.headers["content-type"]) == (200, content, "audio/wav")
+    assert (full.headers["content-length"], full.headers["accept-ranges"]) == (str(size), "bytes")
     for asked, first, last in (
         ("bytes=0-0", 0, 0),
         ("bytes=4-7", 4, 7),

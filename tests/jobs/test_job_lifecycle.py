@@ -29,10 +29,10 @@ def job(database: Database, job_id: int) -> BackgroundJob:
 
 def test_one_of_a_kind_at_a_time_in_the_order_of_requests(database: Database) -> None:
     first, second = queue(database), queue(database)
-    other = queue(database, JobKind.DRAW_PICTURES)
+    drawing = queue(database, JobKind.DRAW_PICTURES)
     elsewhere = queue(database, project="birds")
     claims = [lifecycle.claim_next(database, 15) for _ in range(4)]
-    assert [claim and claim.job_id for claim in claims] == [first, other, elsewhere, None]
+    assert [claim and claim.job_id for claim in claims] == [first, drawing, elsewhere, None]
     begun = lifecycle.begin_job(database, first, 15)
     with database.transaction() as session:
         lifecycle.finish(session, begun, "done", {"n": 3})

@@ -63,7 +63,7 @@ def ask(client: TestClient, n: int = 5) -> list[list[str]]:
     """Lease questions and give their keys as shown."""
     answer = client.get(f"{SONGS}/triplets/next", params={"n": n})
     assert answer.status_code == 200, answer.text
-    return [one["triplet"] for one in answer.json()["triplets"]]
+    return [question["triplet"] for question in answer.json()["triplets"]]
 
 
 def give(client: TestClient, triplet: list[str], value: str = "yes", key: str | None = None) -> httpx.Response:

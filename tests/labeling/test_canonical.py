@@ -16,16 +16,16 @@ def test_the_same_relative_question_asked_both_ways_is_one_row() -> None:
 
 
 def test_the_odd_one_out_stays_the_same_item_in_every_order() -> None:
-    for shown in itertools.permutations((4, 7, 9)):
-        stored, value = canonical("outlier", shown, str(shown.index(7) + 1))
+    for on_screen in itertools.permutations((4, 7, 9)):
+        stored, value = canonical("outlier", on_screen, str(on_screen.index(7) + 1))
         assert stored == (4, 7, 9)
         assert value == "2"
 
 
 @pytest.mark.parametrize("kind", list(QuestionKind))
 def test_what_is_stored_can_be_shown_again_as_it_was_asked(kind: QuestionKind) -> None:
-    for shown in itertools.permutations((4, 7, 9)):
+    for on_screen in itertools.permutations((4, 7, 9)):
         for value in VALUES[kind]:
-            stored, turned = canonical(kind, shown, value)
-            assert stored == order(kind, shown)
-            assert as_shown(kind, shown, turned) == value
+            stored, turned = canonical(kind, on_screen, value)
+            assert stored == order(kind, on_screen)
+            assert as_shown(kind, on_screen, turned) == value

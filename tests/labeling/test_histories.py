@@ -266,8 +266,10 @@ def lease(world: World, chance: random.Random) -> tuple[str, int, int]:
     held = {question for question, holder in world.model.leases if holder == labeler}
     allowed = world.model.open_to(labeler)
     response = world.clients[labeler].get(f"{API}/triplets/next", params={"n": count})
-    shown = [tuple(int(key.removeprefix("item-")) for key in one["triplet"]) for one in response.json()["triplets"]]
-    got = [(anchor, min(left, right), max(left, right)) for anchor, left, right in shown]
+    on_screen = [
+        tuple(int(key.removeprefix("item-")) for key in question["triplet"]) for question in response.json()["triplets"]
+    ]
+    got = [(anchor, min(left, right), max(left, right)) for anchor, left, right in on_screen]
     assert len(set(got)) == len(got) == min(count, len(held) + len(allowed))
     assert set(got[: len(held)]) <= held, "those that are held come first"
     assert set(got[len(held) :]) <= allowed

@@ -185,8 +185,8 @@ def test_an_answer_put_back_alone_is_not_held_again(
     project, _, bob, _ = crowded
     check(database, project, bob)
     with database.transaction() as session:
-        one = session.scalars(select(Answer).where(Answer.labeler_id == bob.id, ~Answer.counts)).first()
-        assert one is not None
-        one.set_aside_id = None
+        on_hold = session.scalars(select(Answer).where(Answer.labeler_id == bob.id, ~Answer.counts)).first()
+        assert on_hold is not None
+        on_hold.set_aside_id = None
     holds.extend(database, project.id)
     assert counting(database, bob) == 6

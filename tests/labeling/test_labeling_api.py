@@ -31,9 +31,9 @@ def test_a_reload_shows_the_same_questions_in_the_same_order(ada: TestClient) ->
 
 
 def test_two_labelers_get_different_questions_while_leases_live(ada: TestClient, ben: TestClient) -> None:
-    mine, others = ask(ada, 20), ask(ben, 20)
-    assert len(mine) == len(others) == 20
-    assert not {canonical(t) for t in mine} & {canonical(t) for t in others}
+    of_ada, others = ask(ada, 20), ask(ben, 20)
+    assert len(of_ada) == len(others) == 20
+    assert not {canonical(t) for t in of_ada} & {canonical(t) for t in others}
 
 
 def canonical(triplet: list[str]) -> tuple[str, ...]:
@@ -60,8 +60,8 @@ def test_few_requests_lease_at_a_time_and_all_get_questions(
             return await asyncio.gather(*(client.get(f"{SONGS}/triplets/next") for _ in range(12)))
 
     monkeypatch.setattr(api, "run_in_threadpool", watched)
-    shown = [response.json()["triplets"] for response in run(ask_at_once())]
-    assert [len(questions) for questions in shown] == [5] * 12
+    on_screens = [response.json()["triplets"] for response in run(ask_at_once())]
+    assert [len(questions) for questions in on_screens] == [5] * 12
     assert most == api.LEASING_AT_ONCE
 
 
@@ -124,8 +124,8 @@ def test_wrong_triplets_say_what_is_wrong(ada: TestClient, triplet: list[str], w
 
 @pytest.mark.parametrize("several", [False, True])
 def test_only_the_faults_of_the_form_that_was_meant_are_told(ada: TestClient, several: bool) -> None:
-    one = {"id": "17", "triplet": ["item-0", "item-1", "item-2"], "answer": "yes"}
-    refused = ada.post(f"{SONGS}/answers", json={"answers": [one]} if several else one)
+    body = {"id": "17", "triplet": ["item-0", "item-1", "item-2"], "answer": "yes"}
+    refused = ada.post(f"{SONGS}/answers", json={"answers": [body]} if several else body)
     assert refused.status_code == 422
     assert [error["field"] for error in refused.json()["errors"]] == ["answers.0.id" if several else "id"]
 
@@ -158,8 +158,8 @@ def test_undo_withdraws_and_hands_the_question_back_first(app: FastAPI, ada: Tes
     again = ada.delete(f"{SONGS}/answers/{key}")
     assert again.status_code == 409
     assert "withdrawn already" in again.json()["detail"]
-    shown = give(ada, first, "dnk").json()
-    assert shown["progress"] == {"mine": 2, "mine_today": 2, "project_answers": 2}
+    response = give(ada, first, "dnk").json()
+    assert response["progress"] == {"mine": 2, "mine_today": 2, "project_answers": 2}
     assert [row.withdrawn_at is not None for row in stored(app)] == [True, False, False]
 
 
@@ -206,8 +206,8 @@ def test_a_new_labeler_has_no_answers_today(ben: TestClient, ada: TestClient) ->
 
 
 def test_items_come_with_what_there_is_to_show(ada: TestClient) -> None:
-    [one] = ada.get(f"{SONGS}/triplets/next", params={"n": 1}).json()["triplets"]
-    assert list(one["items"]) == one["triplet"]
-    assert set(one["items"][one["triplet"][0]]) == {
+    [question] = ada.get(f"{SONGS}/triplets/next", params={"n": 1}).json()["triplets"]
+    assert list(question["items"]) == question["triplet"]
+    assert set(question["items"][question["triplet"][0]]) == {
         "text", "media_type", "media_url", "picture_url", "thumbnail_url",
     }  # fmt: skip

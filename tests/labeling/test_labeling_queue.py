@@ -64,17 +64,17 @@ def test_twenty_labelers_at_once_never_exceed_the_redundancy(database_url: str, 
         while True:
             with database.transaction() as session:
                 held = queue.lease_next(session, project, user_id, 2, seconds=60)
-                asked += [one.id for one in held]
+                asked += [question.id for question in held]
             if not held:
                 return asked
-            for one in held:
-                answer(database, project, user_id, one.triplet)
+            for question in held:
+                answer(database, project, user_id, question.triplet)
 
     with ThreadPoolExecutor(THREADS) as pool:
         asked = list(pool.map(label, labelers))
     assert over_quota(database, redundancy) == []
-    for mine in asked:
-        assert len(mine) == len(set(mine)), "a question was asked twice of one labeler"
+    for questions in asked:
+        assert len(questions) == len(set(questions)), "a question was asked twice of one labeler"
     with database.reading() as session:
         per_triplet = session.execute(select(Answer.triplet_id, func.count()).group_by(Answer.triplet_id)).all()
     counts = Counter(count for _, count in per_triplet)
@@ -91,8 +91,8 @@ def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(data
         reason = queries.why_nothing(session, project.id, ben, 4)
         assert "screens of other labelers" in reason
         assert f"{held[0].expires_at:%H:%M} UTC" in reason
-    for one in held:
-        answer(database, project, ada, one.triplet)
+    for question in held:
+        answer(database, project, ada, question.triplet)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ben, 5, seconds=60) == []
         assert "has been answered" in queries.why_nothing(session, project.id, ben, 4)
@@ -148,7 +148,7 @@ def test_a_short_queue_is_topped_up_within_the_same_request(database: Database) 
     with database.transaction() as session:
         queue.top_up(session, project, 3)
         held = queue.lease_next(session, project, ada, 10, seconds=60)
-        assert len({one.id for one in held}) == 10
+        assert len({question.id for question in held}) == 10
 
 
 def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> None:
@@ -199,7 +199,7 @@ def test_outlier_questions_are_stored_sorted_and_counted_once(database: Database
     with database.transaction() as session:
         held = queue.lease_next(session, project, ada, 50, seconds=60)
     assert len(held) == math.comb(5, 3)
-    assert all(one.triplet == tuple(sorted(one.triplet)) for one in held)
+    assert all(question.triplet == tuple(sorted(question.triplet)) for question in held)
 
 
 def some_questions(project_items: list[int], count: int) -> list[tuple[tuple[int, int, int], Source]]:
@@ -225,10 +225,10 @@ def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
     asked = some_questions(items_of(database, project), 50)
     refill(database, project.id, asked)
     with database.transaction() as session:
-        kept = set(session.scalars(select(Triplet.id).where(Triplet.created_at < moment)))
-        assert kept == {held[0].id, held[1].id, held[3].id}, "answered, leased, skipped ones stay"
+        older = set(session.scalars(select(Triplet.id).where(Triplet.created_at < moment)))
+        assert older == {held[0].id, held[1].id, held[3].id}, "answered, leased, skipped ones stay"
         leased = queue.lease_next(session, project, ben, 5, seconds=60)
-        assert [one.triplet for one in leased] == in_order(asked)[:5], "the best first"
+        assert [question.triplet for question in leased] == in_order(asked)[:5], "the best first"
         last = select(Triplet.id).where(Triplet.priority.is_not(None)).order_by(Triplet.priority).limit(1)
         assert session.scalar(last) == held[3].id, "what Ben skipped waits behind all others"
 
@@ -253,7 +253,7 @@ def test_a_refill_never_leaves_the_queue_empty(database: Database) -> None:
     assert min(fewest) >= 40
     with database.transaction() as session:
         again = queue.lease_next(session, project, ada, 3, seconds=60)
-    assert {one.id for one in again} == {one.id for one in held}
+    assert {question.id for question in again} == {question.id for question in held}
 
 
 def test_questions_wait_in_the_order_of_the_newest_run(database: Database) -> None:
@@ -281,7 +281,7 @@ def test_an_undone_question_stays_first_through_a_refill(database: Database) -> 
     refill(database, project.id, asked)
     with database.transaction() as session:
         leased = queue.lease_next(session, project, ada, 1, seconds=60)
-    assert [one.triplet for one in leased] == in_order([undone])
+    assert [question.triplet for question in leased] == in_order([undone])
 
 
 def test_a_run_is_asked_for_what_labelers_need_until_the_next(database: Database) -> None:
@@ -291,12 +291,12 @@ def test_a_run_is_asked_for_what_labelers_need_until_the_next(database: Database
         run = Run(project_id=project.id, number=1, algorithm="dcrc", due_at=now(), answers_from=0, answers_to=0)
         session.add(run)
     assert demand(database, run).n_questions == 20 + SCREEN, "what makes a run due, and one labeler's page"
-    for one in held[:2]:
-        answer(database, project, ben, one.triplet)
+    for question in held[:2]:
+        answer(database, project, ben, question.triplet)
     needed = demand(database, run)
     assert needed.n_questions == 20 + 2 * SCREEN
     assert needed.random_share == pytest.approx(0.05)
-    assert sorted(map(tuple, needed.pending.tolist())) == sorted(one.triplet for one in held)
+    assert sorted(map(tuple, needed.pending.tolist())) == sorted(question.triplet for question in held)
     with database.transaction() as session:
         session.execute(update(Project).values(answer_number=50))
     assert demand(database, run).n_questions == 50 + 2 * SCREEN, "as many as came while the run was computed"
@@ -309,8 +309,8 @@ def test_bulk_constraints_are_stored_once_and_end_what_they_answer(database: Dat
     with database.transaction() as session:
         held = queue.lease_next(session, project, ada, 3, seconds=60)
         rows = [
-            ConstraintRow(i, uuid.uuid4(), one.triplet, "no", user, None)
-            for i, (one, user) in enumerate([(held[0], ada), (held[1], ben), (held[1], ben)])
+            ConstraintRow(i, uuid.uuid4(), question.triplet, "no", user, None)
+            for i, (question, user) in enumerate([(held[0], ada), (held[1], ben), (held[1], ben)])
         ]
         assert len(service.store_constraints(session, project, rows)) == 3
         assert not service.store_constraints(session, project, rows)
@@ -325,7 +325,7 @@ def test_answers_sent_again_among_new_ones_leave_no_gap_in_the_numbers(database:
     project, [ada] = make_labelers(database, 1, n_items=10)
     with database.transaction() as session:
         held = queue.lease_next(session, project, ada, 5, seconds=60)
-        rows = [ConstraintRow(i, uuid.uuid4(), one.triplet, "no", ada, None) for i, one in enumerate(held)]
+        rows = [ConstraintRow(i, uuid.uuid4(), question.triplet, "no", ada, None) for i, question in enumerate(held)]
         again = [rows[0], rows[3], rows[1], rows[4], rows[4]]
         service.store_constraints(session, project, [rows[1], rows[2]])
         assert service.store_constraints(session, project, again) == {rows[0].id, rows[3].id, rows[4].id}
@@ -333,15 +333,15 @@ def test_answers_sent_again_among_new_ones_leave_no_gap_in_the_numbers(database:
         assert [number for number, _ in stored] == [1, 2, 3, 4, 5]
         assert [key for _, key in stored] == [rows[i].id for i in (1, 2, 0, 3, 4)]
         assert session.scalar(select(Project.answer_number)) == 5
-    other = rows[0]._replace(value="yes")
+    contradiction = rows[0]._replace(value="yes")
     with pytest.raises(Conflict), database.transaction() as session:
-        service.store_constraints(session, project, [other])
+        service.store_constraints(session, project, [contradiction])
 
 
 def test_canonical_triplets_are_made_once(database: Database) -> None:
     project, _ = make_labelers(database, 0, n_items=3)
     with database.transaction() as session:
         assert queue.top_up(session, project, 10) == 3
-        known = {(a, b, c): key for a, b, c, key in session.execute(
+        key_of = {(a, b, c): key for a, b, c, key in session.execute(
             select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id, Triplet.id))}  # fmt: skip
-        assert triplets.make(session, project.id, known) == known
+        assert triplets.make(session, project.id, key_of) == key_of

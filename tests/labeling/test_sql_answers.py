@@ -53,16 +53,18 @@ def test_answers_are_numbered_their_leases_end_and_the_project_stands_with_them(
     database: Database, project: Project, labelers: list[int]
 ) -> None:
     held = hold(database, project, labelers[0], 3)
-    rows = [row(one, labelers[0]) for one in held[:2]]
+    rows = [row(question, labelers[0]) for question in held[:2]]
     results = store(database, project, *rows)
     assert results["standing"][0][0] == 2
     assert [tuple(progress) for progress in results["progress"]] == [(labelers[0], 2, 2, 2)]
     with database.reading() as session:
         answers = session.scalars(select(Answer).order_by(Answer.number)).all()
-        assert [(one.id, one.number, one.triplet_id) for one in answers] == [
-            (one.id, number, leased.id) for number, (one, leased) in enumerate(zip(rows, held, strict=False), 1)
+        assert [(answer.id, answer.number, answer.triplet_id) for answer in answers] == [
+            (new.id, number, question.id) for number, (new, question) in enumerate(zip(rows, held, strict=False), 1)
         ]
-        assert [(one.value, one.response_ms, one.labeler_id) for one in answers] == [("yes", 900, labelers[0])] * 2
+        assert [(answer.value, answer.response_ms, answer.labeler_id) for answer in answers] == [
+            ("yes", 900, labelers[0])
+        ] * 2
         assert session.scalars(select(Lease.triplet_id)).all() == [held[2].id], "what is not answered stays leased"
 
 

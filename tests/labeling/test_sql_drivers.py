@@ -73,16 +73,16 @@ def test_who_sends_and_what_is_meant_are_found_as_sqlalchemy_finds_them(database
     keys = ["item-1", "item-4", "no such item", "no \0 key"]
     with database.reading() as session:
         users = [*labelers, administrator, 999]
-        found = queries.look_up(session, project.key, users, keys, [row.id, uuid.uuid4()])
+        looked_up = queries.look_up(session, project.key, users, keys, [row.id, uuid.uuid4()])
         elsewhere = queries.look_up(session, "other", labelers[:1], keys, [])
-        assert found.item_ids == ids_by_key(session, project.id, keys)
+        assert looked_up.item_ids == ids_by_key(session, project.id, keys)
         view = ProjectView.of(session.get_one(Project, project.id))
-    assert len(found.item_ids) == 2
-    assert found.callers == {
+    assert len(looked_up.item_ids) == 2
+    assert looked_up.callers == {
         **{labeler: CallerRow(labeler, False, Role.LABELER, view) for labeler in labelers},
         administrator: CallerRow(administrator, True, None, view),
     }
-    assert found.contents == {row.id: Content(project.id, items[0], items[1], items[2], labelers[0], "no")}
+    assert looked_up.contents == {row.id: Content(project.id, items[0], items[1], items[2], labelers[0], "no")}
     assert elsewhere.callers == {labelers[0]: CallerRow(labelers[0], False, None, None)}
     assert (elsewhere.item_ids, elsewhere.contents) == ({}, {})
 

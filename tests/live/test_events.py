@@ -55,15 +55,15 @@ def test_old_events_go_and_whoever_was_away_for_longer_hears_the_rest(
     monkeypatch.setattr(events, "MOST_STORED", 10)
     monkeypatch.setattr(events, "PRUNE_EVERY", 5)
     with database.transaction() as session:
-        other = make_project(session, "other", n_items=3).id
-    record(database, other, 1, 2)
+        other_project = make_project(session, "other", n_items=3).id
+    record(database, other_project, 1, 2)
     record(database, project, *range(1, 24))
     with database.transaction() as session:
         events.record(session, project, ("project", {"step": 24}), ("project", {"step": 25}), ("project", {"step": 26}))
     with database.reading() as session:
-        kept = session.execute(select(Event.project_id, Event.number).order_by(Event.project_id, Event.number)).all()
-        assert [number for of, number in kept if of == project] == list(range(17, 27))
-        assert [number for of, number in kept if of == other] == [1, 2]
+        stored = session.execute(select(Event.project_id, Event.number).order_by(Event.project_id, Event.number)).all()
+        assert [number for of, number in stored if of == project] == list(range(17, 27))
+        assert [number for of, number in stored if of == other_project] == [1, 2]
 
     async def listen() -> list[Message]:
         feed = Feed(database)
@@ -204,26 +204,26 @@ def headers(database: Database, project: int, role: Role = Role.ANALYST, scope: 
 
 def read(lines: Iterator[str], count: int, until: Callable[[], None] | None = None) -> list[dict[str, str]]:
     """Read so many events off a stream; comments are skipped, and the first one calls `until`."""
-    found: list[dict[str, str]] = []
+    events: list[dict[str, str]] = []
     fields: dict[str, str] = {}
     for line in lines:
         if line.startswith(":") and until is not None:
             until()
         elif not line and fields:
-            found.append(fields)
-            if len(found) == count:
+            events.append(fields)
+            if len(events) == count:
                 break
             fields = {}
         elif line and not line.startswith(":"):
             name, _, value = line.partition(": ")
             fields[name] = value
-    return found
+    return events
 
 
 def test_the_stream_resumes_behind_the_last_id(app: FastAPI, server: str, database: Database, project: int) -> None:
     record(database, project, 1, 2, 3)
-    address, known = f"{server}/api/v1/projects/songs/events", headers(database, project)
-    with httpx.stream("GET", address, headers={**known, "Last-Event-ID": "1"}, timeout=SECONDS) as stream:
+    address, credentials = f"{server}/api/v1/projects/songs/events", headers(database, project)
+    with httpx.stream("GET", address, headers={**credentials, "Last-Event-ID": "1"}, timeout=SECONDS) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         lines = stream.iter_lines()
         first = read(lines, 2)
@@ -237,20 +237,20 @@ def test_the_stream_resumes_behind_the_last_id(app: FastAPI, server: str, databa
 
 def test_a_new_stream_begins_with_now(server: str, database: Database, project: int) -> None:
     record(database, project, 1, 2)
-    address, known = f"{server}/api/v1/projects/songs/events", headers(database, project)
-    with httpx.stream("GET", address, headers=known, timeout=SECONDS) as stream:
+    address, credentials = f"{server}/api/v1/projects/songs/events", headers(database, project)
+    with httpx.stream("GET", address, headers=credentials, timeout=SECONDS) as stream:
         [got] = read(stream.iter_lines(), 1, until=lambda: record(database, project, 3))
     assert got["id"] == "3"
 
 
 def test_streams_end_when_the_server_stops(app: FastAPI, database: Database, project: int) -> None:
-    known = headers(database, project)
+    credentials = headers(database, project)
     running = StreamEndingServer(app, uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=running.run)
     thread.start()
     wait_for(lambda: running.started)
     address = f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}/api/v1/projects/songs/events"
-    with httpx.stream("GET", address, headers=known, timeout=SECONDS) as stream:
+    with httpx.stream("GET", address, headers=credentials, timeout=SECONDS) as stream:
         wait_for(lambda: app.state.feed.listeners)
         running.should_exit = True
         assert [line for line in stream.iter_lines() if line] == [": listening"]
@@ -278,8 +278,8 @@ def test_a_stream_is_refused_before_it_begins(
     sent: str,
     status: int,
 ) -> None:
-    known = {} if role is None else headers(database, project, role, scope)
+    credentials = {} if role is None else headers(database, project, role, scope)
     address = f"{server}/api/v1/projects/songs/events"
-    answer = httpx.get(address, headers={**known, "Last-Event-ID": sent}, timeout=SECONDS)
+    answer = httpx.get(address, headers={**credentials, "Last-Event-ID": sent}, timeout=SECONDS)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
     assert not app.state.feed.listeners

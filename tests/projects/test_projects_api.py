@@ -37,9 +37,9 @@ def client(app: FastAPI, ada: str) -> Iterator[TestClient]:
 
 
 def test_make_read_change_list(client: TestClient) -> None:
-    made = client.post("/api/v1/projects", json={"name": "Vögel im Wald!", "n_clusters": 5})
-    assert made.status_code == 201, made.text
-    assert made.json()["key"] == "vogel-im-wald"
+    response = client.post("/api/v1/projects", json={"name": "Vögel im Wald!", "n_clusters": 5})
+    assert response.status_code == 201, response.text
+    assert response.json()["key"] == "vogel-im-wald"
     again = client.post("/api/v1/projects", json={"name": "Vogel im Wald"})
     assert again.json()["key"] == "vogel-im-wald-2"
     changed = client.patch("/api/v1/projects/vogel-im-wald", json={"rerun_answers": 7, "archived": True})
@@ -128,9 +128,9 @@ def test_an_analyst_may_change_but_not_delete(client: TestClient, database: Data
         analyst = add_member(session, make_project(session), Role.ANALYST)
         token = make_token(session, analyst)
         narrow = make_token(session, analyst, Scope.READ)
-    mine = {"Authorization": f"Bearer {token}"}
-    assert client.patch("/api/v1/projects/songs", json={"redundancy": 2}, headers=mine).status_code == 200
-    assert client.delete("/api/v1/projects/songs", headers=mine).status_code == 403
+    credentials = {"Authorization": f"Bearer {token}"}
+    assert client.patch("/api/v1/projects/songs", json={"redundancy": 2}, headers=credentials).status_code == 200
+    assert client.delete("/api/v1/projects/songs", headers=credentials).status_code == 403
     reading = {"Authorization": f"Bearer {narrow}"}
     assert client.patch("/api/v1/projects/songs", json={"redundancy": 3}, headers=reading).status_code == 403
     assert client.post("/api/v1/projects", json={"name": "x"}, headers=reading).status_code == 403

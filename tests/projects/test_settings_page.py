@@ -102,19 +102,19 @@ def test_more_clusters_than_items(owner: TestClient, database: Database) -> None
 
 
 def test_a_labeling_link_is_shown_once(owner: TestClient, database: Database) -> None:
-    made = owner.post(f"{PAGE}/share-links")
-    assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
-    found = re.search(r"http://testserver/join/([\w-]+)", made.text)
-    assert found
+    response = owner.post(f"{PAGE}/share-links")
+    assert (response.status_code, response.headers["cache-control"]) == (201, "no-store")
+    address = re.search(r"http://testserver/join/([\w-]+)", response.text)
+    assert address
     with database.reading() as session:
         link = session.scalars(sa.select(ShareLink)).one()
-    assert link.token_hash == hash_token(found[1])
+    assert link.token_hash == hash_token(address[1])
     later = owner.get(PAGE)
-    assert found[1] not in later.text
+    assert address[1] not in later.text
     revoke = re.search(r'action="([^"]+/revoke)"', later.text)
     assert revoke
     assert "There is none." in owner.post(revoke[1]).text
-    assert owner.get(f"/join/{found[1]}").status_code == 404
+    assert owner.get(f"/join/{address[1]}").status_code == 404
 
 
 def test_members(owner: TestClient, database: Database, people: dict[str, User]) -> None:

@@ -39,8 +39,8 @@ def analyst(app: FastAPI, database: Database, storage: Storage) -> Iterator[Test
 def test_what_is_lacking_is_said_at_once(
     analyst: TestClient, database: Database, algorithm: str, parameters: dict[str, Any], field: str, words: str
 ) -> None:
-    wanted = {"algorithm": algorithm, "parameters": parameters}
-    for refused in (analyst.post(f"{PROJECT}/runs", json=wanted), analyst.patch(PROJECT, json=wanted)):
+    requested = {"algorithm": algorithm, "parameters": parameters}
+    for refused in (analyst.post(f"{PROJECT}/runs", json=requested), analyst.patch(PROJECT, json=requested)):
         assert refused.status_code == 422
         assert [(fault["field"], words in fault["detail"]) for fault in refused.json()["errors"]] == [(field, True)]
     with database.reading() as session:
@@ -49,9 +49,9 @@ def test_what_is_lacking_is_said_at_once(
 
 
 def test_nothing_is_asked_of_what_needs_nothing(analyst: TestClient) -> None:
-    for wanted in ({"algorithm": "bags", "parameters": {"method": "spectral"}}, {"algorithm": "cmbc"}):
-        wanted.setdefault("parameters", {"method": "em"})
-        assert analyst.post(f"{PROJECT}/runs", json=wanted).status_code == 202
+    for requested in ({"algorithm": "bags", "parameters": {"method": "spectral"}}, {"algorithm": "cmbc"}):
+        requested.setdefault("parameters", {"method": "em"})
+        assert analyst.post(f"{PROJECT}/runs", json=requested).status_code == 202
 
 
 def test_a_project_without_items_may_choose_already(app: FastAPI, database: Database) -> None:
@@ -93,7 +93,7 @@ def test_the_scale_of_bag_labels_goes_by_the_number_of_items(
 ) -> None:
     """More items than can all be compared with all are tied to neighbours, where the weight is a share."""
     assert MOST_DENSE == graph.MOST_DENSE
-    heavy = {"algorithm": "bags", "parameters": {"alpha": 2, "method": "spectral"}}
+    heavy = {"algorithm": "bags", "parameters": {"alpha": 2, "method": "spectral", "n_neighbors": None}}
     assert analyst.post(f"{PROJECT}/runs", json=heavy).status_code == 202
     assert analyst.patch(PROJECT, json=heavy).status_code == 200
     with database.transaction() as session:

@@ -24,9 +24,9 @@ RULE = {"rerun_answers": 5, "rerun_idle_seconds": 20.0, "rerun_max_seconds": 60.
 @pytest.fixture
 def project(database: Database, storage: Storage) -> int:
     with database.transaction() as session:
-        made = make_project(session, n_items=6, **RULE)
-        add_features(session, storage, made, np.zeros((6, 2)))
-        return made.id
+        project = make_project(session, n_items=6, **RULE)
+        add_features(session, storage, project, np.zeros((6, 2)))
+        return project.id
 
 
 def answer(database: Database, project_id: int, times: int = 1) -> None:
@@ -99,9 +99,9 @@ def test_an_answer_costs_one_statement_while_a_run_waits_or_is_due(
     statements: list[str] = []
     event.listen(database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     with database.transaction() as session:
-        made = session.get_one(Project, project)
+        stored = session.get_one(Project, project)
         statements.clear()
-        answers_arrived(session, made)
+        answers_arrived(session, stored)
     assert len(statements) == 1
 
 

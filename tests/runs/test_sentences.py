@@ -31,6 +31,6 @@ def test_a_run_says_what_it_did(name: str, database: Database, storage: Storage,
     run_id = request(database, project)
     assert describe(RunOut.of(get_run(database, run_id))) == ""
     assert compute(database, settings) == "done"
-    said = describe(RunOut.of(get_run(database, run_id)))
+    sentences = describe(RunOut.of(get_run(database, run_id)))
     for part in SAID[name]:
-        assert part in said
+        assert part in sentences

@@ -22,9 +22,9 @@ def queue_alternative(database: Database, project_id: int, **parameters: object)
 
 def latest(database: Database, project_id: int) -> Run:
     with database.reading() as session:
-        found = queries.find_run(session, project_id, "latest")
-        assert found is not None
-        return found
+        latest = queries.find_run(session, project_id, "latest")
+        assert latest is not None
+        return latest
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_several_alternatives_wait_beside_the_one_run_that_gathers_answers(datab
     alternatives = [queue_alternative(database, songs), queue_alternative(database, songs)]
     first, second = request(database, songs), request(database, songs)
     assert first == second
-    assert [get_run(database, one).number for one in (*alternatives, first)] == [1, 2, 3]
+    assert [get_run(database, run_id).number for run_id in (*alternatives, first)] == [1, 2, 3]
 
 
 def test_only_one_run_of_any_purpose_is_computed_at_a_time(database: Database, songs: int) -> None:
@@ -64,21 +64,21 @@ def test_an_alternative_stands_beside_and_changes_nothing_else(
     answer_truly(database, songs, 20)
     beside = queue_alternative(database, songs, n_clusters=2)
     assert compute(database, settings) == "done"
-    known, found = get_run(database, current), get_run(database, beside)
+    current_run, alternative = get_run(database, current), get_run(database, beside)
     assert latest(database, songs).id == current
-    assert (found.answers_to, found.metrics["n_answers"]) == (20, 20), "it uses the answers like other runs"
-    assert "items_moved" not in found.metrics, "no run came before it"
-    assert known.result is not None
-    assert found.result is not None
-    assert results.load(storage, found.result).n_clusters == 2
-    here, there = results.coordinates(storage, known.result), results.coordinates(storage, found.result)
+    assert (alternative.answers_to, alternative.metrics["n_answers"]) == (20, 20), "it uses the answers like other runs"
+    assert "items_moved" not in alternative.metrics, "no run came before it"
+    assert current_run.result is not None
+    assert alternative.result is not None
+    assert results.load(storage, alternative.result).n_clusters == 2
+    here, there = results.coordinates(storage, current_run.result), results.coordinates(storage, alternative.result)
     assert np.array_equal(here, there), "the same items lie in the same places"
-    assert results.load_state(storage, known.result), "the next run still continues from here"
+    assert results.load_state(storage, current_run.result), "the next run still continues from here"
     with database.reading() as session:
         after = session.scalars(select(Triplet.id).where(Triplet.source == Source.INFORMATION)).all()
-        told = session.scalars(select(Event).where(Event.kind == "clusters")).all()
+        events = session.scalars(select(Event).where(Event.kind == "clusters")).all()
     assert after == queue, "labelers' questions stay those of the current clustering"
-    assert [event.payload for event in told] == [{"run": known.number}], "open dashboards keep what they show"
+    assert [event.payload for event in events] == [{"run": current_run.number}], "open dashboards keep what they show"
 
 
 def test_answers_an_alternative_used_still_bring_the_next_run(

@@ -90,13 +90,13 @@ def test_24_bit_of_8_channels_are_mixed(big_endian: bool) -> None:
 
 def wav_header(rate: int = RATE, frame_bytes: int = 2, byte_rate: int | None = None, length: int = 2) -> bytes:
     """The first 44 bytes of a 16-bit WAV file, as a header may claim."""
-    rest = struct.pack("<HHIIHH", 1, 1, rate, rate * 2 if byte_rate is None else byte_rate, frame_bytes, 16)
+    format_chunk = struct.pack("<HHIIHH", 1, 1, rate, rate * 2 if byte_rate is None else byte_rate, frame_bytes, 16)
     return (
         b"RIFF"
         + struct.pack("<I", min(36 + length, 0xFFFFFFFF))
         + b"WAVEfmt "
         + struct.pack("<I", 16)
-        + rest
+        + format_chunk
         + b"data"
         + struct.pack("<I", length)
     )
@@ -171,19 +171,19 @@ def test_a_stretch_outside_of_the_recording(recording: Path, bounds: tuple[float
 def test_a_segment_is_cut_exactly(encoding: str, numbers: str) -> None:
     stereo = np.random.default_rng(1).uniform(-0.9, 0.9, (30_000, 2))
     content = sound_file(stereo, 44_100, encoding=encoding)
-    whole, _ = soundfile.read(io.BytesIO(content), dtype=numbers)
+    samples, _ = soundfile.read(io.BytesIO(content), dtype=numbers)
     cut, rate = soundfile.read(io.BytesIO(cut_clip(io.BytesIO(content), 0.1, 0.35)), dtype=numbers)
     assert rate == 44_100
-    np.testing.assert_array_equal(cut, whole[4_410 : round(0.35 * 44_100)])
+    np.testing.assert_array_equal(cut, samples[4_410 : round(0.35 * 44_100)])
 
 
 @pytest.mark.parametrize(("kind", "encoding"), [("FLAC", "PCM_16"), ("OGG", "VORBIS"), ("MP3", "MPEG_LAYER_III")])
 def test_segments_of_other_formats_become_wav(kind: str, encoding: str) -> None:
     content = sound_file(TONE, 48_000, kind, encoding)
-    whole = read_sound(io.BytesIO(content)).samples
+    samples = read_sound(io.BytesIO(content)).samples
     cut = read_sound(io.BytesIO(cut_clip(io.BytesIO(content), 0.25, 0.5)))
     assert (cut.format, cut.rate, cut.samples.size) == ("WAV", 48_000, 12_000)
-    np.testing.assert_allclose(cut.samples, whole[12_000:24_000], atol=2e-4)
+    np.testing.assert_allclose(cut.samples, samples[12_000:24_000], atol=2e-4)
 
 
 @pytest.mark.parametrize(("kind", "encoding", "name"), FORMATS)
@@ -192,12 +192,12 @@ def test_blocks_are_what_is_decoded_at_once(
 ) -> None:
     """The decoder of MP3 loses its memory between two reads, if nothing is done about it."""
     content = sound_file(np.repeat([0.2, 0.7], 24_000) * sine(440, 1.0, 48_000), 48_000, kind, encoding)
-    whole, _ = soundfile.read(io.BytesIO(content), dtype="float32")
+    samples, _ = soundfile.read(io.BytesIO(content), dtype="float32")
     monkeypatch.setattr("tercet.sounds.decoding.BLOCK_SAMPLES", 7_001)
     blocks = np.concatenate(list(read_blocks(io.BytesIO(content))))
-    np.testing.assert_allclose(blocks, whole, atol=1e-4)
+    np.testing.assert_allclose(blocks, samples, atol=1e-4)
     stretch = np.concatenate(list(read_blocks(io.BytesIO(content), 0.3, 0.6)))
-    np.testing.assert_allclose(stretch, whole[14_400:28_800], atol=1e-4)
+    np.testing.assert_allclose(stretch, samples[14_400:28_800], atol=1e-4)
 
 
 @pytest.mark.parametrize("rate", [8_000, 22_050, 44_100, 48_000])

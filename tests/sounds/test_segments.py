@@ -121,12 +121,14 @@ def test_a_file_in_blocks_gives_what_the_samples_give(
     samples, _ = scene(2)
     path = tmp_path / "scene"
     path.write_bytes(sound_file(samples, kind=kind, encoding="PCM_24"))
-    whole = propose_segments(np.round(samples * 2**23).astype(np.float32) / np.float32(2**23), RATE, SETTINGS)
+    at_once = propose_segments(np.round(samples * 2**23).astype(np.float32) / np.float32(2**23), RATE, SETTINGS)
     monkeypatch.setattr("tercet.sounds.decoding.BLOCK_SAMPLES", 10_007)
     in_blocks = segment_recording(path, SETTINGS)
-    assert len(in_blocks) == len(whole) > 10
-    for one, two in zip(in_blocks, whole, strict=True):
-        assert (one.begin_s, one.end_s, one.low_hz) == pytest.approx((two.begin_s, two.end_s, two.low_hz))
+    assert len(in_blocks) == len(at_once) > 10
+    for block_segment, two in zip(in_blocks, at_once, strict=True):
+        assert (block_segment.begin_s, block_segment.end_s, block_segment.low_hz) == pytest.approx(
+            (two.begin_s, two.end_s, two.low_hz)
+        )
 
 
 @pytest.mark.parametrize(

@@ -56,13 +56,13 @@ def test_silence_and_clips_shorter_than_a_window_are_finite() -> None:
 
 def test_windows_computed_in_pieces_are_those_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = np.random.default_rng(0).normal(size=50_000)
-    whole = spectrogram(samples, RATE, most_columns=100)
+    full = spectrogram(samples, RATE, most_columns=100)
     monkeypatch.setattr("tercet.sounds.spectrograms.SAMPLES_AT_ONCE", 5_000)
-    np.testing.assert_array_equal(spectrogram(samples, RATE, most_columns=100).power, whole.power)
+    np.testing.assert_array_equal(spectrogram(samples, RATE, most_columns=100).power, full.power)
     # By its definition, one window: the hop is half of it, and each column is the loudest of three.
     window = np.hanning(354)[:-1]
     middle = np.abs(np.fft.rfft(samples[176 * 31 - 176 : 176 * 31 + 177] * window, 512) * 2 / window.sum()) ** 2
-    assert (whole.power[:, 10] >= 0.999 * middle).all()
+    assert (full.power[:, 10] >= 0.999 * middle).all()
 
 
 @pytest.mark.parametrize("minutes", [1, 10])
@@ -149,6 +149,17 @@ def test_one_time_scale_makes_lengths_comparable() -> None:
 def test_a_typical_song_of_two_seconds_fills_most_of_its_picture(others: list[float]) -> None:
     scale = typical_seconds([2.0] * 10 + others)
     assert min(2.0 / scale, 1.0) >= 0.6
+
+
+def test_two_seconds_fill_most_of_a_picture_where_songs_last_one_to_five_and_some_a_while() -> None:
+    lengths = np.concatenate([np.linspace(1.2, 5.0, 24), [10.0, 10.1, 19.5, 21.0, 22.9]])
+    scale = typical_seconds(lengths.tolist())
+    assert 2.1 / scale >= 0.6
+    assert np.median(lengths) / scale <= 1.5, "most need no scrolling"
+
+
+def test_a_few_short_cuts_do_not_make_people_scroll_through_all_others() -> None:
+    assert typical_seconds([0.1] * 9 + [2.0] * 10) == pytest.approx(2.0 / 1.5)
 
 
 def test_the_time_scale_of_equal_clips_is_their_length() -> None:

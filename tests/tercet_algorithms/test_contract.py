@@ -132,7 +132,11 @@ def test_a_target_is_not_ignored_in_silence(variant):
     with pytest.raises(ValueError, match="y is not used"):
         variant.make().fit(X, GIVEN["triplets"], answers=GIVEN["answers"])
     with pytest.warns(UserWarning, match="y is not used"):
-        variant.make().fit(X, Y)
+        model = variant.make().fit(X, Y)
+    with pytest.raises(ValueError, match="y is not used"):
+        model.score(X, GIVEN["triplets"], answers=GIVEN["answers"])
+    with pytest.warns(UserWarning, match="y is not used"):
+        model.score(X, Y, **GIVEN)
 
 
 @every

@@ -20,38 +20,42 @@ def openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def operations(openapi: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    return [(f"{m.upper()} {p}", one) for p, methods in openapi["paths"].items() for m, one in methods.items()]
+    return [
+        (f"{m.upper()} {p}", operation) for p, methods in openapi["paths"].items() for m, operation in methods.items()
+    ]
 
 
 def test_every_operation_has_examples(openapi: dict[str, Any]) -> None:
     missing = []
-    for name, one in operations(openapi):
-        bodies = {"request": one["requestBody"]["content"]} if "requestBody" in one else {}
-        bodies |= {code: sent.get("content", {}) for code, sent in one["responses"].items() if code.startswith("2")}
+    for name, operation in operations(openapi):
+        bodies = {"request": operation["requestBody"]["content"]} if "requestBody" in operation else {}
+        bodies |= {
+            code: sent.get("content", {}) for code, sent in operation["responses"].items() if code.startswith("2")
+        }
         for body, content in bodies.items():
             if not content and body != "204":
                 missing.append(f"{name}: {body} has no content")
-            shown = {kind for kind, sent in content.items() if example_of(openapi, {kind: sent})[1]}
-            missing += [f"{name}: {body} as {kind}" for kind in sorted(set(content) - shown)]
+            with_example = {kind for kind, sent in content.items() if example_of(openapi, {kind: sent})[1]}
+            missing += [f"{name}: {body} as {kind}" for kind in sorted(set(content) - with_example)]
     assert missing == []
 
 
 def test_every_operation_declares_its_problems(openapi: dict[str, Any]) -> None:
     missing = []
-    for name, one in operations(openapi):
+    for name, operation in operations(openapi):
         needed = {"401", "403"} | ({"404"} if "{project}" in name else set())
-        if needed - set(one["responses"]):
-            missing.append((name, sorted(needed - set(one["responses"]))))
-        for status, response in one["responses"].items():
+        if needed - set(operation["responses"]):
+            missing.append((name, sorted(needed - set(operation["responses"]))))
+        for status, response in operation["responses"].items():
             if status >= "4" and "application/problem+json" not in response.get("content", {}):
                 missing.append((name, [f"{status} is no problem+json"]))
     assert missing == []
 
 
 def test_every_operation_is_described(openapi: dict[str, Any]) -> None:
-    for name, one in operations(openapi):
-        assert re.search(r"\w\.", one.get("description", "")), name
-        assert one.get("tags"), name
+    for name, operation in operations(openapi):
+        assert re.search(r"\w\.", operation.get("description", "")), name
+        assert operation.get("tags"), name
 
 
 def test_the_page_shows_every_operation(openapi: dict[str, Any], anonymous: TestClient) -> None:
@@ -59,9 +63,9 @@ def test_the_page_shows_every_operation(openapi: dict[str, Any], anonymous: Test
     assert page.status_code == 200
     assert "<script" not in page.text
     text = unescape(page.text)
-    for name, one in operations(openapi):
+    for name, operation in operations(openapi):
         assert text.count(f"<code>{name}</code>") == 2, "once in the list, once as a heading"
-        for parameter in one.get("parameters", []):
+        for parameter in operation.get("parameters", []):
             assert parameter["name"] in text
     assert "curl -X POST" in text
 

@@ -71,7 +71,7 @@ def test_those_who_wait_together_are_told_at_once_that_the_database_is_away(
 
     async def send() -> list[AnswersOut | BaseException]:
         sent = [AnswerIn.model_validate(answer()) for _ in range(5)]
-        stores = [writer.store(Caller(user_id=labeler.id), "songs", [one]) for one in sent]
+        stores = [writer.store(Caller(user_id=labeler.id), "songs", [answer]) for answer in sent]
         return await asyncio.gather(*stores, return_exceptions=True)
 
     shut(postgres_url, name)
@@ -95,9 +95,9 @@ def test_a_connection_lost_between_looking_up_and_storing_is_told_like_any_other
             connection = session.connection()
             pid = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
             run_on_postgres(postgres_url, f"SELECT pg_terminate_backend({pid}, 10000)")
-            with pytest.raises(sa.exc.OperationalError, match="past SQLAlchemy") as told:
+            with pytest.raises(sa.exc.OperationalError, match="past SQLAlchemy") as caught:
                 answers.add(connection, ProjectView.of(project), [new])
-            raise told.value
+            raise caught.value
 
     with pytest.raises(sa.exc.OperationalError):
         store()

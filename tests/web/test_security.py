@@ -268,10 +268,10 @@ def test_secrets_stay_out_of_the_log(
             client.get(path, headers=HTML)
             client.post(path, headers=HTML, data={"name": "N"}, follow_redirects=False)
         client.get("/account", headers={"Authorization": f"Bearer {token}"})
-        made = client.post(
+        response = client.post(
             "/account/tokens", data={"name": "t", "scope": "own"}, headers={"Origin": "http://testserver"}
         )
-        assert made.status_code == 201
+        assert response.status_code == 201
         secrets = [sign_in, share, token, client.cookies["tercet"]]
     lines = [r.getMessage() for r in caplog.records if r.name.startswith(("tercet", "uvicorn", "sqlalchemy"))]
     assert [line for line in lines if "/sign-in/..." in line]
@@ -296,9 +296,9 @@ def test_paths_in_the_log(path: str, shown: str) -> None:
 def test_request_ids(anonymous: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     assert anonymous.get("/healthz", headers={"X-Request-ID": "from-proxy.1"}).headers["X-Request-ID"] == "from-proxy.1"
     for bad in ("a b", "x" * 65, 'a"b'):
-        given = anonymous.get("/healthz", headers={"X-Request-ID": bad}).headers["X-Request-ID"]
-        assert given != bad
-        assert len(given) == 16
+        request_id = anonymous.get("/healthz", headers={"X-Request-ID": bad}).headers["X-Request-ID"]
+        assert request_id != bad
+        assert len(request_id) == 16
 
 
 def test_log_lines_as_json() -> None:

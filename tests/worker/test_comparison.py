@@ -84,7 +84,7 @@ def test_a_fold_is_predicted_by_a_fit_that_has_not_seen_it(
     for out in held_out:
         seen, unseen = plan.with_answers(~out).triplets.tolist(), plan.with_answers(out).triplets.tolist()
         assert len(seen) + len(unseen) == 40
-        assert not {tuple(one) for one in seen} & {tuple(one) for one in unseen}
+        assert not {tuple(row) for row in seen} & {tuple(row) for row in unseen}
 
 
 def test_who_reads_answers_wins_where_features_say_otherwise(
@@ -228,17 +228,17 @@ def test_cancelled_while_it_waits_it_leaves_nothing_behind(
     lifecycle.claim_next(database, 15)
     request(database, project)
     assert run_job(place(settings), run_id) == "superseded"
-    kept = str(get_run(database, run_id).checkpoint)
+    checkpoint = str(get_run(database, run_id).checkpoint)
 
     def cancel(wish: str) -> None:
         with database.transaction() as session:
             cancel_run(session, storage, session.get_one(Project, project), "1")
-            assert storage.exists(kept), "what is not committed may still be undone"
+            assert storage.exists(checkpoint), "what is not committed may still be undone"
             if wish == "not meant":
                 raise RuntimeError(wish)
 
     with pytest.raises(RuntimeError):
         cancel("not meant")
-    assert (get_run(database, run_id).status, storage.exists(kept)) == ("queued", True)
+    assert (get_run(database, run_id).status, storage.exists(checkpoint)) == ("queued", True)
     cancel("meant")
-    assert (get_run(database, run_id).status, storage.exists(kept)) == ("cancelled", False)
+    assert (get_run(database, run_id).status, storage.exists(checkpoint)) == ("cancelled", False)

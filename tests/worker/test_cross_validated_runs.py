@@ -107,14 +107,14 @@ def test_a_killed_search_goes_on_from_its_checkpoint(
     several = {"fewest_clusters": 2, "most_clusters": 3}
     straight_id = request(database, project, parameters=several)
     with monkeypatch.context() as patched:
-        told = dying_at(patched, -1)
+        checkpoints = dying_at(patched, -1)
         assert compute(database, settings) == "done"
     straight = get_run(database, straight_id)
     # The same once more from the beginning: as if the first had never been.
     with database.transaction() as session:
         session.execute(update(Run).values(status="cancelled"))
     run_id = request_and_claim(database, project, parameters=several)
-    middle = next(number for number, state in enumerate(told) if state.start == 3 and state.iteration == 1)
+    middle = next(number for number, state in enumerate(checkpoints) if state.start == 3 and state.iteration == 1)
     with monkeypatch.context() as patched:
         states = dying_at(patched, middle + 1)
         with pytest.raises(KeyboardInterrupt):
@@ -124,7 +124,7 @@ def test_a_killed_search_goes_on_from_its_checkpoint(
     judge, judged = HeldOutSearch._judge, []
     monkeypatch.setattr(HeldOutSearch, "_judge", lambda *given: judged.append(1) or judge(*given))
     assert run_job(place(settings), run_id) == "done"
-    assert len(judged) == told[-1].start - 3, "what was scored is not fitted again"
+    assert len(judged) == checkpoints[-1].start - 3, "what was scored is not fitted again"
     run = get_run(database, run_id)
     assert (run.attempts, run.metrics["resumed_start"], run.metrics["resumed_iteration"]) == (2, 3, 1)
     for name in ("chosen", "held_out_score", "lower_bound"):

@@ -57,8 +57,8 @@ def test_a_run_finds_the_clusters(database: Database, storage: Storage, settings
     points = np.frombuffer(results.load_map(storage, run.result), "<f4").reshape(-1, 4)
     assert points.shape == (60, 4)
     np.testing.assert_array_equal(points[:, 2], result.labels)
-    told = list(dict.fromkeys(event_kinds(database, project)))  # progress is told as often as the machine is slow
-    assert told == [("run", "queued"), ("run", "running"), ("run", "done"), ("clusters", None)]
+    events = list(dict.fromkeys(event_kinds(database, project)))  # progress is told as often as the machine is slow
+    assert events == [("run", "queued"), ("run", "running"), ("run", "done"), ("clusters", None)]
 
 
 def test_a_run_refills_the_queue_with_as_many_questions_as_are_needed(

@@ -70,11 +70,11 @@ def rows_of(plan: ComparisonPlan) -> dict[str, dict[str, Any]]:
 
 def test_bag_labels_are_credited_to_who_reads_them() -> None:
     """Features alone cannot tell half of the classes; labels can, and no answer says more than they do."""
-    found = [rows_of(plan_of(half_seen(seed)[0], *SYSTEMS)) for seed in range(3)]
+    tables = [rows_of(plan_of(half_seen(seed)[0], *SYSTEMS)) for seed in range(3)]
     mean = {
         system: (
-            np.mean([rows[system]["held_out_accuracy"] for rows in found]),
-            np.mean([rows[system]["held_out_log_score"] for rows in found]),
+            np.mean([rows[system]["held_out_accuracy"] for rows in tables]),
+            np.mean([rows[system]["held_out_log_score"] for rows in tables]),
         )
         for system in SYSTEMS
     }
@@ -94,12 +94,12 @@ def test_it_is_judged_by_what_a_run_shows_and_not_by_the_model_of_features_alone
     logs = fits._compute(plan, PlannedFit("dcrc", "fold", 0), silent)["logs"]
     model = DCRC(**{**plan.systems["dcrc"], "random_state": 0})
     model.fit(inputs.features, **plan.with_answers(~out).answer_arguments(), **inputs.bag_arguments())
-    found = fits._fit(plan, "dcrc", plan.with_answers(~out), 0, silent)
-    np.testing.assert_allclose(found.posterior, model.posterior_)
+    outcome = fits._fit(plan, "dcrc", plan.with_answers(~out), 0, silent)
+    np.testing.assert_allclose(outcome.posterior, model.posterior_)
 
     def scored(posterior: np.ndarray) -> np.ndarray:
         asked = plan.with_answers(out)
-        chances = answer_probabilities_of(asked, found, posterior)
+        chances = answer_probabilities_of(asked, outcome, posterior)
         scores: np.ndarray = np.log(chances[np.arange(len(chances)), answer_columns(asked.answers, "relative")])
         return scores
 
@@ -113,11 +113,11 @@ def test_answers_held_out_do_not_enter() -> None:
     plan = plan_of(inputs, "dcrc", "sklr")
     out = plan.held_out(1)
     turned = {"yes": "no", "no": "yes", "dnk": "yes"}
-    answers = np.where(out, [turned[str(one)] for one in inputs.answers], inputs.answers)
-    other = plan_of(replace(inputs, answers=answers), "dcrc", "sklr")
-    other = replace(other, folds=plan.folds)
+    answers = np.where(out, [turned[str(answer)] for answer in inputs.answers], inputs.answers)
+    turned_plan = plan_of(replace(inputs, answers=answers), "dcrc", "sklr")
+    turned_plan = replace(turned_plan, folds=plan.folds)
     for system in ("dcrc", "sklr"):
-        one, two = (fits._fit(each, system, each.with_answers(~out), 0, silent) for each in (plan, other))
-        np.testing.assert_array_equal(one.posterior, two.posterior)
-        logs = [fits._judge(each, one, out)["logs"] for each in (plan, other)]
+        straight, two = (fits._fit(each, system, each.with_answers(~out), 0, silent) for each in (plan, turned_plan))
+        np.testing.assert_array_equal(straight.posterior, two.posterior)
+        logs = [fits._judge(each, straight, out)["logs"] for each in (plan, turned_plan)]
         assert (logs[0] != logs[1]).all()

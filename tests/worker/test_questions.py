@@ -89,8 +89,8 @@ def test_what_is_on_screens_or_was_answered_is_not_chosen() -> None:
     posterior = np.random.default_rng(0).dirichlet(np.ones(3), size=5)
     every = random_triplets(5, 30, np.random.default_rng(1))
     inputs = replace(inputs_of(5), triplets=every[:12])
-    wanted = demand(30, pending=inputs.item_ids[every[12:22]])
-    triplets = choose(posterior, inputs, fit({}, posterior), wanted, np.random.default_rng(0)).triplets
+    needed = demand(30, pending=inputs.item_ids[every[12:22]])
+    triplets = choose(posterior, inputs, fit({}, posterior), needed, np.random.default_rng(0)).triplets
     assert set(map(tuple, triplets.tolist())) == set(map(tuple, every[22:].tolist()))
 
 

@@ -48,7 +48,7 @@ def test_numbers_stay_from_one_resolution_to_the_next() -> None:
     X, y = blobs(90, 6)
     rows = resolutions.cut(X, y + 1, 6, None)
     np.testing.assert_array_equal(rows[4], y + 1)
-    stays = [np.mean(one == other) for one, other in zip(rows[1:], rows[:-1], strict=True)]
+    stays = [np.mean(finer == coarser) for finer, coarser in zip(rows[1:], rows[:-1], strict=True)]
     assert min(stays) > 0.4
     assert np.mean(stays) > 0.7
     again = resolutions.cut(X, y + 1, 6, rows)
@@ -70,10 +70,10 @@ def test_the_next_run_goes_on_and_lets_the_old_state_go(
     compute(database, settings)
     second = request(database, project, parameters={"n_clusters": 4})
     compute(database, settings)
-    one, two = get_run(database, first), get_run(database, second)
-    assert (one.metrics["warm_start"], two.metrics["warm_start"]) == (False, True)
+    earlier, two = get_run(database, first), get_run(database, second)
+    assert (earlier.metrics["warm_start"], two.metrics["warm_start"]) == (False, True)
     assert two.metrics["n_clusters"] == 4
-    assert results.load_state(storage, one.result) == {}
+    assert results.load_state(storage, earlier.result) == {}
     assert results.load_state(storage, two.result) != {}
 
 

@@ -133,8 +133,8 @@ def test_a_run_that_kills_its_workers_takes_no_other_with_it(
             wait_for(worker_processes)[0].kill()
         run = wait_for(lambda: ended(database, deadly_run))
         assert (run.status, run.error) == ("failed", lifecycle.GAVE_UP)
-        other = wait_for(lambda: ended(database, harmless_run))
-        assert (other.status, other.attempts) == ("done", 1)
+        harmless = wait_for(lambda: ended(database, harmless_run))
+        assert (harmless.status, harmless.attempts) == ("done", 1)
 
 
 @POSTGRES
@@ -142,11 +142,11 @@ def test_two_supervisors_compute_every_run_once(database: Database, storage: Sto
     projects = [make_songs(database, storage, key=f"songs-{number}") for number in range(8)]
     for project in projects:
         answer_truly(database, project, 10)
-    other = Database(settings.database_url)
-    with supervised(database, settings), supervised(other, settings):
+    database_of_another_server = Database(settings.database_url)
+    with supervised(database, settings), supervised(database_of_another_server, settings):
         runs = [request(database, project) for project in projects]
         done = [wait_for(lambda run=run: ended(database, run)) for run in runs]
-    other.close()
+    database_of_another_server.close()
     assert {(run.status, run.attempts, run.token) for run in done} == {("done", 1, 1)}
     for project in projects:
         assert event_kinds(database, project).count(("clusters", None)) == 1

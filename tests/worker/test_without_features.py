@@ -54,9 +54,9 @@ def client(app: FastAPI, database: Database) -> Iterator[TestClient]:
 @pytest.fixture
 def project(database: Database) -> int:
     with database.transaction() as session:
-        made = make_project(session, "names", n_items=N_ITEMS, n_clusters=3)
-        add_member(session, made, Role.LABELER)
-        return made.id
+        project = make_project(session, "names", n_items=N_ITEMS, n_clusters=3)
+        add_member(session, project, Role.LABELER)
+        return project.id
 
 
 def answer(database: Database, project: int, count: int, seed: int = 0) -> None:

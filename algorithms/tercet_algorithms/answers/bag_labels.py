@@ -7,6 +7,7 @@ at all, and labels as lists or as a table; everything behind this module sees on
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -59,6 +60,8 @@ def read_bags(bags: Any, bag_labels: Any, *, n_items: int) -> Bags:
         if bag_labels is not None:
             raise ValueError("bag_labels are given without bags: expected the bag of each item too")
         return Bags(np.full(n_items, -1), csr_array((0, 0)), ())
+    if not isinstance(bags, Iterable):
+        raise ValueError(f"bags is {bags!r}: expected the bag of each of {n_items} items")
     bag_of_rows = list(bags.tolist() if isinstance(bags, np.ndarray) else bags)
     if len(bag_of_rows) != n_items:
         raise ValueError(f"bags has {len(bag_of_rows)} rows, X has {n_items}")
@@ -74,7 +77,7 @@ def is_sparse(matrix: Any) -> bool:
 
 def is_missing(bag: Any) -> bool:
     """Return whether an item is in no bag: its bag is None or NaN."""
-    return bag is None or (isinstance(bag, float) and np.isnan(bag))
+    return bag is None or (isinstance(bag, float | np.floating) and bool(np.isnan(bag)))
 
 
 def _read_named(bag_of_rows: list[Any], bag_labels: Mapping[Any, Any]) -> Bags:
@@ -133,6 +136,6 @@ def _read_table(bag_of_rows: list[Any], table: Array) -> Bags:
 def _row_of(bag: Any, row: int, n_bags: int) -> int:
     if is_missing(bag):
         return -1
-    if not (isinstance(bag, int | float | np.integer) and int(bag) == bag and 0 <= bag < n_bags):
+    if not (isinstance(bag, Real) and 0 <= bag < n_bags and int(bag) == bag):
         raise ValueError(f"bags row {row} is {bag!r}: expected a row of bag_labels, 0 to {n_bags - 1}, or None")
     return int(bag)

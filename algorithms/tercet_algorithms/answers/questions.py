@@ -107,6 +107,11 @@ class QuestionSuggestion:
         -------
         PoolInformation
             In nats: mean and quantiles of random questions, and the best of many.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
         """
         check_is_fitted(self, "posterior_")
         rng = np.random.default_rng(random_state)

@@ -5,7 +5,8 @@ other item (local scaling; Zelnik-Manor and Perona, 2004), so that dense and spa
 thousand items all pairs are kept, as in the paper; beyond, the nearest neighbours of each item.
 """
 
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -24,9 +25,48 @@ MOST_DENSE = 6000
 AUTO_NEIGHBORS = 20
 # Squared distances below this share of the squared norms are rounding.
 _TINY = 1e-12
+# A new item farther away than fitted ones by this factor is as good as infinitely far.
+_FARTHEST = 1e100
 # A precomputed affinity may differ from its transpose by this share of its largest value.
 _ASYMMETRY = 1e-8
 _BLOCK = 512
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where items lie and how far apart: their coordinates in it are about 1, whatever those of X are.
+
+    Distances are differences of squared lengths, and lose as many digits as items are farther from the origin than from
+    each other. The centre is a median, which single items far off do not move; units are powers of two, which round
+    nothing.
+    """
+
+    size: float  # of the numbers in X
+    center: Array  # (D,) in units of `size`
+    width: float  # of the items about the centre, in units of `size`
+
+    @classmethod
+    def of(cls, X: Array) -> Self:
+        """Return the frame of the items X (N, D)."""
+        size = _power_of_two(np.abs(X).max())
+        center = np.median(X / size, axis=0)
+        return cls(size, center, _power_of_two(np.abs(X / size - center).max()))
+
+    @property
+    def unit(self) -> float:
+        """What a distance of 1 in the frame is in X."""
+        return self.size * self.width
+
+    @np.errstate(over="ignore", under="ignore")
+    def place(self, X: Array) -> Array:
+        """Return the coordinates of rows of X (n, D)."""
+        placed: Array = np.clip((X / self.size - self.center) / self.width, -_FARTHEST, _FARTHEST)
+        return placed
+
+
+def _power_of_two(value: float) -> float:
+    """Return the power of two next above a number, 1 for 0."""
+    return float(np.ldexp(1.0, min(int(np.frexp(value)[1]), 1023))) if value > 0 else 1.0
 
 
 def dense_graph(X: Array, local_k: int) -> tuple[Array, Array]:

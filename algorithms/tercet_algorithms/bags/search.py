@@ -28,6 +28,7 @@ class SpectralState(ArrayRecord):
     inertia: float
     steps: int  # iterations of the best start
     kmeans_converged: bool  # in the best start
+    made_of: Array  # (16,) fingerprint of the items, bags and parameters
 
     @property
     def iteration(self) -> int:
@@ -55,7 +56,7 @@ class SpectralState(ArrayRecord):
 Callback = Callable[[SpectralState], object]
 
 
-def first_state(spectrum: Spectrum, alpha: float, sigma: Array, seeds: Array) -> SpectralState:
+def first_state(spectrum: Spectrum, alpha: float, sigma: Array, seeds: Array, made_of: Array) -> SpectralState:
     """Return the state after the eigenvectors and before the first start of k-means."""
     return SpectralState(
         values=spectrum.values,
@@ -69,6 +70,7 @@ def first_state(spectrum: Spectrum, alpha: float, sigma: Array, seeds: Array) ->
         inertia=np.inf,
         steps=0,
         kmeans_converged=False,
+        made_of=made_of,
     )
 
 

@@ -144,6 +144,10 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     >>> model = CMBC(2, random_state=0).fit(X, known=strong)
     >>> bool(np.all(model.labels_ == weak) or np.all(model.labels_ != weak))
     True
+    >>> model.predict_proba(X[:3]).shape
+    (3, 2)
+    >>> bool(np.all(model.predict(X) == model.labels_))
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Constraint]] = {

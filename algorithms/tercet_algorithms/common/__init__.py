@@ -2,7 +2,7 @@
 
 - state: all that a fit needs to go on, between two callbacks; it travels as plain arrays
 - feature space, feature map: standardised columns and a kernel's features
-- map, layout: two coordinates per item for an analyst, steady from run to run
-- matching: numbers for clusters that they keep from run to run
+- map: two coordinates per item for an analyst, steady from run to run
+- match: to number clusters so that they keep their numbers from run to run
 - compiled, part: loops compiled by numba, and functions compiled into them
 """

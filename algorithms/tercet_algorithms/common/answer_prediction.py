@@ -1,5 +1,6 @@
 """What every estimator with cluster probabilities can say about answers: predict them, and be judged by them."""
 
+import warnings
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, Protocol
@@ -9,7 +10,7 @@ import numpy as np
 from tercet_algorithms.answers.metrics import answers_satisfied
 from tercet_algorithms.answers.patterns import Array, Kind, answer_probabilities, log_likelihood
 from tercet_algorithms.answers.reading import read_constraints, read_kind, read_triplets
-from tercet_algorithms.common.features import row_names
+from tercet_algorithms.common.features import check_no_target, row_names
 
 # No answer is impossible: one that hard answers rule out is given at least this probability.
 _SMALLEST = 5e-7
@@ -101,7 +102,7 @@ class AnswerPrediction:
     def score(
         self: ClusterPredictor,
         X: Any,
-        y: Any = None,
+        y: None = None,
         *,
         triplets: Any = None,
         answers: Any = None,
@@ -113,22 +114,26 @@ class AnswerPrediction:
         Parameters
         ----------
         X : array-like of shape (N, D)
-        y : ignored
-            There for scikit-learn's convention.
+        y : None
+            Not used, as in `fit`: a value for each item gives a warning, anything else ValueError.
         triplets, answers, kinds, weights :
             Answers about the rows of X, best ones that `fit` has not had; as in `fit`.
 
         Returns
         -------
         float in [0, 1]
-            Weighted by `weights`; 0 where nothing counts.
+            Weighted by `weights`; 0 where nothing counts, with a warning where there are no answers at all.
 
         Raises
         ------
         ValueError
             With the row and value that is wrong.
         """
-        return answers_satisfied(self.predict(X), triplets, answers, kinds, weights, item_names=row_names(X))
+        labels = self.predict(X)
+        check_no_target(y, len(labels))
+        if triplets is None:
+            warnings.warn("score counts answers, and got none: pass triplets= and answers=", UserWarning, stacklevel=2)
+        return answers_satisfied(labels, triplets, answers, kinds, weights, item_names=row_names(X))
 
 
 def _table_without_zeros(estimator: ClusterPredictor, labeler: object, kind: Kind) -> Array:

@@ -1,7 +1,7 @@
-"""How loops are compiled that numpy would need an array for each step of.
+"""Compiles loops that numpy could make only with a temporary array for each step.
 
-Only what a measurement asked for is: it takes seconds where nobody has run it before. The machine code is kept
-beside the source, or in the user's cache where that cannot be written.
+Only loops whose measured time asks for it are compiled: the first run of each takes seconds. The machine code is
+stored beside the source, or in the user's cache where that folder cannot be written.
 """
 
 from collections.abc import Callable

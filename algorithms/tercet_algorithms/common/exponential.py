@@ -1,8 +1,8 @@
 """The exponential that the loops of softmax and E-step are made of.
 
-What C's library has takes one number after the other, numpy's in double precision too unless the processor has
-AVX-512: no part of an evaluation of the bound took longer. This one is plain arithmetic, which the compiler turns
-into instructions for several numbers at once.
+The C library's takes one number at a time, and so does numpy's in double precision on processors without AVX-512;
+no other part of an evaluation of the bound took as long. This one is plain arithmetic, which the compiler turns into
+instructions for several numbers at once.
 """
 
 import math

@@ -58,6 +58,17 @@ class TripletSplit(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unty
     kind : "relative" or "outlier"
         Kind of all questions.
     random_state : int, RandomState or None
+
+    Examples
+    --------
+    >>> from tercet_algorithms import TripletSplit
+    >>> triplets = [[0, 1, 2], [0, 2, 1], [3, 4, 5], [1, 3, 5]]  # the second is the first, asked the other way round
+    >>> answers = ["yes", "no", "dnk", "no"]
+    >>> splitter = TripletSplit(3, random_state=0)
+    >>> splitter.get_n_splits()
+    3
+    >>> sorted(test.tolist() for _, test in splitter.split(triplets, answers))
+    [[0, 1], [2], [3]]
     """
 
     _parameter_constraints: ClassVar[dict[str, Constraint]] = {
@@ -104,7 +115,17 @@ class TripletSplit(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unty
             yield np.setdiff1d(np.arange(len(constraints)), test), test
 
     def get_n_splits(self, triplets: Any = None, answers: Any = None, groups: None = None) -> int:
-        """Return the number of folds."""
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        triplets, answers, groups : ignored
+            There for scikit-learn's convention.
+
+        Returns
+        -------
+        int
+        """
         return self.n_splits
 
 
@@ -141,6 +162,8 @@ class TripletEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     True
     >>> search.best_estimator_.estimator_.labels_.shape
     (40,)
+    >>> bool(model.fit(triplets, answers).score(triplets, answers) > 0.8)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Constraint | str]] = {
@@ -181,13 +204,14 @@ class TripletEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator_.fit(self.items, triplets=triplets, answers=answers, kinds=self.kind, **optional)
         return self
 
-    def score(self, triplets: Any, answers: Any) -> float:
+    def score(self, triplets: Any, answers: Any, *, weights: Any = None) -> float:
         """Return the share of the answers that the predicted clusters satisfy, in [0, 1].
 
         Parameters
         ----------
         triplets : array-like of shape (M, 3)
-        answers : array-like of shape (M,)
+        answers, weights : array-likes of length M
+            As in `DCRC.score`.
 
         Returns
         -------
@@ -199,15 +223,19 @@ class TripletEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             With the row and value that is wrong.
         """
         check_is_fitted(self, "estimator_")
-        share: float = self.estimator_.score(self.items, triplets=triplets, answers=answers, kinds=self.kind)
+        optional = {} if weights is None else {"weights": weights}
+        share: float = self.estimator_.score(
+            self.items, triplets=triplets, answers=answers, kinds=self.kind, **optional
+        )
         return share
 
 
-def answer_log_score(estimator: TripletEstimator, triplets: Any, answers: Any) -> float:
+def answer_log_score(estimator: TripletEstimator, triplets: Any, answers: Any, *, weights: Any = None) -> float:
     """Return the mean log probability of answers in nats: a scorer for `GridSearchCV(scoring=answer_log_score)`.
 
     Unlike the share of satisfied answers it sees how sure a model is, so that it also tells apart values of epsilon.
     """
     check_is_fitted(estimator, "estimator_")
-    score: float = estimator.estimator_.score_answers(estimator.items, triplets, answers, estimator.kind)
+    optional = {} if weights is None else {"weights": weights}
+    score: float = estimator.estimator_.score_answers(estimator.items, triplets, answers, estimator.kind, **optional)
     return score

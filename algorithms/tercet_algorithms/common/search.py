@@ -5,6 +5,7 @@ saved as plain arrays and resumed in another process goes through the same state
 defines its state (an `ArrayRecord` that tells a `SearchProgress`) and the step from one state to the next.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import UnionType
@@ -123,9 +124,40 @@ def run_search(
 
 
 def check_resumable(shapes: object, expected: object) -> None:
-    """Raise ValueError where what is found in a state to resume from is not what this fit expects."""
+    """Raise ValueError unless the shapes of a state to resume from are those that this fit expects."""
     if shapes != expected:
         raise ValueError(f"resume is the state of another fit: it has {shapes}, expected {expected}")
+
+
+def check_search(callback: object, resume: object, state: type) -> None:
+    """Raise ValueError where a fit's `callback` cannot be called, or `resume` is no state of this kind of fit."""
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function of a {state.__name__}, got {callback!r}")
+    if resume is not None and not isinstance(resume, state):
+        raise ValueError(f"resume must be a {state.__name__}, as callbacks get them, got {type(resume).__name__}")
+
+
+def fingerprint(description: object, *arrays: Array) -> Array:
+    """Return a hash (16,) of numbers 0 to 255 of what a fit is made of, by which its states know it again.
+
+    Parameters
+    ----------
+    description : object
+        Parameters, told apart by their repr.
+    arrays : ndarrays
+        Data, told apart by type, shape and content.
+    """
+    code = hashlib.blake2b(repr(description).encode(), digest_size=16)
+    for array in arrays:
+        code.update(repr((array.dtype.str, array.shape)).encode())
+        code.update(np.ascontiguousarray(array).data)
+    return np.frombuffer(code.digest(), dtype=np.uint8)
+
+
+def check_fingerprint(found: Array, expected: Array) -> None:
+    """Raise ValueError where a state to resume from was made of other data or parameters than this fit."""
+    if not np.array_equal(found, expected):
+        raise ValueError("resume is the state of another fit: its items, answers, bags or parameters are not these")
 
 
 def _print_progress(state: SearchProgress) -> None:

@@ -55,7 +55,7 @@ def choose_belief(
     rng = np.random.RandomState(0)  # the same answers are believed in the same way, whatever the fit's own seed
     if len(constraints) < _FEWEST_ANSWERS or model.n_clusters == 1 or len(beliefs) == 1:
         return beliefs[0]
-    constraints, items = _some_answers(constraints, len(features), rng)
+    constraints, items = _sampled(constraints, len(features), rng)
     X = space.transform(features[items])
     scores = np.zeros(len(beliefs))
     for fold in answer_folds(constraints, _N_FOLDS, rng):
@@ -80,8 +80,11 @@ def _scores(model: Any, X: Array, answers: Constraints, held_out: Constraints, b
     return np.array(scores)
 
 
-def _some_answers(constraints: Constraints, n_items: int, rng: np.random.RandomState) -> tuple[Constraints, Array]:
-    """Return as many answers as are needed to choose, about the rows of so many items, and these: not only theirs."""
+def _sampled(constraints: Constraints, n_items: int, rng: np.random.RandomState) -> tuple[Constraints, Array]:
+    """Return at most as many answers as choosing needs, and the items (n,) to fit them to: theirs and others.
+
+    The triplets of these answers are rows of those items.
+    """
     if len(constraints) > _MOST_ANSWERS:
         constraints = constraints.select(np.sort(rng.permutation(len(constraints))[:_MOST_ANSWERS]))
     asked = np.unique(constraints.triplets)

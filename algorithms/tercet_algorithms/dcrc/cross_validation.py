@@ -115,6 +115,20 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
     >>> model = DCRCCV(n_clusters=(2, 3), tau=1.0, lam=2**-6, cv=3, n_init=2, n_moves=0, random_state=0)
     >>> model.fit(X, triplets=triplets, answers=answers).best_params_["n_clusters"]
     3
+    >>> bool((model.predict(X) == model.predict_proba(X).argmax(axis=1)).all())
+    True
+    >>> bool(model.score(X, triplets=triplets, answers=answers) > 0.8)
+    True
+    >>> model.predict_answers(X, triplets).shape
+    (80, 3)
+    >>> bool(model.score_answers(X, triplets, answers) > np.log(1 / 3))  # better than guessing
+    True
+    >>> model.suggest(5, asked=triplets, random_state=0)[0].shape  # what to ask next
+    (5, 3)
+    >>> bool(model.expected_information(random_state=0).best > 0)
+    True
+    >>> float(model.answer_table()[0, 2])  # three items alike: "don't know", unless somebody errs
+    0.95
     """
 
     # The values to choose from are checked one by one, as parameters of `estimator`.
@@ -241,19 +255,86 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> Array:
-        """Return p(y | x) of the best estimator, shape (N, K); see `DCRC.predict_proba`."""
+        """Return p(y | x) of the best estimator.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (N, D)
+
+        Returns
+        -------
+        array of shape (N, K)
+            Single precision where X is.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`, or with refit=False.
+        ValueError
+            Where X is not finite or has other columns than were fitted.
+        """
         return self._fitted().predict_proba(check_features_of(self, X))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable cluster of every row of X, shape (N,); see `DCRC.predict`."""
+        """Return the most probable cluster of every row of X under the best estimator.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (N, D)
+
+        Returns
+        -------
+        array of int, shape (N,)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`, or with refit=False.
+        ValueError
+            Where X is not finite or has other columns than were fitted.
+        """
         return self._fitted().predict(check_features_of(self, X))
 
     def answer_table(self, kind: Kind = "relative", labeler: object = None) -> Array:
-        """Return P(answer | pattern), shape (5, A); see `DCRC.answer_table`."""
+        """Return P(answer | pattern) of a labeler, as the best estimator has it.
+
+        Parameters
+        ----------
+        kind : "relative" or "outlier"
+        labeler : object, optional
+            One of the labelers of `fit`; the mean of the learned tables for anyone else.
+
+        Returns
+        -------
+        array of shape (5, A)
+            See `DCRC.answer_table`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`, or with refit=False.
+        """
         return self._fitted().answer_table(kind, labeler)
 
     def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
-        """Return P(answer | pattern) of those who may be asked next, (5, L A); see `DCRC.tables_of_asked`."""
+        """Return P(answer | pattern) of those who may be asked next, as the best estimator has it.
+
+        Parameters
+        ----------
+        kind : "relative" or "outlier"
+        labeler : object, optional
+            Who will be asked; None for any of those whose tables were learned.
+
+        Returns
+        -------
+        array of shape (5, L A)
+            See `DCRC.tables_of_asked`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`, or with refit=False.
+        """
         return self._fitted().tables_of_asked(kind, labeler)
 
     def _fitted(self) -> DCRC:

@@ -198,6 +198,19 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
     1.0
     >>> model.predict_answers(X, [[0, 1, 2]]).shape
     (1, 3)
+    >>> bool(model.score_answers(X, triplets, answers) > np.log(0.9))  # mean log probability, in nats
+    True
+    >>> bool((model.predict(X) == model.predict_proba(X).argmax(axis=1)).all())
+    True
+    >>> questions, nats = model.suggest(5, asked=triplets, random_state=0)  # what to ask next
+    >>> questions.shape, bool(nats.max() <= np.log(3))
+    ((5, 3), True)
+    >>> information = model.expected_information(random_state=0)
+    >>> model.answer_table("outlier").shape
+    (5, 4)
+    >>> loaded = DCRC(2).set_state_arrays(model.state_arrays())  # in any process
+    >>> bool((loaded.labels_ == model.labels_).all())
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Constraint]] = {

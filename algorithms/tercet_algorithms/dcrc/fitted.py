@@ -93,6 +93,11 @@ class FittedDCRC(AnswerPrediction):
         -------
         array of shape (5, A)
             The epsilon table (Table I) with labeler_tables="fixed", or where nothing of the kind was answered.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
         """
         check_is_fitted(self, "coef_")
         learned = None if self._tables is None else self._tables.table(kind, labeler)
@@ -112,6 +117,11 @@ class FittedDCRC(AnswerPrediction):
         array of shape (5, L A)
             For anyone the L tables side by side, each times its labeler's share of the answers: the labeler will be
             known together with the answer, which makes it more informative than one under the mean table.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
         """
         anyone = None if self._tables is None or labeler is not None else self._tables.of_anyone(kind)
         return self.answer_table(kind, labeler) if anyone is None else anyone
@@ -122,6 +132,11 @@ class FittedDCRC(AnswerPrediction):
         Returns
         -------
         dict of str to array
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
         """
         check_is_fitted(self, "coef_")
         arrays = {name: np.asarray(getattr(self, name)) for name in _STATE}

@@ -49,7 +49,7 @@ _KAPPAS = {LIGHT: 0.3, HEAVY: 1.0}
 
 @dataclass(frozen=True)
 class DCRCSolution(ArrayRecord):
-    """Where one start has come to."""
+    """The weights, posteriors, tables and bounds that one start has reached."""
 
     W: Array  # (K, D + 1), standardised coordinates, intercept last
     q: Array  # (n, K) posteriors of the constrained items, in the E-step's order

@@ -1,4 +1,4 @@
-"""The softmax of many items and the way back through it, a few items at a time, so that they stay in the cache."""
+"""The softmax of many items and its gradient, a few items at a time, so that they stay in the cache."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a warm start takes over from an earlier fit, whose items, scaling and answers may have been other."""
+"""What a warm start takes over from an earlier fit, which may have had other items, scaling and answers."""
 
 from dataclasses import dataclass
 

@@ -122,6 +122,12 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     1.0
     >>> model.predict_answers([[0, 3, 1]]).argmax(axis=1)  # 0 is like 3: yes
     array([0])
+    >>> model.score(triplets, answers)
+    1.0
+    >>> bool(model.score_answers(triplets, answers) > np.log(0.9))
+    True
+    >>> model.answer_table("relative").shape
+    (5, 3)
     """
 
     _parameter_constraints: ClassVar[dict[str, Constraint]] = {
@@ -324,6 +330,11 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         -------
         array of shape (5, A)
             Rows as in `answers.patterns`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
         """
         check_is_fitted(self, "embedding_")
         return answer_table(kind, self._numbers)

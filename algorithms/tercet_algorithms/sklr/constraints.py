@@ -48,6 +48,11 @@ class DistanceConstraints:
         largest: Array = padded[self.of_answer].max(axis=1)
         return np.where(np.isneginf(largest), 0.0, largest)
 
+    def sources(self, chosen: Array) -> str:
+        """Name what gives the constraints in a mask (m,): rows of answers or, where there are none, links."""
+        rows = np.flatnonzero(self.largest_by_answer(chosen.astype(float)) > 0)
+        return f"answers rows {rows[:10].tolist()}" if len(rows) else "must_link or cannot_link"
+
 
 def distance_constraints(
     answers: Constraints, must_link: Array = NO_PAIRS, cannot_link: Array = NO_PAIRS, mapping: Mapping = "class"

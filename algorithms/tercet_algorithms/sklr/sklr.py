@@ -164,6 +164,19 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
     1.0
     >>> round(model.score(X, triplets=triplets[90:], answers=answers[90:]), 1)
     1.0
+    >>> model.transform(X).shape == (60, model.rank_)
+    True
+    >>> bool((model.predict(X) == model.predict_proba(X).argmax(axis=1)).all())
+    True
+    >>> len(set(model.cluster(4).tolist())), model.suggest_n_clusters()  # the same kernel, cut anew
+    (4, 2)
+    >>> model.predict_answers(X, triplets[:2]).shape, model.answer_table().shape
+    ((2, 3), (5, 3))
+    >>> bool(model.score_answers(X, triplets, answers) > np.log(0.8))  # mean log probability, in nats
+    True
+    >>> loaded = SKLR(2).set_state_arrays(model.state_arrays())
+    >>> bool((loaded.predict(X) == model.labels_).all())
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Constraint]] = {
@@ -521,7 +534,10 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         problem = make_problem(Z, constraints, self.gamma, np.inf if hard else self.C, near, far)
         impossible = problem.impossible()
         if hard and impossible.any():
-            raise ValueError(_impossible_message(constraints, impossible))
+            raise ValueError(
+                f"{constraints.sources(impossible)}: an item is told apart from one that has the same features, which "
+                "no kernel of the features can do; leave these out or use a finite C"
+            )
         # No kernel of the features can tell items with the same features apart: such answers stay without effect.
         problem, softened = (variant.without(impossible) for variant in (problem, problem.capped(_FALLBACK_C)))
         return Learning(problem, softened, self.solver, self.max_iter, self.tol)
@@ -582,12 +598,3 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         elif not (self.converged_ or stopped):
             message = f"SKLR stopped after {self.n_iter_} iterations without converging; raise max_iter or tol"
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
-
-
-def _impossible_message(constraints: DistanceConstraints, impossible: Array) -> str:
-    answers = np.flatnonzero(constraints.largest_by_answer(impossible.astype(float)) > 0)
-    where = f"answers rows {answers[:10].tolist()}" if len(answers) else "must_link or cannot_link"
-    return (
-        f"{where}: an item is told apart from one that has the same features, which no kernel of the features "
-        "can do; leave these out or use a finite C"
-    )

@@ -130,13 +130,13 @@ def newest(session: Session, project_id: int, filters: Filters, before: int | No
 
 
 def numbers(session: Session, project_id: int, filters: Filters) -> list[int]:
-    """Return the numbers of all answers that pass."""
+    """Return the numbers of all answers that pass the filters."""
     return list(session.scalars(select(Answer.number).where(*_passing(project_id, filters))))
 
 
-def by_number(session: Session, project_id: int, filters: Filters, some: Sequence[int]) -> dict[int, ListedAnswer]:
-    """Return those of a few hundred answers that pass, by number."""
-    statement = _select_answers().where(*_passing(project_id, filters), Answer.number.in_(some))
+def by_number(session: Session, project_id: int, filters: Filters, of_those: Sequence[int]) -> dict[int, ListedAnswer]:
+    """Return the answers with some numbers, a few hundred at most, that pass the filters, by number."""
+    statement = _select_answers().where(*_passing(project_id, filters), Answer.number.in_(of_those))
     answers = (ListedAnswer._make(row) for row in session.execute(statement))
     return {answer.number: answer for answer in answers}
 

@@ -1,4 +1,4 @@
-"""The names of the demonstrations; apart from what makes them, so that the command line starts at once."""
+"""The names of the demonstrations, in a module that imports nothing, so that the command line starts at once."""
 
 from enum import StrEnum
 

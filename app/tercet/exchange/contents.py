@@ -1,4 +1,4 @@
-"""The names of what can be exported; apart from what makes it, so that the command line starts at once."""
+"""The names of what can be exported, in a module that imports nothing, so that the command line starts at once."""
 
 from enum import StrEnum
 

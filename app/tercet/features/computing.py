@@ -1,6 +1,6 @@
 """How a recipe becomes numbers: the rows of each group, brought to few numbers, side by side on one scale."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,13 +9,25 @@ from numpy.typing import NDArray
 from tercet.features.inputs import FeatureInput
 from tercet.features.media import FileRows, rows_of_pictures, rows_of_sounds, typical_range
 from tercet.features.plugins import plugin_rows
-from tercet.features.recipes import PLUGIN, FeatureTable, GroupSettings, Recipe, Report, SoundRange, describe
+from tercet.features.recipes import PLUGIN, GroupSettings, Recipe, SoundRange, describe
 from tercet.features.scaling import principal_components, side_by_side, standardised
 from tercet.features.sounds import SoundMeasures
 from tercet.features.tables import table_columns
 from tercet.features.texts import text_rows
 
 Rows = NDArray[np.float32]
+Report = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """Features (N, D) of items in their order: finite, each group's total variance in proportion to its weight."""
+
+    values: Rows
+    names: list[str]
+    groups: list[str]  # the kind of each column
+    words: str
+    faults: list[tuple[str, str]] = field(default_factory=list)  # (key of an item, what is wrong with it)
 
 
 @dataclass(frozen=True)
@@ -42,10 +54,14 @@ class _Columns:
     faults: list[tuple[str, str]] = field(default_factory=list)
 
 
-def features_of(
+def compute(
     recipe: Recipe, inputs: Sequence[FeatureInput], sound_range: SoundRange | None, report: Report
 ) -> FeatureTable:
-    """Return the features of all items as `tercet.features.recipes.compute` promises."""
+    """Make the features of all items; `report` hears the share that is done, and may raise to stop.
+
+    Items that cannot be measured get the features of the average item, and a fault that says why. Raises ValueError
+    with a sentence where nothing at all can be made.
+    """
     if not inputs:
         raise ValueError("there are no items to make features of")
     by_source: dict[str, list[GroupSettings]] = {}
@@ -57,7 +73,7 @@ def features_of(
     for number, (source, groups) in enumerate(by_source.items()):
         task = _Task(groups, inputs, sound_range or (0.0, 0.0), recipe.seed, report)
         MAKERS[source](task.with_share(number, len(by_source)), columns)
-    report(1.0, "The features are made")
+    report(1.0, "The features are computed")
     return _joined(recipe, columns, sound_range)
 
 
@@ -77,7 +93,7 @@ def _add_files(task: _Task, files: FileRows, columns: _Columns) -> None:
         if group.numbers:
             columns.rows[group.kind] = principal_components(raw, files.readable, group.numbers)
         else:
-            columns.rows[group.kind] = standardised(raw, files.readable)
+            columns.rows[group.kind] = standardised(raw.whole(), files.readable)
         measured = group.kind == "sound_measures" and not group.numbers
         columns.names[group.kind] = (
             list(SoundMeasures.names) if measured else _numbered(group.kind, columns.rows[group.kind])

@@ -1,6 +1,6 @@
 """Groups of features of files: two passes over them, one to learn from a sample and one to measure them all.
 
-Each file is decoded, looked at and let go, so that memory holds the rows and never the recordings or pictures.
+Each file is decoded, looked at and let go, so that memory holds never all recordings or pictures, nor all their rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tercet.features import pictures, sounds
 from tercet.features.decoding import MOST_SECONDS, read_picture, read_sound, sampling_rate
 from tercet.features.inputs import FeatureInput
+from tercet.features.row_file import RowFile
 from tercet.web.texts import with_subject
 
 Rows = NDArray[np.float32]
@@ -48,7 +49,7 @@ class LearnedGroup(FileGroup, Protocol):
 class FileRows:
     """What the files of one medium gave: the rows of each group, which are readable, and what was wrong."""
 
-    rows: dict[str, Rows]
+    rows: dict[str, RowFile]
     readable: NDArray[np.bool_]
     faults: list[tuple[str, str]] = field(default_factory=list)
 
@@ -121,17 +122,15 @@ def _two_passes(
     share = LEARNING_SHARE if learned else 0.0
     if learned:
         _learn(inputs, reader, learned, seed, lambda part, words: report(share * part, words))
-    files = FileRows(
-        {kind: np.zeros((len(inputs), group.width), dtype=np.float32) for kind, group in groups.items()},
-        np.zeros(len(inputs), dtype=np.bool_),
-    )
+    rows = {kind: RowFile(group.width) for kind, group in groups.items()}
+    files = FileRows(rows, np.zeros(len(inputs), dtype=np.bool_))
     for position, item in enumerate(inputs):
         report(share + (1 - share) * position / len(inputs), f"Measuring the {reader.noun}s")
         content = _open(item, reader, files.faults)
-        if content is not None:
-            files.readable[position] = True
-            for kind, group in groups.items():
-                files.rows[kind][position] = _finite(group.row(content))
+        files.readable[position] = content is not None
+        for kind, group in groups.items():
+            row = np.zeros(group.width, dtype=np.float32) if content is None else _finite(group.row(content))
+            rows[kind].append(row)
     return files
 
 

@@ -1,20 +1,15 @@
-"""Recipes: which groups of features the items of a project get, in plain data and in words, and how they are made.
+"""Recipes: which groups of features the items of a project get, in plain data and in words.
 
-Web pages import this module for names and words alone; what computes is imported where it is called.
+Web pages need no more than that; `computing.py` makes the features.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tercet.features.inputs import FeatureInput
 
-Rows = NDArray[np.float32]
-Report = Callable[[float, str], None]
 SoundRange = tuple[float, float]  # Hz
 
 VERSION = 1
@@ -110,17 +105,6 @@ class Recipe:
             raise ValueError("a recipe is an object with 'groups', each with 'kind', 'numbers' and 'weight'") from error
 
 
-@dataclass(frozen=True)
-class FeatureTable:
-    """Features (N, D) of items in their order: finite, each group's total variance in proportion to its weight."""
-
-    values: Rows
-    names: list[str]
-    groups: list[str]  # the kind of each column
-    words: str
-    faults: list[tuple[str, str]] = field(default_factory=list)  # (key of an item, what is wrong with it)
-
-
 def default_recipe(inputs: Sequence[FeatureInput]) -> Recipe:
     """Return the recipe for what the items are: recordings, pictures, both, else texts, else rows of a table."""
     media = Counter(item.medium for item in inputs)
@@ -148,16 +132,3 @@ def _words_of(group: GroupSettings, sound_range: SoundRange | None, columns: int
     if group.kind == "sound_measures" and sound_range:
         words += f" between {sound_range[0] / 1000:.2g} and {sound_range[1] / 1000:.3g} kHz"
     return words if group.weight == 1.0 else f"{words} (weight {group.weight:g})"
-
-
-def compute(
-    recipe: Recipe, inputs: Sequence[FeatureInput], sound_range: SoundRange | None, report: Report
-) -> FeatureTable:
-    """Make the features of all items; `report` hears the share that is done, and may raise to stop.
-
-    Items that cannot be measured get the features of the average item, and a fault that says why. Raises ValueError
-    with a sentence where nothing at all can be made.
-    """
-    from tercet.features.computing import features_of
-
-    return features_of(recipe, inputs, sound_range, report)

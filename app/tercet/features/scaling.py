@@ -1,12 +1,15 @@
 """Columns of a group brought to few numbers and to one scale, so that no group drowns the others."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
+
+from tercet.features.row_file import ROWS_AT_ONCE, RowFile
 
 Rows = NDArray[np.float32]
 Wide = NDArray[np.float64]
 
-ROWS_AT_ONCE = 4_096
 LEAST_VARIANCE = 1e-12  # a column that varies less is constant
 
 
@@ -25,32 +28,44 @@ def standardised(rows: Rows, readable: NDArray[np.bool_]) -> Rows:
     return out
 
 
-def principal_components(rows: Rows, readable: NDArray[np.bool_], numbers: int) -> Rows:
+def principal_components(rows: Rows | RowFile, readable: NDArray[np.bool_], numbers: int) -> Rows:
     """Return the rows along at most `numbers` directions of largest variance; unreadable rows are 0, the mean.
 
     The covariance is summed block by block, so that no second copy of the rows is made. Each direction points to
     where its largest entry is positive, so that the same rows always give the same numbers.
     """
-    mean = rows[readable].mean(axis=0, dtype=np.float64) if readable.any() else np.zeros(rows.shape[1])
-    covariance = np.zeros((rows.shape[1], rows.shape[1]))
+    mean = sum((block[good].sum(axis=0, dtype=np.float64) for block, good in _blocks(rows, readable)), start=0.0)
+    mean = mean / max(1, np.count_nonzero(readable))
+    width = rows.width if isinstance(rows, RowFile) else rows.shape[1]
+    covariance = np.zeros((width, width))
     for block, good in _blocks(rows, readable):
         centred = block[good] - mean
         covariance += centred.T @ centred
-    values, vectors = np.linalg.eigh(covariance)
-    most = min(numbers, int((values > LEAST_VARIANCE * max(float(values.max(initial=0.0)), 1e-30)).sum()))
-    directions = vectors[:, ::-1][:, :most]
-    if most == 0:
-        return np.zeros((len(rows), 0), dtype=np.float32)
-    largest = np.abs(directions).argmax(axis=0)
-    directions = directions * np.where(directions[largest, np.arange(most)] < 0, -1.0, 1.0)
+    directions = _main_directions(covariance, numbers)
     parts = [np.where(good[:, None], (block - mean) @ directions, 0.0) for block, good in _blocks(rows, readable)]
-    return np.concatenate(parts).astype(np.float32) if parts else np.zeros((0, most), dtype=np.float32)
+    return np.concatenate([np.zeros((0, directions.shape[1])), *parts]).astype(np.float32)
 
 
-def _blocks(rows: Rows, readable: NDArray[np.bool_]) -> list[tuple[Rows, NDArray[np.bool_]]]:
-    """Return views of some thousand rows at a time, with which of them are readable."""
-    starts = range(0, len(rows), ROWS_AT_ONCE)
-    return [(rows[start : start + ROWS_AT_ONCE], readable[start : start + ROWS_AT_ONCE]) for start in starts]
+def _main_directions(covariance: Wide, numbers: int) -> Wide:
+    """Return at most `numbers` directions (D, R) in which there is any variance, the largest first."""
+    from scipy.linalg import eigh  # numpy's finds all directions of thousands, where some dozens are asked for
+
+    size = len(covariance)
+    if size == 0:
+        return covariance
+    values, vectors = eigh(covariance, subset_by_index=(max(0, size - numbers), size - 1))
+    most = int((values > LEAST_VARIANCE * max(float(values[-1]), 1e-30)).sum())
+    directions = vectors[:, ::-1][:, :most]
+    largest = np.abs(directions).argmax(axis=0)
+    return np.asarray(directions * np.where(directions[largest, np.arange(most)] < 0, -1.0, 1.0), dtype=np.float64)
+
+
+def _blocks(rows: Rows | RowFile, readable: NDArray[np.bool_]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
+    """Yield some hundred rows at a time, with which of them are readable."""
+    parts = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(rows), ROWS_AT_ONCE)]
+    blocks = rows.blocks() if isinstance(rows, RowFile) else (rows[part] for part in parts)
+    for part, block in zip(parts, blocks, strict=True):
+        yield block, readable[part]
 
 
 def total_variance(rows: Rows) -> float:

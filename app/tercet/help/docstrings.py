@@ -71,7 +71,7 @@ def _parse_section(title: str, body: str) -> DocSection:
     for start, end in zip(heads, [*heads[1:], len(lines)], strict=True):
         name, _, kind = lines[start].partition(" : ")
         description = inspect.cleandoc("\n" + "\n".join(lines[start + 1 : end]))
-        entries.append(DocEntry(name.strip(), kind.strip(), parse_blocks(description)))
+        entries.append(DocEntry(name.removesuffix(" :").strip(), kind.strip(), parse_blocks(description)))
     return DocSection(title, entries=entries)
 
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from tercet import ESTIMATORS
+from tercet import ESTIMATORS, MODEL_SELECTION
 from tercet.help.source import read_class, read_packages
 from tercet.web.errors import NotFound
 from tercet.web.rendering import render
@@ -19,14 +19,15 @@ def systems_page(request: Request) -> HTMLResponse:
 
 @router.get("/help/estimators")
 def estimators_page(request: Request) -> HTMLResponse:
-    """List the estimators that Python programs import."""
-    return render(request, "help/estimators.html", estimators=[read_class(name) for name in ESTIMATORS])
+    """List the estimators that Python programs import, and what brings them into scikit-learn's model selection."""
+    lists = [[read_class(name) for name in names] for names in (ESTIMATORS, MODEL_SELECTION)]
+    return render(request, "help/estimators.html", estimators=lists[0], model_selection=lists[1])
 
 
 @router.get("/help/estimators/{name}")
 def estimator_page(request: Request, name: str) -> HTMLResponse:
     """Show the reference of one estimator."""
-    if name not in ESTIMATORS:
+    if name not in (*ESTIMATORS, *MODEL_SELECTION):
         raise NotFound("There is no estimator of this name.")
     return render(request, "help/estimator.html", estimator=read_class(name))
 

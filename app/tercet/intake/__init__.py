@@ -1,8 +1,11 @@
 """Files on their way in: read, checked as a whole, then stored as items with media and features.
 
-- table: a CSV file with one row per item; item row: one of its rows
-- opener: reads the bytes of one media file
-- waiting media: what is stored of a file, kept in a temporary folder until all files have proved to be good
+- import: files that somebody brings into a project, from the first byte to the items that they become
+- part: the bytes of a file that one request brought; the next upload goes on behind them
+- table: a file with one row for each item; item row: one of its rows
+- plan: the items that the files of an import would become, with their media and features; the preview shows it
 - fault: one thing that is wrong, with file, row and field; all are reported at once and nothing is stored
 - target: the project as it was when the import was checked
+- recipe: the groups of features that are computed for a project's items
+- set aside: of an item that no question, fit and list counts, but whose answers stay
 """

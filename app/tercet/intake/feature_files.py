@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ DAMAGED_ZIP = (
     ValueError,
     OverflowError,
 )
-UNREADABLE = (*DAMAGED_ZIP, OSError, TypeError, SyntaxError, MemoryError)
+UNREADABLE = (*DAMAGED_ZIP, OSError, TypeError, SyntaxError, TokenError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def _features_of_npz(arrays: Any, file: str) -> Features:
 def _reason(error: Exception) -> str:
     if any(sign in str(error) for sign in ("allow_pickle", "Object arrays", "Python objects")):
         return "holds Python objects (a pickle), which are never read: save plain numbers"
-    return f"cannot be read as a NumPy file: {error}"
+    return f"cannot be read as a NumPy file: {error.args[0] if isinstance(error, TokenError) else error}"
 
 
 def _check(raw: NDArray[Any], file: str) -> Array:

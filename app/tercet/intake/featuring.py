@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from tercet.database import Database
 from tercet.features import recipes
+from tercet.features.computing import FeatureTable, compute
 from tercet.features.inputs import FeatureInput
-from tercet.features.recipes import FeatureTable, GroupSettings, Recipe
+from tercet.features.recipes import GroupSettings, Recipe
 from tercet.intake import service
 from tercet.intake.service import StoredFeatures
 from tercet.intake.work import Progress, Work, part
@@ -77,7 +78,7 @@ def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeat
     with tempfile.TemporaryDirectory(prefix="tercet-features-") as folder:
         inputs = [_input(storage, item, Path(folder)) for item in batch.items]
         recipe = _recipe(batch.project) or recipes.default_recipe(inputs)
-        table = recipes.compute(recipe, inputs, _sound_range(batch.project), report)
+        table = compute(recipe, inputs, _sound_range(batch.project), report)
     values = _by_position(table, batch)
     blob = storage.put_content(f"{blob_folder(batch.project.id)}/features", npy_bytes(values), ".npy")
     n, d = values.shape

@@ -91,7 +91,7 @@ def expect_file(session: Session, row: Import, path: str, size: int, limits: tup
 
 
 def note_received(session: Session, file: ImportFile, offset: int, length: int) -> int:
-    """Note that bytes have come; return how many there are now, which somebody else may have raised before."""
+    """Note that bytes have come; return how many there are now: a request at the same time may have brought more."""
     raised = update(ImportFile).where(ImportFile.id == file.id, ImportFile.received == offset)
     session.execute(raised.values(received=offset + length).execution_options(synchronize_session=False))
     session.refresh(file)

@@ -168,7 +168,7 @@ def get_preview(
 @router.get(
     ONE_IMPORT + "/preview/{position}/picture",
     response_class=Response,
-    responses={200: {"content": {"image/png": {"example": "bytes"}, "image/webp": {"example": "bytes"}}}},
+    responses={200: {"content": {f"image/{kind}": {"example": "bytes"} for kind in ("jpeg", "png", "webp")}}},
 )
 def get_preview_picture(project: str, number: Id, position: Position, me: Me, db: Db, blobs: Blobs) -> Response:
     """Fetch the picture of one of the first items of a checked import."""

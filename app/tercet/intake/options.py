@@ -1,4 +1,4 @@
-"""How files are to be read: as a form says it, as an import keeps it, and as what reads files takes it."""
+"""The options by which files are read: from the fields of a form, to an import's row, and from there to the reader."""
 
 from dataclasses import asdict
 from typing import Any
@@ -16,7 +16,7 @@ PART = "segments."
 
 
 def of_form(fields: dict[str, str]) -> dict[str, Any] | None:
-    """Return the options of a form, or None if it is not about them; "segments.pad" is a field of what segments are."""
+    """Return the options among a form's fields, or None if there are none; "segments.pad" is `pad` of `segments`."""
     if MARK not in fields:
         return None
     segments = {name.removeprefix(PART): value for name, value in fields.items() if name.startswith(PART)}
@@ -25,11 +25,11 @@ def of_form(fields: dict[str, str]) -> dict[str, Any] | None:
 
 
 def of_import(row: Import) -> ReadOptions:
-    """Return the options of an import as what reads files takes them."""
+    """Return the options of an import as the reader takes them."""
     segments = SegmentSettings(**row.options.get("segments", {}))
     return ReadOptions(**{**row.options, "segments": segments})
 
 
 def to_store(options: ReadOptions) -> dict[str, Any]:
-    """Return options as an import keeps them."""
+    """Return the reader's options as an import stores them."""
     return {name: value for name, value in asdict(options).items() if name != "items_before"}

@@ -11,13 +11,13 @@ from tercet.intake import (
     featuring,
     imports,
     options,
+    overview,
     pictures,
     queries,
     received,
     service,
     storing,
     uploads,
-    views,
 )
 from tercet.intake.feature_files import read_features
 from tercet.jobs import lifecycle
@@ -62,7 +62,7 @@ def imports_page(
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         rows = queries.page_of_imports(session, access.project.id, before, LISTED + 1)
-        entries = [views.ImportEntry.of(session, row, name) for row, name in rows[:LISTED]]
+        entries = [overview.ImportEntry.of(session, row, name) for row, name in rows[:LISTED]]
     after = entries[-1].number if len(rows) > LISTED else None
     may_write = Action.WRITE in ROLE_MAY[access.role]
     context: dict[str, Any] = {"project": access.project, "imports": entries, "next": after, "may_write": may_write}
@@ -83,7 +83,7 @@ def import_page(request: Request, project: str, number: Id, me: Me, db: Db, blob
     """Show one import at its stage; the page follows it from then on."""
     with db.reading() as session:
         access, row = imports.find(session, me, project, number, Action.READ)
-        return render(request, "intake/import.html", **views.context(session, blobs, access, row))
+        return render(request, "intake/import.html", **overview.context(session, blobs, access, row))
 
 
 @router.post("/projects/{project}/imports/{number}/check")
@@ -120,7 +120,7 @@ def cancel_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> Red
     """End an import that is not done; a project that exists for nothing else goes with it."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
-        is_draft = views.view_import(session, access, row).is_draft
+        is_draft = overview.view_import(session, access, row).is_draft
         imports.cancel(session, access.project, row)
         folders = deleting.remove_project(session, access.project) if is_draft else [received.folder_of(row)]
     deleting.remove_blobs(blobs, folders)
@@ -143,7 +143,7 @@ def make_labeling_link(request: Request, project: str, number: Id, me: Me, db: D
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.OWN)
         token = accounts.make_share_link(session, access.project)
-        context = views.context(session, blobs, access, row)
+        context = overview.context(session, blobs, access, row)
     page = render(request, "intake/import.html", **context, link=f"{site_address(request)}/join/{token}")
     page.headers["Cache-Control"] = "no-store"
     return page

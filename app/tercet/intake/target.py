@@ -55,7 +55,7 @@ def find_target(database: Database, project: str) -> Target:
 
 
 def target_of(session: Session, project: Project) -> Target:
-    """Return the same of a project that is at hand."""
+    """Return what the checks need to know of a project that the session has read."""
     keys = queries.keys_in_order(session, project.id)
     deleted = frozenset(queries.deleted_positions(session, project.id))
     return Target(project.id, keys, deleted, queries.latest_features(session, project.id))

@@ -34,7 +34,7 @@ class Look(NamedTuple):
 
 
 def looks(session: Session, ids: Collection[int]) -> dict[int, Look]:
-    """Return what is shown of the items with those numbers."""
+    """Return what pages show of the items with these ids."""
     connection = session.connection()
     return _looks(run(connection, looks=_looks_query(connection, ids))["looks"])
 
@@ -62,7 +62,7 @@ def recent_answers(session: Session, project_id: int, user_id: int, limit: int) 
 def looks_and_progress(
     session: Session, ids: Collection[int], project_id: int, user_id: int
 ) -> tuple[dict[int, Look], Rows]:
-    """Return what is shown of items, and the row that says how far a labeler is."""
+    """Return what pages show of items, and the row that says how far a labeler is."""
     connection = session.connection()
     rows = run(
         connection, looks=_looks_query(connection, ids), progress=progress_query(connection, project_id, [user_id])
@@ -71,7 +71,7 @@ def looks_and_progress(
 
 
 def progress_query(connection: Connection, project_id: int, user_ids: Collection[int]) -> Query:
-    """Return what counts answers that were not withdrawn.
+    """Return the query that counts the answers which were not withdrawn.
 
     Its rows are a labeler's number, how many answers they gave, how many of them today (UTC), and how many everybody.
     """
@@ -81,7 +81,7 @@ def progress_query(connection: Connection, project_id: int, user_ids: Collection
 
 
 class LookedUp(NamedTuple):
-    """What is stored of that which requests with answers name: callers, items by key, and answers by id."""
+    """The stored rows that requests with answers refer to: callers, items by key, and answers by id."""
 
     callers: dict[int, CallerRow]
     item_ids: dict[str, int]
@@ -91,7 +91,7 @@ class LookedUp(NamedTuple):
 def look_up(
     session: Session, project_key: str, user_ids: Collection[int], keys: Collection[str], answer_ids: Collection[UUID]
 ) -> LookedUp:
-    """Return who users are in a project, and those of its items and of all answers that exist."""
+    """Look up users in a project, items of the project by key, and answers of any project by id."""
     connection = session.connection()
     askable = [key for key in keys if "\0" not in key]  # PostgreSQL cannot even be asked
     rows = run(
@@ -104,7 +104,7 @@ def look_up(
 
 
 def caller_rows(session: Session, project_key: str, user_ids: Collection[int]) -> dict[int, CallerRow]:
-    """Return who users are in a project."""
+    """Look up users in a project: their names and roles, and the project."""
     if not user_ids:
         return {}
     connection = session.connection()
@@ -120,7 +120,7 @@ def _callers(rows: Rows) -> dict[int, CallerRow]:
 
 
 def stored_contents(session: Session, answer_ids: Collection[UUID]) -> dict[UUID, Content]:
-    """Return what those of the ids that are taken stand for, in whatever project."""
+    """Return what the ids that are taken stand for, in whatever project."""
     connection = session.connection()
     return _contents(run(connection, answers=_contents_query(connection, answer_ids))["answers"])
 

@@ -1,6 +1,5 @@
-"""Every table, one file per aggregate.
+"""Every table; one file holds those that are changed together.
 
-- aggregate: tables that are changed together: accounts, projects, items, labeling, runs, jobs
 - role, scope: what a member and an API token may do
 - canonical triplet: a triplet whose items stand in a fixed order, so that a question asked both ways is one row
 - counter: a number that the row of the project holds and that is raised in the transaction that adds what it numbers

@@ -28,7 +28,7 @@ class BagLabels:
         return len({label for labels in self.labels.values() for label in labels})
 
     def of_those(self, selected: Array) -> "BagLabels | None":
-        """Return the same of some of the items; None if none of their bags has labels."""
+        """Return the bags of the selected items; None if none of these bags has labels."""
         bags = self.of_item[selected]
         labels = {bag: self.labels[bag] for bag in set(bags.tolist()) if bag in self.labels}
         return BagLabels(bags, labels) if labels else None

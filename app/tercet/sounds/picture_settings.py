@@ -16,7 +16,8 @@ SHORTEST_WINDOW, LONGEST_WINDOW = 0.0005, 0.5
 NARROWEST_HZ = 10.0
 SHORTEST_SCALE, LONGEST_SCALE = 0.05, 600.0
 LARGEST_EXPANSION = 50.0
-TYPICAL_SHARE = 0.6  # of the picture's width is what a clip of the median length fills at least
+SHORTER_SHARE = 0.75  # of the picture's width is what a clip of the lower quartile fills; somewhat shorter ones, 0.6
+MOST_SCREENS = 1.5  # what a clip of the median length takes at most
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,16 @@ def window_for(high_hz: float) -> float:
 def typical_seconds(lengths: Sequence[float]) -> float:
     """Return the time scale for clips of these lengths in seconds.
 
-    The 95th percentile, so that one long recording does not make slivers of all others; where many are long, so much
-    less that a clip of the median length still fills 60 % of its picture.
+    The 95th percentile, so that one long recording does not make slivers of all others; where lengths differ more, so
+    much less that the shorter of the typical clips still fill most of their pictures, but not so little that people
+    scroll through most of the others.
     """
     if not lengths:
         return PictureSettings().seconds
-    longest = float(np.percentile(lengths, 95, method="lower"))
-    scale = min(longest, float(np.median(lengths)) / TYPICAL_SHARE)
-    return min(max(scale, SHORTEST_SCALE), LONGEST_SCALE)
+    shorter, median = np.percentile(lengths, [25, 50])
+    longest = np.percentile(lengths, 95, method="lower")
+    scale = min(max(shorter / SHORTER_SHARE, median / MOST_SCREENS), longest)
+    return float(min(max(scale, SHORTEST_SCALE), LONGEST_SCALE))
 
 
 def _require(holds: bool, sentence: str) -> None:

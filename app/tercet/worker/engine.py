@@ -63,7 +63,7 @@ class Engine:
         logging.getLogger("distributed").setLevel(logging.ERROR)  # its import sets a lower one
         if self.is_local:
             _fork_workers()
-            with _deaf_to_ctrl_c():
+            with _ctrl_c_blocked():
                 self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
                     n_workers=self.workers,
                     threads_per_worker=1,
@@ -127,7 +127,7 @@ async def _end_workers(cluster: Any) -> None:
 
 
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
+def _ctrl_c_blocked() -> Iterator[None]:
     """Keep Ctrl-C from the threads and processes that are started in this block.
 
     A terminal sends it to the workers too. They end when the server asks them, and while they still import what they

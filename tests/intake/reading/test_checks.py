@@ -90,7 +90,7 @@ def test_facts_come_from_the_files(read: Read) -> None:
     )
     shares: list[float] = []
     rows = {row.key: row for row in plan.rows}
-    facts = {one.key: one for one in facts_of(rows, plan.media, lambda share, _words: shares.append(share))}
+    facts = {fact.key: fact for fact in facts_of(rows, plan.media, lambda share, _words: shares.append(share))}
     assert facts["a"].content_hash == facts["again"].content_hash != facts["loud"].content_hash
     assert facts["p"].content_hash == facts["same"].content_hash
     assert (facts["a"].seconds, facts["a"].rate, facts["silent"].rate) == (0.5, 8_000, 16_000)
@@ -104,4 +104,4 @@ def test_facts_come_from_the_files(read: Read) -> None:
 def test_facts_of_a_cut_are_of_its_stretch(read: Read) -> None:
     plan = read({"rec.wav": wav(2.0), "rec.txt": "0.5\t0.75\tx\n1.0\t1.5\ty\n"})
     facts = facts_of({row.key: row for row in plan.rows}, plan.media, lambda _share, _words: None)
-    assert [one.seconds for one in facts] == [0.25, 0.5]
+    assert [fact.seconds for fact in facts] == [0.25, 0.5]

@@ -105,6 +105,21 @@ def test_a_photograph_is_turned_as_its_camera_was_held() -> None:
         assert near(turned.getpixel((turned.width // 2, turned.height // 5)), RED)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("kind", "stored_type"), [("JPEG", "image/jpeg"), ("PNG", "image/webp")])
+def test_what_is_stored_tells_nothing_but_pixels(kind: str, stored_type: str) -> None:
+    """Photographs hold where and by whom they were taken; JPEG stays JPEG, anything else becomes WebP."""
+    exif = Image.Exif()
+    exif[0x013B] = "Somebody by name"
+    content = encoded(Image.new("RGB", (40, 30), RED), kind, exif=exif, icc_profile=b"profile of a camera")
+    assert b"Somebody" in content
+    stored = prepare(content)
+    assert stored.media_type == stored_type
+    for blob in (stored.media, stored.picture, stored.thumbnail):
+        assert Image.MIME[Image.open(io.BytesIO(blob.content)).format or ""] == stored_type
+        assert b"Somebody" not in blob.content
+        assert b"profile" not in blob.content
+
+
 @pytest.mark.parametrize("size", [(3_000, 2_000), (5_000, 5_000), (1_025, 1), (2_047, 2_049)])
 @pytest.mark.parametrize("mode", ["RGB", "P", "L"])
 def test_large_pictures_keep_their_shape_and_colours(size: tuple[int, int], mode: str) -> None:

@@ -106,7 +106,7 @@ def test_a_question_about_a_seldom_asked_item_puts_it_between_exemplars():
     examples = exemplars(P, times)
     assert examples.shape == (5, 4)
     for anchor, left, right in suggest(P, TABLE, 30, asked=asked, random_state=0)[0][1::2]:
-        standing_for = [set(np.flatnonzero((examples == other).any(axis=1))) for other in (left, right)]
+        standing_for = [set(np.flatnonzero((examples == example).any(axis=1))) for example in (left, right)]
         assert standing_for[0]
         assert standing_for[1]
         assert set.union(*standing_for) <= set(np.argsort(-P[anchor])[:4]), "of its four likeliest clusters"
@@ -123,8 +123,8 @@ def test_two_far_members_of_a_cluster_are_asked_about():
     X = np.concatenate([np.zeros((20, 2)), np.full((5, 2), 9.0), np.full((20, 2), -50.0)])
     P = np.eye(3)[np.repeat([0, 1], [25, 20])] * 0.97 + 0.01
     pool = draw_pool(P, exemplars(P, np.zeros(45)), X, np.arange(45), np.random.default_rng(0))
-    one, other = P[pool[:, 0]].argmax(axis=1), P[pool[:, 1]].argmax(axis=1)
-    splits = pool[(one == 0) & (other == 0)]
+    cluster, other_cluster = P[pool[:, 0]].argmax(axis=1), P[pool[:, 1]].argmax(axis=1)
+    splits = pool[(cluster == 0) & (other_cluster == 0)]
     far = np.abs(X[splits[:, 0], 0] - X[splits[:, 1], 0]) == 9
     assert far.sum() >= 20
 
@@ -146,8 +146,8 @@ def test_what_was_asked_is_never_suggested():
     assert not as_set(first) & as_set(remaining)
     assert len(first) + len(remaining) == 8 * 21
     outliers, _ = suggest(P, answer_table("outlier", 0.1), 40, kind="outlier")
-    rest, _ = suggest(P, answer_table("outlier", 0.1), 40, kind="outlier", asked=outliers[:, [2, 0, 1]])
-    assert (len(outliers), len(rest)) == (40, 16)
+    remaining, _ = suggest(P, answer_table("outlier", 0.1), 40, kind="outlier", asked=outliers[:, [2, 0, 1]])
+    assert (len(outliers), len(remaining)) == (40, 16)
 
 
 def test_items_on_screens_are_left_alone():

@@ -20,7 +20,7 @@ from tests.tercet_algorithms.callbacks import StopAt
 
 X, Y, BAGS, LABELS = bagged()
 GIVEN = {"bags": BAGS, "bag_labels": LABELS}
-GRAPHS = {"all pairs": {}, "neighbours": {"n_neighbors": 12}}
+GRAPHS = {"all pairs": {"n_neighbors": None}, "neighbours": {"n_neighbors": 12}}
 every_method = pytest.mark.parametrize("method", METHODS)
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 
@@ -75,7 +75,7 @@ def test_results_are_what_they_are_called(method, graph):
 def test_items_of_high_confidence_are_right_more_often(graph):
     sure, unsure, confidence, accuracy = [], [], [], []
     for seed in range(6):
-        features, y, bags, labels = bagged(spread=1.2, seed=seed)
+        features, y, bags, labels = bagged(spread=1.6, seed=seed)
         model = make(**graph).fit(features, bags=bags, bag_labels=labels)
         commonest = np.array([np.bincount(y[model.labels_ == k]).argmax() for k in range(4)])
         correct, most = commonest[model.labels_] == y, model.posterior_.max(axis=1)
@@ -101,7 +101,7 @@ def test_clusters_are_named_by_their_labels():
 @every_graph
 def test_no_weight_and_no_labels_are_plain_spectral_clustering(graph):
     plain = make(method="spectral", **graph).fit(X)
-    assert same(plain, make(alpha=0, **graph).fit(X, **GIVEN))
+    assert same(plain, make(method="bag", alpha=0, **graph).fit(X, **GIVEN))
     silent = {"bags": BAGS, "bag_labels": {}}
     for method in METHODS:
         if method != "links-additive":  # that one is normalised differently from the start
@@ -139,14 +139,16 @@ def test_permuting_items_permutes_labels(method, graph):
 def test_all_neighbours_and_all_pairs_are_one_graph():
     everybody = {"n_neighbors": len(X) - 1, "alpha_scale": "absolute"}
     for method in METHODS:
-        default, explicit = make(method=method).fit(X, **GIVEN), make(method=method, **everybody).fit(X, **GIVEN)
-        assert np.allclose(default.eigenvalues_, explicit.eigenvalues_, atol=1e-5), method
-        assert adjusted_rand_score(default.labels_, explicit.labels_) == 1, method
+        pairs = make(method=method, n_neighbors=None).fit(X, **GIVEN)
+        neighbors = make(method=method, **everybody).fit(X, **GIVEN)
+        assert np.allclose(pairs.eigenvalues_, neighbors.eigenvalues_, atol=1e-5), method
+        assert adjusted_rand_score(pairs.labels_, neighbors.labels_) == 1, method
 
 
 def test_many_items_are_tied_to_neighbours_alone(monkeypatch):
     monkeypatch.setattr(graph_module, "MOST_DENSE", len(X) - 1)
-    assert same(make().fit(X, **GIVEN), make(n_neighbors=graph_module.AUTO_NEIGHBORS).fit(X, **GIVEN))
+    many = make(n_neighbors=None).fit(X, **GIVEN)
+    assert same(many, make(n_neighbors=graph_module.AUTO_NEIGHBORS).fit(X, **GIVEN))
 
 
 def test_a_given_affinity_is_the_same_as_features():
@@ -155,7 +157,7 @@ def test_a_given_affinity_is_the_same_as_features():
     copied = dense.copy()
     for method in METHODS:
         precomputed = make(method=method, affinity="precomputed").fit(dense, **GIVEN)
-        assert same(precomputed, make(method=method).fit(X, **GIVEN)), method
+        assert same(precomputed, make(method=method, n_neighbors=None).fit(X, **GIVEN)), method
         precomputed = make(method=method, affinity="precomputed").fit(sparse, **GIVEN)
         assert same(precomputed, make(method=method, n_neighbors=12).fit(X, **GIVEN)), method
     assert np.array_equal(dense, copied)
@@ -274,8 +276,31 @@ def test_a_fit_that_was_stopped_goes_on_elsewhere(tmp_path):
             resumed = make().fit(X, **GIVEN, resume=SpectralState.from_arrays(dict(arrays)))
         assert same(straight, resumed)
         assert resumed.n_iter_ == straight.n_iter_
+
+
+def test_a_state_of_other_items_bags_or_parameters_is_refused():
+    states = []
+    make().fit(X, **GIVEN, callback=states.append)
+    relabelled = LABELS.copy()
+    relabelled[0] = 1 - relabelled[0]
+    others = [
+        (make(), X + 1e-6, GIVEN),
+        (make(), X, GIVEN | {"bag_labels": relabelled}),
+        (make(), X, GIVEN | {"bags": np.roll(BAGS, 1)}),
+        (make(3), X, GIVEN),
+        (make(alpha=0.6), X, GIVEN),
+    ]
+    for model, features, labelled in others:
+        with pytest.raises(ValueError, match="state of another fit"):
+            model.fit(features, **labelled, resume=states[0])
+    # Seeds are the state's own; more threads take the same starts.
+    resumed = make(random_state=9, n_jobs=2).fit(X, **GIVEN, resume=states[0])
+    assert same(resumed, make().fit(X, **GIVEN))
+    dense, _ = graph_module.dense_graph(X, 7)
+    precomputed = make(affinity="precomputed").fit(csr_array(dense), **GIVEN, callback=states.append)
+    assert same(precomputed, make(affinity="precomputed").fit(csr_array(dense), **GIVEN, resume=states[-2]))
     with pytest.raises(ValueError, match="state of another fit"):
-        make(3).fit(X, **GIVEN, resume=states[0])
+        make(affinity="precomputed").fit(csr_array(dense**2), **GIVEN, resume=states[-1])
 
 
 @pytest.mark.parametrize("method", ["bag", "regularized"])
@@ -308,11 +333,75 @@ def test_eigenvectors_that_were_not_found_are_told_and_still_make_clusters(metho
         ({"center": "mean"}, "'center' parameter"),
         ({"center": "ones", "method": "bag-without-links"}, "center='ones' has no zeros"),
         ({"n_init": 0}, "'n_init' parameter"),
+        ({"n_clusters": True}, "'n_clusters' parameter .* must not be a bool. Got True"),
+        ({"n_clusters": "4"}, "'n_clusters' parameter .* must be an int .* Got '4'"),
+        ({"n_clusters": 2.5}, "'n_clusters' parameter .* must be an int .* Got 2.5"),
+        ({"alpha": "much"}, "'alpha' parameter .* must be a float .* Got 'much'"),
+        ({"n_neighbors": 2.5}, "'n_neighbors' parameter .* must be an int .* Got 2.5"),
+        ({"random_state": "today"}, "'random_state' parameter"),
     ],
 )
 def test_wrong_parameters_are_named(parameters, words):
     with pytest.raises(ValueError, match=words):
         make(**parameters).fit(X, **GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"bags": 7}, "bags is 7: expected the bag of each of 240 items"),
+        ({"bags": [[1]] * 240}, r"bags row 0 is \[1\]: expected a hashable name"),
+        ({"bags": [np.inf] * 240, "bag_labels": LABELS}, "bags row 0 is inf: expected a row of bag_labels"),
+        ({"bags": BAGS, "bag_labels": 7}, "bag_labels must be a mapping or have shape"),
+        ({"bags": BAGS, "bag_labels": {0: 7}}, "bag_labels of bag 0 is 7: expected several labels"),
+        ({"bags": BAGS, "bag_labels": {0: [{}]}}, "expected hashable labels"),
+        ({"bag_labels": LABELS}, "bag_labels are given without bags"),
+        ({"callback": 7}, "callback must be a function of a SpectralState, got 7"),
+        ({"resume": {"start": 1}}, "resume must be a SpectralState, as callbacks get them, got dict"),
+    ],
+)
+def test_arguments_of_wrong_types_are_named(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        make().fit(X, **wrong)
+
+
+@every_graph
+@every_method
+def test_where_items_lie_and_in_what_unit_changes_nothing(method, graph):
+    """Not even where squares of the numbers are too large or too small for any."""
+    reference = make(method=method, **graph).fit(X, **GIVEN)
+    for factor, offset in ((1, 1e7), (1, -1e8), (1e-13, 0), (1e-250, 0), (1e200, 0), (1e200, 3e204)):
+        moved = factor * X + offset
+        model = make(method=method, **graph).fit(moved, **GIVEN)
+        # So far from the origin the numbers themselves are rounded, which may turn an item at a border.
+        assert adjusted_rand_score(reference.labels_, model.labels_) > 0.98, (factor, offset)
+        assert np.allclose(model.sigma_, factor * reference.sigma_, rtol=1e-6, atol=0)
+        if offset == 0:
+            assert np.array_equal(model.predict(moved), reference.predict(X))
+
+
+def test_an_item_far_from_all_others_leaves_them_apart():
+    far = X.copy()
+    far[0] = 1e12
+    for graph in GRAPHS.values():
+        model = make(**graph).fit(far, **GIVEN)
+        assert adjusted_rand_score(Y[1:], model.labels_[1:]) > 0.9
+        assert np.all(np.isfinite(model.predict(X)))
+
+
+@every_graph
+@every_method
+def test_no_number_is_computed_that_floating_point_cannot_hold(method, graph):
+    twice = np.concatenate([X[:60], X[:60], 1e3 * X[:30]])
+    bags = np.arange(150) // 5
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for features in (X, 1e200 * X, 1e-200 * X, X + 1e9):
+            model = make(method=method, **graph).fit(features, **GIVEN)
+            model.predict(features)
+            model.predict(1e300 * X)
+        make(method=method, **graph).fit(twice, bags=bags, bag_labels=LABELS[:30]).predict(twice)
+        make(2, method=method, **graph).fit(np.ones((2, 3))).predict(np.ones((1, 3)))
 
 
 def test_what_is_refused_changes_nothing():
@@ -355,7 +444,8 @@ def test_items_that_are_all_the_same(method):
     bags = np.arange(30) // 10
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = make(3, method=method).fit(np.ones((30, 2)), bags=bags, bag_labels=np.eye(3, dtype=int))
+        model = make(3, method=method, n_neighbors=None)
+        model.fit(np.ones((30, 2)), bags=bags, bag_labels=np.eye(3, dtype=int))
     assert np.all(np.isfinite(model.posterior_))
     if method in ("bag", "links", "cannot-link", "both"):  # the bags alone tell them apart
         assert adjusted_rand_score(bags, model.labels_) == 1

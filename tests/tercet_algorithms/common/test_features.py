@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tercet_algorithms import DCRC
+from tercet_algorithms import CMBC, DCRC, DCRCCV, SKLR, BagSpectralClustering
 from tercet_algorithms.common.features import check_features, check_no_target, row_names
 
 
@@ -17,9 +17,17 @@ def test_bad_features_are_named():
         check_features(np.zeros(3))
 
 
-def test_sparse_features_are_refused_with_what_to_do():
-    with pytest.raises(TypeError, match=r"X is sparse, which DCRC does not take.*TruncatedSVD"):
-        DCRC(2).fit(csr_array(np.eye(4)))
+@pytest.mark.parametrize("cls", [DCRC, DCRCCV, SKLR, CMBC, BagSpectralClustering])
+def test_sparse_features_are_refused_with_what_to_do(cls):
+    with pytest.raises(TypeError, match=rf"X is sparse, which {cls.__name__} does not take.*TruncatedSVD"):
+        cls(2).fit(csr_array(np.eye(4)))
+
+
+def test_a_fitted_model_refuses_sparse_features_in_the_same_words():
+    model = DCRC(2, n_init=1, n_moves=0, random_state=0).fit(np.eye(4))
+    for ask in (model.predict, lambda X: model.score(X, triplets=[[0, 1, 2]], answers=["yes"])):
+        with pytest.raises(TypeError, match="X is sparse, which DCRC does not take"):
+            ask(csr_array(np.eye(4)))
 
 
 def test_more_clusters_than_items_are_refused():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from tercet_algorithms import DCRC, TripletEstimator, TripletSplit, answer_log_score
@@ -66,6 +67,22 @@ def test_weights_and_labelers_are_divided_with_the_answers():
     assert np.array_equal(fitted.labels_, alone.labels_)
 
 
+def test_weights_reach_fit_and_score_by_metadata_routing():
+    weights = np.random.default_rng(2).integers(3, size=90)
+    metadata = {"weights": weights}
+    split = TripletSplit(2, random_state=0)
+    train, test = next(split.split(TRIPLETS, ANSWERS))
+    fitted = TripletEstimator(DCRC(3, random_state=0, **SMALL), X)
+    fitted.fit(TRIPLETS[train], ANSWERS[train], weights=weights[train])
+    judged = TRIPLETS[test], ANSWERS[test]
+    assert answer_log_score(fitted, *judged, weights=weights[test]) != answer_log_score(fitted, *judged)
+    with config_context(enable_metadata_routing=True):
+        model = TripletEstimator(DCRC(3, random_state=0, **SMALL), X)
+        model.set_fit_request(weights=True).set_score_request(weights=True)
+        scores = cross_val_score(model, TRIPLETS, ANSWERS, cv=split, params=metadata)
+    assert scores[0] == fitted.score(*judged, weights=weights[test]) != fitted.score(*judged)
+
+
 def test_the_score_is_the_share_of_answers_that_the_clusters_satisfy():
     model = DCRC(3, random_state=0, **SMALL).fit(X, triplets=TRIPLETS, answers=ANSWERS)
     score = model.score(X, triplets=TRIPLETS, answers=ANSWERS)
@@ -73,7 +90,8 @@ def test_the_score_is_the_share_of_answers_that_the_clusters_satisfy():
     assert 0.5 < score < 1
     of_ten = model.score(X, triplets=TRIPLETS, answers=ANSWERS, weights=np.arange(90) < 10)
     assert of_ten == model.score(X, triplets=TRIPLETS[:10], answers=ANSWERS[:10])
-    assert model.score(X) == 0
+    with pytest.warns(UserWarning, match="score counts answers, and got none"):
+        assert model.score(X) == 0
 
 
 def test_outlier_questions_work_too():

@@ -1,6 +1,8 @@
 """The parameters of each algorithm that a project or a run may set, each with its bounds and what it does.
 
 These descriptions are the one place for help: forms, the REST interface and its documentation show them. Names and
-defaults are the estimators' (`tests/catalogue/test_algorithms.py` compares them); `left_out` says why a parameter of
-the estimator is not offered.
+defaults are the estimators' (`tests/catalogue/test_algorithms.py` compares them).
+
+- left out: of an estimator's parameter that is not offered; `left_out` says why
+- advanced: of a parameter that forms fold away at first
 """

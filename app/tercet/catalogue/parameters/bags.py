@@ -1,4 +1,4 @@
-"""The parameters of BagSpectralClustering, clusters from bag labels,."""
+"""The parameters of BagSpectralClustering, clusters from bag labels."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -26,10 +26,10 @@ class BagsParameters(Parameters):
             "bag", "both", "cannot-link", "links", "links-additive", "regularized", "bag-without-links", "spectral"
         ],
         Field(title="What bag labels do"),
-    ] = "bag"
+    ] = "both"
     """Bag: bags alike in labels are drawn to alike clusters. Cannot-link: items whose bags share no label are parted.
     Both does both; spectral uses features alone; the others are the paper's rivals."""
-    n_neighbors: Annotated[int | None, advanced("Neighbours", ge=1, le=10_000)] = None
+    n_neighbors: Annotated[int | None, advanced("Neighbours", ge=1, le=10_000)] = 10
     """How many neighbours each item is tied to; none is all of up to 6,000 items, 20 of more."""
     alpha_scale: Annotated[Literal["auto", "absolute", "relative"], advanced("Scale of the weight")] = "auto"
     """Relative weighs bag labels as alpha to features as 1 - alpha whatever the number of items; auto takes it where

@@ -52,7 +52,7 @@ def _pairs(table: Recognised, sounds: Sounds, findings: Findings) -> list[tuple[
         if recording is None:
             own = recording = own or recording_of(table.source, [*sounds])
         if recording is None:
-            raise fail("recording", _homeless(table, selection), row=selection.row or None, file=table.path)
+            raise fail("recording", _why_no_recording(table, selection), row=selection.row or None, file=table.path)
         if detail := _fault_of(selection, recording, sounds[recording].seconds):
             findings.faults.add("end", detail, row=selection.row, file=table.path)
         else:
@@ -77,7 +77,7 @@ def _named(selection: Selection, index: FileIndex, table: Recognised) -> SourceF
         raise fail("recording", str(error), row=selection.row, file=table.path) from error
 
 
-def _homeless(table: Recognised, selection: Selection) -> str:
+def _why_no_recording(table: Recognised, selection: Selection) -> str:
     if selection.recording:
         return f"the recording '{selection.recording}' did not come along"
     stem = table.source.path.name.split(".")[0]

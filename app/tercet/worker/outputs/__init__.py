@@ -4,5 +4,5 @@
 - cluster map: two coordinates for every item.
 - report: how probable the run finds every answer, and how far it agrees with every labeler.
 - questions: the triplets that are worth asking, for the labelers' queue.
-- resolutions: the clusters of every other number, where the algorithm learns a space to cut them in.
+- resolution: a number of clusters; those of every number are stored where the algorithm learns a space to cut them in.
 """

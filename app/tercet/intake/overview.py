@@ -211,8 +211,8 @@ def _files_by_fate(files: list[dict[str, Any]]) -> list[tuple[str, str, list[dic
     return [group for group in grouped if group[2]]
 
 
-def _came(session: Session, row: Import) -> list[ImportFile]:
-    """Return the first files, those before all others of which a part is missing."""
+def _files_received(session: Session, row: Import) -> list[ImportFile]:
+    """Return the first files of the list, those that did not come whole before all others."""
     return sorted(queries.files_of(session, row), key=lambda file: file.received == file.size)[:MOST_FILES]
 
 
@@ -241,6 +241,6 @@ def context(session: Session, storage: Storage, access: Access, row: Import) -> 
         "project": project,
         "view": view_import(session, access, row),
         "preview": preview(session, storage, project, row),
-        "came": _came(session, row) if row.status in OPEN else [],
+        "came": _files_received(session, row) if row.status in OPEN else [],
         "outcome": outcome(session, storage, row, project),
     }
