@@ -2,6 +2,7 @@
 // listed in the panel under it.
 
 import { createElement } from "../web/dom.js";
+import { explain } from "../web/problem.js";
 import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
 
 /**
@@ -10,12 +11,15 @@ import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
  */
 
 const PAGE_SIZE = 60;
+// Most items that questions can be narrowed to from the list: their keys are read at once.
+const MOST_ASKED_ABOUT = 500;
 
 /** The items of one project by position: each is fetched once. */
 export class ItemStore {
   /** @param {string} api */
   constructor(api) {
     this.url = `${api}/positions`;
+    this.focus = `${api}/focus`;
     /** @type {Map<number, Item>} */
     this.items = new Map();
   }
@@ -32,6 +36,17 @@ export class ItemStore {
       for (const item of (await response.json()).items) this.items.set(item.position, item);
     }
     return positions.map((position) => this.items.get(position)).filter((item) => item !== undefined);
+  }
+
+  /**
+   * Have questions be about these items; return what is wrong, or nothing.
+   * @param {number[]} positions
+   */
+  async askAbout(positions) {
+    const keys = (await this.at(positions)).map((item) => item.key);
+    const headers = { "Content-Type": "application/json" };
+    const response = await fetch(this.focus, { method: "PUT", headers, body: JSON.stringify({ about: "items", items: keys }) });
+    return response.ok ? "" : explain(response);
   }
 }
 
@@ -138,13 +153,22 @@ export class ItemList {
     const count = positions.length.toLocaleString("en");
     const heading = createElement("h3", { id: "item-list-title", tabIndex: -1, textContent: `${title}: ${count} items` });
     const close = createElement("button", { type: "button", className: "small", textContent: "Close", onclick: () => this.close() });
+    const ask = createElement("button", { type: "button", className: "small", textContent: "Ask about these" });
+    ask.hidden = !positions.length || positions.length > MOST_ASKED_ABOUT;
+    const answer = createElement("p", { className: "small muted" });
+    answer.setAttribute("role", "status");
+    ask.onclick = async () => {
+      const problem = await this.items.askAbout(positions);
+      answer.textContent = problem || "The next run's questions are about these items.";
+    };
     const scroll = createElement("div", { className: "scroll", tabIndex: 0 });
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Listed items");
     scroll.append(createElement("table", {}, createElement("thead", {}, headRow()), this.#rows), this.#more);
     const spread = countByCluster(positions, points).map(([cluster, size]) => createElement("span", {}, chip(cluster), ` ${size}`));
     this.panel.replaceChildren(
-      createElement("header", {}, heading, close),
+      createElement("header", {}, heading, ask, close),
+      answer,
       createElement("p", { className: "counts" }, ...spread),
       scroll,
     );

@@ -222,3 +222,17 @@ def test_the_error_page_shows_hostile_text_as_text(app: FastAPI, owner: User) ->
     assert response.status_code == 404
     assert "&lt;script&gt;alert(1)" in response.text
     assert "<script>" not in response.text
+
+
+def test_the_share_predicted_is_of_random_questions_once_there_are_ten(
+    app: FastAPI, database: Database, storage: Storage, owner: User
+) -> None:
+    figures = {"random_accuracy": 0.75, "random_accuracy_interval": [0.5, 0.9], "random_expected": 0.8}
+    prequential = {"prequential_accuracy": 0.25, "prequential_answers": 30}
+    for number, drawn, share in ((2, 9, "25"), (3, 12, "75")):
+        with database.transaction() as session:
+            project = session.scalars(select(Project)).one()
+            add_result(session, storage, project, number, [1] * 9, **figures, **prequential, random_answers=drawn)
+        page = read(app, owner, "/projects/songs")
+        assert re.search(rf"<strong>{share}.{{0,6}}%</strong> of answers predicted", page)
+        assert (f"of {drawn} at random" in page) == (drawn == 12)

@@ -5,6 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from tercet.demo import simulate
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -15,3 +20,15 @@ def test_simulated_labelers_answer_and_runs_follow(tmp_path: Path) -> None:
     assert re.search(r"^run 1: 0 answers, [0-9.]+ s, ARI 0\.\d+$", done.stdout, re.MULTILINE)
     assert re.search(r"^run \d+: 12 answers, .* ARI 0\.\d+, \d+% of answers satisfied$", done.stdout, re.MULTILINE)
     assert done.stdout.endswith("12 answers acknowledged, 12 stored, 0 lost or doubled\n")
+
+
+def test_while_a_run_is_computed_labelers_take_as_long_as_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = simulate.Crowd("", "", {}, 0, np.random.default_rng(0))
+    pauses: list[float] = []
+    monkeypatch.setattr(simulate.time, "sleep", pauses.append)
+    crowd.think()
+    assert sum(pauses) == pytest.approx(simulate.THINK_SECONDS / simulate.PACE, abs=simulate.TICK_SECONDS)
+    pauses.clear()
+    crowd.computing.set()
+    crowd.think()
+    assert sum(pauses) == pytest.approx(simulate.THINK_SECONDS, abs=simulate.TICK_SECONDS)

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from tercet.database import Database
 from tercet.labeling.refill import Demand
-from tercet.models import Answer, Project, Role, Source
+from tercet.models import Answer, Project, Role, Source, Triplet
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.fits.outcome import FitOutcome, labeler_table
 from tercet.worker.inputs import JobInputs
+from tercet.worker.outputs import prequential
 from tercet.worker.outputs.questions import choose, mix
 from tercet_algorithms.answers.patterns import answer_table
 from tercet_algorithms.answers.questions import suggest
@@ -141,3 +142,39 @@ def test_spare_questions_come_behind_the_others_and_repeat_none() -> None:
     both = choose(posterior, inputs, outcome, demand(8)._replace(n_spare=20), np.random.default_rng(0))
     assert both.triplets[:8].tolist() == first.triplets.tolist()
     assert len(np.unique(both.triplets, axis=0)) == 28
+
+
+def test_figures_are_of_the_newest_answers_to_random_questions() -> None:
+    """Every second answer was drawn; of the newest 200 that were foreseen, the last 40 were foreseen wrongly."""
+    right = np.arange(600) < 500
+    foreseen = np.where(right[:, None], [0.7, 0.2, 0.1], [0.2, 0.7, 0.1])
+    foreseen[-20:] = np.nan
+    inputs = replace(inputs_of(40), answers=np.full(600, "yes"), drawn=np.arange(600) % 2 == 0)
+    figures = prequential.measure_drawn(inputs, foreseen)
+    assert (figures["random_answers"], figures["random_accuracy"]) == (200, 0.8)
+    assert figures["random_expected"] == pytest.approx(0.7)
+    low, high = figures["random_accuracy_interval"]
+    for bound in (low, high):  # Wilson's interval: where the share is 1.96 standard errors of the bound away
+        assert abs(0.8 - bound) == pytest.approx(1.96 * np.sqrt(bound * (1 - bound) / 200), rel=1e-3)
+    assert prequential.measure_drawn(replace(inputs, drawn=None), foreseen) == {}
+    assert prequential.measure_drawn(replace(inputs, drawn=np.zeros(600, dtype=bool)), foreseen) == {
+        "random_answers": 0
+    }
+
+
+def test_a_run_knows_which_answers_are_to_random_questions(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    project = make_songs(database, storage)
+    y = blobs(60)[1]
+    for seed in (1, 2):
+        triplets = random_triplets(60, 30, np.random.default_rng(seed))
+        with database.transaction() as session:
+            add_answers(session, project, triplets, NAMES[true_answers(y, triplets)].tolist())
+            drawn = select(Answer.triplet_id).where(Answer.number % 3 == 0).scalar_subquery()
+            session.execute(update(Triplet).where(Triplet.id.in_(drawn)).values(source=Source.RANDOM))
+        run_id = request(database, project)
+        assert compute(database, settings) == "done"
+    metrics = get_run(database, run_id).metrics
+    assert (metrics["prequential_answers"], metrics["random_answers"]) == (30, 10)
+    assert metrics["random_accuracy"] > 0.5

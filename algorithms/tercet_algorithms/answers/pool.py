@@ -20,30 +20,40 @@ _NEAREST = 3
 _MEMBERS = 200
 
 
-def draw_pool(posterior: Array, examples: Array, X: Array | None, rng: Generator) -> Array:
+def draw_pool(posterior: Array, examples: Array, X: Array | None, about: Array, rng: Generator) -> Array:
     """Return triplets (n, 3) of three different items; some may be there twice.
 
-    `examples` (K, m) are the clusters' exemplars; `X` (N, D) says where items lie, or is None.
+    `examples` (K, m) are the clusters' exemplars; `X` (N, D) says where items lie, or is None; `about` are the items
+    that questions may be about.
     """
     n_items, n_clusters = posterior.shape
-    doubtful = np.argsort(posterior.max(axis=1), kind="stable")[:_ITEMS]
+    doubtful = about[np.argsort(posterior[about].max(axis=1), kind="stable")][:_ITEMS]
     parts = [between_exemplars(doubtful, posterior, examples, rng)]
     if n_clusters > 1:
         nearest = _nearest_clusters(posterior)
         parts += [_splits(posterior, examples, nearest, X, rng), _merges(examples, nearest, rng)]
-    return without_repeats(np.concatenate([*parts, random_questions(n_items, _RANDOM, rng)]))
+    pool = np.concatenate([*parts, random_questions(n_items, _RANDOM, about, rng)])
+    return without_repeats(pool[np.isin(pool[:, 0], about)])
 
 
-def random_questions(n_items: int, n: int, rng: Generator) -> Array:
-    """Return n different random triplets, or all where there are no more, (m, 3)."""
-    available = n_items * (n_items - 1) * (n_items - 2) // 2
-    return random_triplets(n_items, n, rng) if 2 * n < available else rng.permutation(_all_triplets(n_items))[:n]
+def random_questions(n_items: int, n: int, about: Array, rng: Generator) -> Array:
+    """Return n different random triplets whose first items are some of `about`, or all where there are no more."""
+    available = len(about) * (n_items - 1) * (n_items - 2) // 2
+    if 2 * n >= available:
+        return rng.permutation(_all_triplets(n_items, about))[:n]
+    if len(about) == n_items:
+        return random_triplets(n_items, n, rng)
+    triplets = np.empty((0, 3), dtype=np.int64)
+    while len(triplets) < n:
+        drawn = np.column_stack([rng.choice(about, n), *np.sort(rng.integers(n_items, size=(n, 2)), axis=1).T])
+        triplets = np.unique(np.concatenate([triplets, without_repeats(drawn)]), axis=0)
+    return rng.permutation(triplets)[:n]
 
 
-def _all_triplets(n_items: int) -> Array:
+def _all_triplets(n_items: int, about: Array) -> Array:
     left, right = np.triu_indices(n_items, k=1)
-    anchors = np.repeat(np.arange(n_items), len(left))
-    return without_repeats(np.column_stack([anchors, np.tile(left, n_items), np.tile(right, n_items)]))
+    anchors = np.repeat(about, len(left))
+    return without_repeats(np.column_stack([anchors, np.tile(left, len(about)), np.tile(right, len(about))]))
 
 
 def without_repeats(triplets: Array) -> Array:

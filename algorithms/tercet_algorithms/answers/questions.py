@@ -52,6 +52,7 @@ class QuestionSuggestion:
         labeler: object = None,
         asked: Any = None,
         pending: Any = None,
+        about: Any = None,
         X: Any = None,
         random_state: Any = None,
     ) -> tuple[Array, Array]:
@@ -59,7 +60,7 @@ class QuestionSuggestion:
 
         Parameters
         ----------
-        n, kind, candidates, asked, pending, X, random_state :
+        n, kind, candidates, asked, pending, about, X, random_state :
             See `tercet_algorithms.answers.questions.suggest`.
         labeler : object, optional
             Who will be asked, where tables were learned; None for any of those.
@@ -85,6 +86,7 @@ class QuestionSuggestion:
             candidates=candidates,
             asked=asked,
             pending=pending,
+            about=about,
             X=X,
             random_state=random_state,
         )
@@ -125,6 +127,7 @@ def suggest(
     candidates: Any = None,
     asked: Any = None,
     pending: Any = None,
+    about: Any = None,
     X: Any = None,
     random_state: Any = None,
 ) -> tuple[Array, Array]:
@@ -152,6 +155,9 @@ def suggest(
     pending : (E, 3) array of item positions, optional
         Triplets that were asked, but whose answers the posterior does not know yet: the items that they are about
         come later.
+    about : (m,) array of item positions, optional
+        The only items that questions may be about; the two that such an item is compared with may be any. None is
+        all, and so is an empty array.
     X : (N, D) array, optional
         Where items lie, its columns in one scale: members of a cluster that lie far apart say best whether it is two.
     random_state : int, numpy Generator or RandomState, or None
@@ -168,6 +174,7 @@ def suggest(
     """
     P, rows = _check(posterior, table, kind)
     places = None if X is None else _check_places(X, len(P))
+    items = _check_items(about, len(P))
     if n < 0:
         raise ValueError(f"n must be at least 0, got {n}")
     rng = np.random.default_rng(random_state)
@@ -176,9 +183,10 @@ def suggest(
     before = np.concatenate([answered, waiting])
     times_asked = np.bincount(before.ravel(), minlength=len(P))
     if candidates is None:
-        batch.by_turns(*rankings(P, rows, times_asked, places, rng))
+        batch.by_turns(*rankings(P, rows, times_asked, places, items, rng))
         if len(batch.chosen) < n:
-            batch.fill(most_telling(P, rows, random_questions(len(P), _MOST_EQUAL * (2 * n + len(before)), rng)))
+            more = random_questions(len(P), _MOST_EQUAL * (2 * n + len(before)), items, rng)
+            batch.fill(most_telling(P, rows, more))
     else:
         telling = most_telling(P, rows, read_triplets(candidates, len(P)))
         batch.by_turns(telling, least_asked(telling, times_asked))
@@ -197,9 +205,10 @@ def expected_information_of_pool(
     P, rows = _check(posterior, table, kind)
     if len(P) < 3:
         return PoolInformation(0.0, 0.0, dict.fromkeys(_QUANTILES, 0.0))
-    drawn = expected_information(P, random_questions(len(P), _DRAWN, rng), rows)
+    everything = np.arange(len(P))
+    drawn = expected_information(P, random_questions(len(P), _DRAWN, everything, rng), rows)
     examples = exemplars(P, np.zeros(len(P)))
-    best = expected_information(P, draw_pool(P, examples, None, rng), rows).max()
+    best = expected_information(P, draw_pool(P, examples, None, everything, rng), rows).max()
     quantiles = dict(zip(_QUANTILES, np.quantile(drawn, _QUANTILES).tolist(), strict=True))
     return PoolInformation(float(drawn.mean()), float(max(drawn.max(), best)), quantiles)
 
@@ -209,6 +218,16 @@ def _check_places(X: Any, n_items: int) -> Array:
     if places.ndim != 2 or len(places) != n_items:
         raise ValueError(f"X must have shape ({n_items}, D), a row for each item, got {places.shape}")
     return places
+
+
+def _check_items(about: Any, n_items: int) -> Array:
+    """Return the different items that are named, or all."""
+    named = np.unique(np.asarray([] if about is None else about))
+    if not len(named):
+        return np.arange(n_items)
+    if not np.issubdtype(named.dtype, np.integer) or named[0] < 0 or named[-1] >= n_items:
+        raise ValueError(f"about must hold item positions from 0 to {n_items - 1}")
+    return named
 
 
 def _check(posterior: Any, table: Any, kind: Kind) -> tuple[Array, Array]:

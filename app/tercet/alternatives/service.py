@@ -20,7 +20,10 @@ ALGORITHM = "cmbc"
 # other clusters only when answers have doubled, so that a few of them do not overrule a person.
 LEAST_SEARCHED = 100
 # Metrics that compare a run with the one before, which an adopted clustering did not follow.
-COMPARED_WITH_PREVIOUS = ("items_moved", "prequential_answers", "prequential_accuracy", "seconds")
+COMPARED_WITH_PREVIOUS = (
+    *("items_moved", "prequential_answers", "prequential_accuracy", "seconds"),
+    *("random_answers", "random_accuracy", "random_accuracy_interval", "random_expected"),
+)
 
 
 def find_another(session: Session, project: Project, run_name: str, body: AnotherIn) -> Run:

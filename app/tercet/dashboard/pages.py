@@ -8,8 +8,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from tercet.accounts.access import Action, Me, authorize, identify
 from tercet.catalogue import forms
 from tercet.catalogue.algorithms import ALGORITHMS
+from tercet.catalogue.parameters.common import split
 from tercet.dashboard import queries, service
 from tercet.dashboard.schemas import ClusterCount
+from tercet.labeling import focus
+from tercet.labeling.schemas import FocusIn
 from tercet.projects.deleting import DELETED_FOR
 from tercet.projects.service import change_project
 from tercet.runs import sentences
@@ -17,7 +20,7 @@ from tercet.runs import service as runs
 from tercet.runs.schedule import request_run
 from tercet.runs.schemas import ClusterName
 from tercet.web.dependencies import Blobs, Db
-from tercet.web.forms import Fields
+from tercet.web.forms import Fields, parse
 from tercet.web.numbers import Id
 from tercet.web.rendering import render, site_address
 from tercet.web.texts import Text
@@ -106,6 +109,16 @@ def use_resolution(project: str, body: Annotated[ClusterCount, Form()], me: Me, 
         change_project(session, access.project, {"n_clusters": body.n_clusters})
         request_run(session, access.project, reason="request")
     return _back(project, "resolution")
+
+
+@router.post("/projects/{project}/focus")
+def change_focus(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
+    """Narrow what questions are about, or let them be about everything again."""
+    clusters = split(fields.get("clusters", "")) if fields.get("about") == "clusters" else []
+    body = parse(FocusIn, {"about": fields.get("about"), "clusters": clusters})
+    with db.transaction() as session:
+        focus.change(session, authorize(session, me, project, Action.WRITE).project, body)
+    return _back(project, "focus")
 
 
 def _back(project: str, part: str) -> RedirectResponse:

@@ -19,9 +19,11 @@ from tercet.demo.project import PROJECT
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers
 
 LABELERS = 3
-# A tenth of the seven seconds that people take. In half of that, most questions are asked that the run before last
-# chose, and 300 answers bring .06 less.
-THINK_SECONDS = 0.7
+# What people take for an answer. Their time goes ten times as fast as the clock, but not while a run is computed, which
+# would take ten times as long for them: most questions would be of the run before last, and 300 answers bring .06 less.
+THINK_SECONDS = 7.0
+PACE = 10.0
+TICK_SECONDS = 0.05
 # A busy machine leaves little to workers, which labelers go before.
 PATIENCE_SECONDS = 240.0
 WORDS = {1: "yes", -1: "no", 0: "dnk"}
@@ -41,6 +43,14 @@ class Crowd:
     rng: Generator
     acknowledged: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    computing: threading.Event = field(default_factory=threading.Event)  # set while a run is computed
+
+    def think(self) -> None:
+        """Take as long for an answer as people do, in their time."""
+        seconds = THINK_SECONDS
+        while seconds > 0:
+            time.sleep(TICK_SECONDS)
+            seconds -= TICK_SECONDS * (1.0 if self.computing.is_set() else PACE)
 
     def take_turn(self) -> bool:
         """Take one of the answers still to be given; return False when none is left."""
@@ -66,7 +76,7 @@ def label(crowd: Crowd, participant: str) -> None:
         while crowd.take_turn():
             question = client.get(f"{BASE}/triplets/next", params={"n": 1}).raise_for_status().json()
             triplet = question["triplets"][0]["triplet"]
-            time.sleep(THINK_SECONDS)
+            crowd.think()
             answer = {"id": str(uuid.uuid4()), "triplet": triplet, "answer": crowd.answer(triplet)}
             client.post(f"{BASE}/answers", json={"answers": [answer]}).raise_for_status()
             with crowd.lock:
@@ -84,8 +94,8 @@ class Watcher:
         self.indices: list[float] = []
         self.reported = 0
 
-    def look(self) -> None:
-        """Report every run that was done since the last look."""
+    def look(self) -> bool:
+        """Report every run that was done since the last look; return whether one is being computed."""
         runs = self.client.get(f"{BASE}/runs", params={"limit": 1000}).raise_for_status().json()["runs"]
         for run in sorted(runs, key=lambda run: run["number"]):
             if run["status"] == "failed":
@@ -93,6 +103,7 @@ class Watcher:
             if run["status"] == "done" and run["number"] > self.reported:
                 self._report(run)
                 self.reported = run["number"]
+        return any(run["status"] == "running" for run in runs)
 
     def _report(self, run: dict[str, Any]) -> None:
         rows = self.client.get(f"{BASE}/runs/{run['number']}/items", params={"format": "json"}).raise_for_status()
@@ -133,7 +144,7 @@ def simulate(url: str, join: str, token: str, patterns: dict[str, int], answers:
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        watcher.look()
+        (crowd.computing.set if watcher.look() else crowd.computing.clear)()
         time.sleep(0.2)
     if faults:
         raise faults[0]

@@ -13,9 +13,18 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.labeling import service
+from tercet.labeling import focus, service
 from tercet.labeling.dependencies import Leasing, Writer
-from tercet.labeling.schemas import AnswersBody, AnswersIn, AnswersOut, NextOut, SkipIn, SkipOut, WithdrawnOut
+from tercet.labeling.schemas import (
+    AnswersBody,
+    AnswersIn,
+    AnswersOut,
+    FocusIn,
+    NextOut,
+    SkipIn,
+    SkipOut,
+    WithdrawnOut,
+)
 from tercet.web.dependencies import Config, Db
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
@@ -74,3 +83,23 @@ def post_skip(project: str, body: SkipIn, me: Me, db: Db) -> SkipOut:
         access = authorize(session, me, project, Action.LABEL)
         service.store_skip(session, access, body.triplet)
         return SkipOut(triplet=body.triplet)
+
+
+@router.get("/{project}/focus", responses=problems(404))
+def get_focus(project: str, me: Me, db: Db) -> FocusIn:
+    """Read what questions are about."""
+    with db.reading() as session:
+        return focus.get(authorize(session, me, project, Action.READ).project)
+
+
+@router.put("/{project}/focus", responses=problems(404, 422))
+def put_focus(project: str, body: FocusIn, me: Me, db: Db) -> FocusIn:
+    """Narrow what questions are about, or let them be about everything again.
+
+    A run is queued whose questions are about it; the items that they compare with may be any, and the share that is
+    drawn at random stays about everything. 422: there is no such cluster or item.
+    """
+    with db.transaction() as session:
+        changed = authorize(session, me, project, Action.WRITE).project
+        focus.change(session, changed, body)
+        return focus.get(changed)

@@ -4,7 +4,7 @@ Labelers draw from the queue all the while, so it is written in short transactio
 are deleted: it is never empty, and nobody waits for more than a few rows.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, delete, exists, func, or_, select, union, upda
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
-from tercet.items.queries import items_set_aside
+from tercet.items.queries import ids_by_key, items_set_aside
 from tercet.labeling.canonical import Ids, order
 from tercet.labeling.queue import TOP_UP, UNDONE
 from tercet.labeling.triplets import insert_new
@@ -36,6 +36,9 @@ class Demand(NamedTuple):
     n_spare: int  # behind these, should the next run take longer
     random_share: float  # of them
     pending: NDArray[np.int64]  # (n, 3) items of questions that are on screens, or were answered since the run began
+    about: str = "everything"  # what they are about; the clusters or items, where it is these
+    clusters: Sequence[int] = ()
+    items: Collection[int] = ()
 
 
 def demand(database: Database, run: Run) -> Demand:
@@ -52,8 +55,11 @@ def demand(database: Database, run: Run) -> Demand:
         expected = max(project.rerun_answers, answers_to - run.answers_from, project.answer_number - answers_to)
         labelers = _labelers(session, project.id, run.answers_from)
         pending = _pending(session, project.id, answers_to)
+        focus = project.focus or {"about": "everything"}
+        items = ids_by_key(session, project.id, focus.get("items", ())).values()
     n_questions = min(expected + SCREEN * max(labelers, 1), MOST)
-    return Demand(n_questions, TOP_UP, 1 - project.informative_share, pending)
+    random_share = 1 - project.informative_share
+    return Demand(n_questions, TOP_UP, random_share, pending, focus["about"], focus.get("clusters", ()), list(items))
 
 
 def _labelers(session: Session, project_id: int, since: int) -> int:

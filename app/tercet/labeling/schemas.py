@@ -1,14 +1,15 @@
 """The JSON of labeling: questions out; answers and skips in."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from tercet.web.numbers import Count
 
 MOST_ANSWERS = 1000
+MOST_IN_FOCUS = 10_000
 DAY_MS = 24 * 3600 * 1000
 
 TripletKeys = Annotated[
@@ -160,3 +161,26 @@ class SkipOut(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"triplet": ANSWER["triplet"]}]})
 
     triplet: TripletKeys
+
+
+class FocusIn(BaseModel):
+    """What questions are about: everything, what is confused, or the clusters or items that are named."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"about": "clusters", "clusters": [3, 5]}]}, extra="forbid"
+    )
+
+    about: Literal["everything", "confused", "clusters", "items"] = Field(
+        description="confused: items that the clusters leave in doubt, most probable cluster below 0.9"
+    )
+    clusters: list[Annotated[Count, Field(ge=1, le=10_000)]] = Field(
+        [], max_length=1_000, description="numbers of clusters, with `about` clusters"
+    )
+    items: list[str] = Field([], max_length=MOST_IN_FOCUS, description="keys of items, with `about` items")
+
+    @model_validator(mode="after")
+    def _names_what_it_is_about(self) -> "FocusIn":
+        for name in ("clusters", "items"):
+            if bool(getattr(self, name)) != (self.about == name):
+                raise ValueError(f"{name}: expected with about '{name}', at least one, and with nothing else")
+        return self

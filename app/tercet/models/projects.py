@@ -63,6 +63,8 @@ class Project(Base):
     # How features are made and sounds drawn; null: chosen by what the items are.
     feature_recipe: Mapped[dict[str, Any] | None]
     picture_settings: Mapped[dict[str, Any] | None]
+    # What questions are about; null: everything.
+    focus: Mapped[dict[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from tercet.database import Database
 from tercet.items.queries import item_count, positions_set_aside
-from tercet.models import Answer, FeatureSet, Item, Project, Purpose, Run, Triplet
+from tercet.models import Answer, FeatureSet, Item, Project, Purpose, Run, Source, Triplet
 from tercet.runs import bag_labels, known_clusterings, results
 from tercet.runs.bag_labels import BagLabels
 from tercet.runs.queries import last_done
@@ -50,6 +50,7 @@ class JobInputs:
     in_use: Array | None = None
     # Whether the columns of the features have one scale already, which says what they tell: those of a recipe do.
     one_scale: bool = False
+    drawn: Array | None = None  # (M,) whether each answer is to a question drawn at random; None: nobody knows
 
     @property
     def n_labelled_bags(self) -> int:
@@ -129,6 +130,7 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         answers=rows[has_features, 3].astype(str),
         labelers=rows[has_features, 4].astype(np.int64),
         numbers=rows[has_features, 5].astype(np.int64),
+        drawn=rows[has_features, 6] == Source.RANDOM,
         previous=None if before is None else _previous(storage, before, in_use),
         bags=bags,
         known_clusterings=codes,
@@ -152,7 +154,8 @@ def _item_ids(session: Session, project_id: int, n: int) -> Array:
 
 
 def _answer_rows(session: Session, run: Run) -> Array:
-    columns = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id, Answer.value, Answer.labeler_id, Answer.number)
+    ids = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
+    columns = (*ids, Answer.value, Answer.labeler_id, Answer.number, Triplet.source)
     statement = (
         select(*columns)
         .join(Triplet, Triplet.id == Answer.triplet_id)

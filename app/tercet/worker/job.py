@@ -143,7 +143,8 @@ def _finish_clustering(
     results.save_report(job.storage, key, reports.report(inputs, outcome, result.posterior, foreseen))
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
-    metrics = measure(inputs, outcome, result) | prequential.measure_new(job.run, inputs, foreseen) | resumed
+    metrics = measure(inputs, outcome, result) | resumed
+    metrics |= prequential.measure_new(job.run, inputs, foreseen) | prequential.measure_drawn(inputs, foreseen)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
         before = None if inputs.previous is None else inputs.previous.resolutions
         rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)

@@ -73,6 +73,32 @@ def test_questions_come_by_turns_from_what_tells_most_and_what_was_asked_least()
     assert clusters.max() <= np.ceil(2 * 20 / 6)
 
 
+def test_however_few_of_a_long_queue_are_asked_no_cluster_takes_much_more_than_its_part():
+    """One cluster of twelve is far less sure than the others."""
+    P = np.eye(12)[np.repeat(np.arange(12), 30)] * 0.9 + 0.1 / 12
+    P[:30] = 0.55 * np.eye(12)[0] + 0.45 * np.eye(12)[1]
+    triplets, _ = suggest(P, TABLE, 100, random_state=0)
+    clusters = P[triplets[:, 0]].argmax(axis=1)
+    for n in (12, 24, 48, 100):
+        assert (clusters[:n:2] == 0).sum() <= np.ceil(2 * n / 12)
+    assert (clusters[:24:2] == 0).sum() >= 2
+
+
+@pytest.mark.parametrize("kind", ["relative", "outlier"])
+def test_questions_may_be_about_some_items_only(kind):
+    P, about = posteriors(40, 5), [3, 17, 18, 30]
+    triplets, information = suggest(P, answer_table(kind, 0.1), 30, kind=kind, about=about, random_state=0)
+    assert len(as_set(triplets)) == 30
+    assert np.isin(triplets[:, :1] if kind == "relative" else triplets, about).any(axis=1).all()
+    drawn = random_triplets(40, 4000, np.random.default_rng(0))
+    drawn = drawn[np.isin(drawn[:, 0], about)]
+    assert information.mean() > expected_information(P, drawn, answer_table(kind, 0.1)).mean()
+    some = suggest(P, answer_table(kind, 0.1), 10**6, kind=kind, about=about)[0]
+    everything = 4 * 39 * 38 // 2 if kind == "relative" else 40 * 39 * 38 // 6 - 36 * 35 * 34 // 6
+    assert len(as_set(some)) == len(some) == everything
+    assert np.array_equal(suggest(P, TABLE, 9, about=[], random_state=0)[0], suggest(P, TABLE, 9, random_state=0)[0])
+
+
 def test_a_question_about_a_seldom_asked_item_puts_it_between_exemplars():
     P = posteriors(300, 5)
     asked = random_triplets(300, 50, np.random.default_rng(0))
@@ -96,7 +122,7 @@ def test_exemplars_are_the_surest_items_and_rather_those_asked_about():
 def test_two_far_members_of_a_cluster_are_asked_about():
     X = np.concatenate([np.zeros((20, 2)), np.full((5, 2), 9.0), np.full((20, 2), -50.0)])
     P = np.eye(3)[np.repeat([0, 1], [25, 20])] * 0.97 + 0.01
-    pool = draw_pool(P, exemplars(P, np.zeros(45)), X, np.random.default_rng(0))
+    pool = draw_pool(P, exemplars(P, np.zeros(45)), X, np.arange(45), np.random.default_rng(0))
     cluster, other_cluster = P[pool[:, 0]].argmax(axis=1), P[pool[:, 1]].argmax(axis=1)
     splits = pool[(cluster == 0) & (other_cluster == 0)]
     far = np.abs(X[splits[:, 0], 0] - X[splits[:, 1], 0]) == 9
@@ -106,7 +132,7 @@ def test_two_far_members_of_a_cluster_are_asked_about():
 def test_whether_two_clusters_are_one_is_asked_by_an_exemplar_of_each():
     P = np.eye(3)[np.arange(60) % 3] * 0.97 + 0.01
     examples = exemplars(P, np.zeros(60))
-    pool = draw_pool(P, examples, None, np.random.default_rng(0))
+    pool = draw_pool(P, examples, None, np.arange(60), np.random.default_rng(0))
     clusters = P[pool].argmax(axis=2)
     merging = np.isin(pool, examples).all(axis=1) & (np.sort(clusters, axis=1) == [0, 1, 2]).all(axis=1)
     assert merging.any()
@@ -195,6 +221,8 @@ def test_edges():
         ({"candidates": [[0, 1, 99]]}, "row 0"),
         ({"asked": [[0, 1, 1]]}, "row 0"),
         ({"pending": [[0, 1, 99]]}, "row 0"),
+        ({"about": [5]}, "about must hold item positions from 0 to 4"),
+        ({"about": [0.5]}, "about must hold"),
     ],
     ids=str,
 )

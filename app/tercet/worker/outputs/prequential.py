@@ -6,12 +6,16 @@ A run fits the answers that it uses, so that it finds even answers by chance lik
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from tercet.models import Run
 from tercet.runs.results import Array
 from tercet.worker.fits.outcome import labeler_table
 from tercet.worker.inputs import JobInputs
 from tercet_algorithms.answers.patterns import ANSWERS, Errors, answer_probabilities
+
+# The newest answers to questions drawn at random that figures rest on: older runs knew less.
+MOST_DRAWN = 200
 
 
 def foresee(run: Run, inputs: JobInputs, epsilon: Errors) -> Array:
@@ -40,6 +44,27 @@ def measure_new(run: Run, inputs: JobInputs, foreseen: Array) -> dict[str, Any]:
     if not count:
         return {"prequential_answers": 0}
     return {"prequential_answers": count, "prequential_accuracy": float(np.mean(hits(inputs, foreseen)[new]))}
+
+
+def measure_drawn(inputs: JobInputs, foreseen: Array) -> dict[str, Any]:
+    """Return how well runs predicted the newest answers to questions drawn at random, and how well they expected to.
+
+    Chosen questions are the hard ones: of them no share says how good the clusters are. The share has its 95 % interval
+    (Wilson, 1927), because these answers are few.
+    """
+    if inputs.drawn is None:
+        return {}
+    rows = np.flatnonzero(inputs.drawn & np.isfinite(foreseen).all(axis=1))[-MOST_DRAWN:]
+    if not len(rows):
+        return {"random_answers": 0}
+    right = hits(inputs, foreseen)[rows]
+    low, high = binomtest(int(right.sum()), len(rows)).proportion_ci(method="wilson")
+    return {
+        "random_answers": len(rows),
+        "random_accuracy": float(right.mean()),
+        "random_accuracy_interval": [float(low), float(high)],
+        "random_expected": float(foreseen[rows].max(axis=1).mean()),
+    }
 
 
 def hits(inputs: JobInputs, foreseen: Array) -> Array:

@@ -17,6 +17,9 @@ from tercet.worker.inputs import JobInputs, positions
 from tercet_algorithms.answers.pool import random_questions
 from tercet_algorithms.answers.questions import suggest
 
+# An item is in doubt whose most probable cluster has less than this.
+SURE = 0.9
+
 
 class Questions(NamedTuple):
     """Questions in the order in which they are to be asked."""
@@ -34,6 +37,7 @@ def choose(posterior: Array, inputs: JobInputs, outcome: FitOutcome, demand: Dem
     table = mixed_table(outcome.state, inputs.kind, outcome.epsilon)
     pending, _ = positions(demand.pending, inputs.item_ids)  # those about items that are in use
     X, chosen = _places(inputs), np.empty((0, 3), dtype=np.int64)
+    about = _items_of(demand, posterior, inputs)
     for n in (demand.n_questions, demand.n_spare):
         # Each of the two is even over clusters; in one, the first questions would not be.
         further, _ = suggest(
@@ -43,11 +47,26 @@ def choose(posterior: Array, inputs: JobInputs, outcome: FitOutcome, demand: Dem
             kind=inputs.kind,
             asked=inputs.triplets,
             pending=np.concatenate([pending, chosen]),
+            about=about,
             X=X,
             random_state=rng,
         )
         chosen = np.concatenate([chosen, further])
-    return mix(chosen, random_questions(len(posterior), len(chosen), rng), demand.random_share, rng)
+    drawn = random_questions(len(posterior), len(chosen), np.arange(len(posterior)), rng)
+    return mix(chosen, drawn, demand.random_share, rng)
+
+
+def _items_of(demand: Demand, posterior: Array, inputs: JobInputs) -> Array:
+    """Return the positions of the items that questions are to be about; none where they may be about all."""
+    match demand.about:
+        case "confused":
+            return np.flatnonzero(posterior.max(axis=1) < SURE)
+        case "clusters":
+            return np.flatnonzero(np.isin(posterior.argmax(axis=1) + 1, demand.clusters))
+        case "items":
+            return np.flatnonzero(np.isin(inputs.item_ids, list(demand.items)))
+        case _:
+            return np.empty(0, dtype=np.int64)
 
 
 def _places(inputs: JobInputs) -> Array:

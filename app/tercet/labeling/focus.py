@@ -1,0 +1,44 @@
+"""What questions are about: every item or, while an analyst wants that, what is confused, some clusters or some items.
+
+The other two items of a question may be any: an item says most between examples of other clusters. Questions drawn at
+random stay about everything, or figures made of them would say nothing of the whole.
+"""
+
+from sqlalchemy.orm import Session
+
+from tercet.items.queries import ids_by_key
+from tercet.labeling.schemas import FocusIn
+from tercet.live import events
+from tercet.models import Project
+from tercet.runs.schedule import answers_changed
+from tercet.web.errors import FieldError, Invalid
+
+
+def get(project: Project) -> FocusIn:
+    """Return what the project's questions are about."""
+    return FocusIn.model_validate(project.focus or {"about": "everything"})
+
+
+def change(session: Session, project: Project, focus: FocusIn) -> None:
+    """Have questions be about this from the next run on, which is queued."""
+    _check(session, project, focus)
+    project.focus = None if focus.about == "everything" else focus.model_dump(exclude_defaults=True)
+    session.flush()
+    events.record(session, project.id, ("project", {"changed": "settings"}))
+    answers_changed(session, project)
+
+
+def _check(session: Session, project: Project, focus: FocusIn) -> None:
+    errors = [
+        FieldError("clusters", f"there is no cluster {number}: they are 1 to {project.n_clusters}", row)
+        for row, number in enumerate(focus.clusters, 1)
+        if number > project.n_clusters
+    ]
+    ids = ids_by_key(session, project.id, focus.items)
+    errors += [
+        FieldError("items", f"there is no item '{key}' in this project", row)
+        for row, key in enumerate(focus.items, 1)
+        if key not in ids
+    ]
+    if errors:
+        raise Invalid("Questions cannot be about that; nothing was changed.", errors[:100])
