@@ -22,6 +22,7 @@ from tercet_algorithms.answers.reading import Constraints, read_constraints, rea
 from tercet_algorithms.common.model_selection import questions_of
 from tercet_algorithms.common.parameters import (
     BOOLEAN,
+    N_JOBS,
     NUMBER_FROM_0,
     POSITIVE_INTEGER,
     RANDOM_STATE,
@@ -69,6 +70,10 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         Most L-BFGS steps of one start.
     tol : float
         A start ends when 50 steps gain less than `tol`, relative to the bound.
+    n_jobs : int or None
+        How many fits, of dimensions to choose among and then of starts, are made at once, each in a thread; -1 is one
+        for each processor. The result is the same for any number; with more than one a callback hears of the end of
+        each fit instead of every 50 steps.
     verbose : bool or int
         Whether to print a line for every 50 steps.
     random_state : int, RandomState or None
@@ -138,6 +143,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         "n_init": POSITIVE_INTEGER,
         "max_iter": POSITIVE_INTEGER,
         "tol": NUMBER_FROM_0,
+        "n_jobs": N_JOBS,
         "verbose": VERBOSE,
         "random_state": RANDOM_STATE,
     }
@@ -152,6 +158,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         n_init: int = 3,
         max_iter: int = 1000,
         tol: float = 1e-4,
+        n_jobs: int | None = None,
         verbose: int | bool = False,
         random_state: Any = None,
     ):
@@ -162,6 +169,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
@@ -237,7 +245,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         if resume is not None:
             search.check_resumable(resume)
             state = resume
-        state, stopped = search.run(state, callback, self.verbose)
+        state, stopped = search.run(state, callback, self.n_jobs, self.verbose)
         self._store_results(search, state)
         if not (self.converged_ or stopped):
             message = f"AnswerEmbedding stopped after {self.max_iter} steps without converging; raise max_iter or tol"

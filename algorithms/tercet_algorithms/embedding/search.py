@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.optimize import minimize
+from sklearn.utils.parallel import Parallel, delayed
 
 from tercet_algorithms.answers.patterns import KINDS, Array
 from tercet_algorithms.answers.reading import Constraints
@@ -127,29 +129,69 @@ class EmbeddingSearch:
         n_points = len(state.parameters) - len(PRIOR_MEANS)
         check_resumable((n_points % self.model.n_items, n_points > 0), (0, True))
 
-    def run(self, state: EmbeddingState, callback: Callback | None, verbose: int | bool) -> tuple[EmbeddingState, bool]:
+    def run(
+        self, state: EmbeddingState, callback: Callback | None, n_jobs: int | None, verbose: int | bool
+    ) -> tuple[EmbeddingState, bool]:
         """Return the last state, and whether the callback has stopped the search."""
-        return run_search(state, self.advance, callback, verbose)
+        n_threads = effective_n_jobs(n_jobs)
+        advance = self.advance if n_threads == 1 else self._advance_by_fits(n_threads)
+        return run_search(state, advance, callback, verbose)
 
     def advance(self, state: EmbeddingState) -> EmbeddingState:
         """Return the state a number of steps further, in the next fit when this one is finished."""
-        if state.finished:
-            following = state.fit + 1
-            state = replace(state, fit=following, bounds=NOTHING, converged=False, finished=False)
-            state = replace(state, parameters=self._first(state, following))
-        compares = state.fit < self._n_compared(state)
-        model = self.fitted if compares else self.model
+        state = self._climbed(self._begun(state, state.fit + 1) if state.finished else state)
+        return self._with_end(state) if state.finished else state
+
+    def _advance_by_fits(self, n_threads: int) -> Callable[[EmbeddingState], EmbeddingState]:
+        """Return another `advance`: several fits at once to their ends, then one state for the end of each.
+
+        Starts wait for all fits of dimensions to choose among, since these settle their dimension.
+        """
+        ends: dict[int, EmbeddingState] = {}
+
+        def advance(state: EmbeddingState) -> EmbeddingState:
+            fit, n_compared = state.fit + state.finished, self._n_compared(state)
+            if fit not in ends:
+                last = n_compared if fit < n_compared else len(state.seeds)
+                batch = range(fit, min(fit + n_threads, last))
+                jobs = [delayed(self._finish)(state, number) for number in batch]
+                ends.update(zip(batch, Parallel(n_threads, prefer="threads")(jobs), strict=True))
+            end = ends.pop(fit)
+            state = replace(state, fit=fit, parameters=end.parameters, bounds=end.bounds)
+            return self._with_end(replace(state, converged=end.converged, finished=True))
+
+        return advance
+
+    def _finish(self, state: EmbeddingState, fit: int) -> EmbeddingState:
+        """Return the state at the end of the fit at work, or of a later one."""
+        if fit != state.fit:
+            state = self._begun(state, fit)
+        while not state.finished:
+            state = self._climbed(state)
+        return state
+
+    def _begun(self, state: EmbeddingState, fit: int) -> EmbeddingState:
+        """Return the state before the first step of a fit."""
+        state = replace(state, fit=fit, bounds=NOTHING, converged=False, finished=False)
+        return replace(state, parameters=self._first(state, fit))
+
+    def _climbed(self, state: EmbeddingState) -> EmbeddingState:
+        """Return the state a number of steps further in the fit at work."""
+        model = self.fitted if state.fit < self._n_compared(state) else self.model
         parameters, bound, converged = _climb(model, state.parameters, self.tol)
         bounds = np.append(state.bounds, bound)
         finished = converged or len(bounds) * _STEPS >= self.max_iter
-        state = replace(state, parameters=parameters, bounds=bounds, converged=converged, finished=finished)
-        if not finished:
+        return replace(state, parameters=parameters, bounds=bounds, converged=converged, finished=finished)
+
+    def _with_end(self, state: EmbeddingState) -> EmbeddingState:
+        """Return the state with the score of its finished fit or, if it is the best start, with its result."""
+        if state.fit < self._n_compared(state):
+            return replace(state, scores=np.append(state.scores, self._score(state.parameters)))
+        if len(state.best_bounds) and state.best_bounds[-1] >= state.lower_bound:
             return state
-        if compares:
-            return replace(state, scores=np.append(state.scores, self._score(parameters)))
-        if len(state.best_bounds) and state.best_bounds[-1] >= bound:
-            return state
-        return replace(state, best_parameters=parameters, best_bounds=bounds, best_converged=converged)
+        return replace(
+            state, best_parameters=state.parameters, best_bounds=state.bounds, best_converged=state.converged
+        )
 
     def _n_compared(self, state: EmbeddingState) -> int:
         return int(np.count_nonzero(state.dimensions)) if (state.dimensions == 0).any() else 0

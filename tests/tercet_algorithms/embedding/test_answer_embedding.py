@@ -133,6 +133,19 @@ def test_a_stopped_fit_goes_on_from_its_saved_state(tmp_path) -> None:
         make(n_items=25).fit(TRIPLETS, answers_of(), resume=state)
 
 
+def test_fits_at_once_end_where_those_one_after_the_other_do() -> None:
+    steps: list[EmbeddingState] = []
+    alone = make("auto").fit(TRIPLETS, answers_of(), callback=steps.append)
+    ends: list[EmbeddingState] = []
+    at_once = make("auto", n_jobs=2).fit(TRIPLETS, answers_of(), callback=ends.append)
+    assert [state.fit for state in ends] == list(range(6)), "three dimensions, then three starts"
+    assert at_once.held_out_scores_ == alone.held_out_scores_
+    assert np.array_equal(at_once.embedding_, alone.embedding_)
+    middle = next(state for state in steps if state.fit == 1 and not state.finished)
+    resumed = make("auto", n_jobs=2).fit(TRIPLETS, answers_of(), resume=middle)
+    assert np.array_equal(resumed.lower_bounds_, alone.lower_bounds_)
+
+
 def test_a_stop_at_once_still_gives_points() -> None:
     model = make().fit(TRIPLETS, answers_of(), callback=StopAt())
     assert model.embedding_.shape == (N_ITEMS, 2)
