@@ -7,7 +7,6 @@ at all, and labels as lists or as a table; everything behind this module sees on
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -136,6 +135,6 @@ def _read_table(bag_of_rows: list[Any], table: Array) -> Bags:
 def _row_of(bag: Any, row: int, n_bags: int) -> int:
     if is_missing(bag):
         return -1
-    if not (isinstance(bag, Real) and 0 <= bag < n_bags and int(bag) == bag):
+    if not (isinstance(bag, int | float | np.integer | np.floating) and 0 <= bag < n_bags and int(bag) == bag):
         raise ValueError(f"bags row {row} is {bag!r}: expected a row of bag_labels, 0 to {n_bags - 1}, or None")
     return int(bag)

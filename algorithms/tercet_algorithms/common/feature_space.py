@@ -26,7 +26,7 @@ def moments(X: Array) -> tuple[Array, Array]:
     """Return mean and standard deviation (D,) of the columns; 1 for a constant column, which centred is all zeros."""
     mean, variance = mean_and_variance(X)
     spread = np.sqrt(variance)
-    return mean, np.where(spread > 1e-12 * np.maximum(np.abs(mean), 1), spread, 1.0)
+    return mean, np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
 
 
 def mean_and_variance(X: Array) -> tuple[Array, Array]:

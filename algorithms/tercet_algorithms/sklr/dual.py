@@ -102,7 +102,8 @@ class DualProblem:
         if len(self.items) <= _MAX_ITEMS_PER_COORDINATE * len(root):
             # BLAS fills the lower triangle in the memory order of Fortran, which is the upper one in that of C.
             return self.point_of_kernel(lam, value, linalg.blas.dsyrk(1.0, rotated, trans=1, lower=1).T)
-        distances = self.distances_between(np.ascontiguousarray(rotated.T))
+        coordinates = np.ascontiguousarray(rotated.T)
+        distances = self.products_between(coordinates, coordinates)
         return DualPoint(lam, value, FactoredKernel(root, rotated), *distances)
 
     def point_of_embedding(self, lam: Array, embedding: Array, logdet: float) -> DualPoint | None:
@@ -134,14 +135,13 @@ class DualProblem:
         squared = np.maximum(size[i] + size[j] - 2 * upper.ravel()[pairs], 0)
         return squared[pair_of[:, 0]], squared[pair_of[:, 1]]
 
-    def distances_between(self, coordinates: Array) -> tuple[Array, Array]:
-        """Return d(a, b) and d(a, e) of every constraint from coordinates (n, s) of the items."""
+    def products_between(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Return (l_a - l_b)'(r_a - r_b), and that with e for b, of every constraint, for rows l and r of the items."""
         pairs, pair_of = self.pairs
-        i, j = divmod(pairs, len(coordinates))
-        difference = coordinates[i]
-        difference -= coordinates[j]
-        squared = np.einsum("ms,ms->m", difference, difference)
-        return squared[pair_of[:, 0]], squared[pair_of[:, 1]]
+        of_pairs = np.empty(len(pairs), left.dtype)
+        difference_products(left, right, *divmod(pairs, len(left)), of_pairs)
+        of_pairs = of_pairs.astype(np.float64, copy=False)
+        return of_pairs[pair_of[:, 0]], of_pairs[pair_of[:, 1]]
 
     def value(self, lam: Array) -> tuple[float, Array | None]:
         """Return f(lam) and the Cholesky factor of I + Z'AZ, or -inf and None where that is not positive definite."""
@@ -154,8 +154,14 @@ class DualProblem:
 
     def inverse(self, lam: Array, coordinates: Array) -> Array:
         """Return the lower triangle of M^-1 = I + Z'AZ, (s, s), for the items' rows of Z or their coordinates."""
-        inverse = np.eye(coordinates.shape[1], order="F")
         i, j, weights = self._weighted_pairs(lam)
+        if len(weights) > len(coordinates):  # then A Z takes less time than Z'AZ pair by pair
+            product = np.zeros_like(coordinates)
+            add_differences(coordinates, i, j, weights, product)
+            dense: Array = np.asfortranarray(coordinates.T @ product)
+            dense[np.diag_indices_from(dense)] += 1
+            return dense
+        inverse = np.eye(coordinates.shape[1], order="F")
         for sign in (1.0, -1.0):
             signed = np.flatnonzero(sign * weights > 0)
             if not len(signed):
@@ -290,6 +296,30 @@ def transformation(problem: DualProblem, lam: Array, Z: Array) -> Array:
     axes = linalg.eigh(T.T @ (centred.T @ centred) @ T, check_finite=False, driver="evd")[1][:, ::-1]
     widest_first: Array = T @ axes
     return widest_first
+
+
+@compiled
+def add_differences(rows: Array, i: Array, j: Array, weights: Array, out: Array) -> None:
+    """Add A rows (n, s) to `out`, with A the sum of weights (P,) times (e_i - e_j)(e_i - e_j)'."""
+    for pair in range(len(i)):
+        first, second, weight = i[pair], j[pair], weights[pair]
+        if weight == 0:
+            continue
+        for column in range(rows.shape[1]):
+            difference = weight * (rows[first, column] - rows[second, column])
+            out[first, column] += difference
+            out[second, column] -= difference
+
+
+@compiled
+def difference_products(left: Array, right: Array, i: Array, j: Array, out: Array) -> None:
+    """Write (l_i - l_j)'(r_i - r_j) for rows l and r (n, s) of every pair (P,)."""
+    for pair in range(len(i)):
+        first, second = i[pair], j[pair]
+        total = left[first, 0] - left[first, 0]
+        for column in range(left.shape[1]):
+            total += (left[first, column] - left[second, column]) * (right[first, column] - right[second, column])
+        out[pair] = total
 
 
 @compiled

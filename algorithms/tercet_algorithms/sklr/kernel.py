@@ -15,7 +15,7 @@ from scipy import linalg
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
 from tercet_algorithms.answers.patterns import Array
-from tercet_algorithms.common.feature_space import moments
+from tercet_algorithms.common.feature_space import mean_and_variance, moments
 
 KernelName = str | Callable[[Array, Array], float]
 Criterion = Literal["trace", "frobenius"]
@@ -23,10 +23,14 @@ LowRank = Literal["eigen", "cholesky", "nystroem"]
 
 # Above this many items, bandwidths are measured to a random sample of this size.
 MAX_REFERENCES = 5000
-# Above this many items "auto" factorises without computing all of K0.
-MAX_EIGEN = 2000
-# Rank of those factorisations where `max_rank` is None.
+# Rank of the factorisations that do not compute all of K0 where `max_rank` is None. Up to so many items "auto" takes
+# eigenvectors, which have no more rank then, so that neither rank nor time jumps from one item to the next.
 DEFAULT_MAX_RANK = 500
+# Kernels of distances alone, which are computed from the items' mean so that no digits are lost far from the origin.
+_OF_DISTANCES = ("adaptive", "rbf", "laplacian")
+# Up to so many items all of K0 is computed at once where only columns of it are needed: each column by itself reads all
+# features again, which takes many times as long where they are many.
+MOST_TABLED = 4000
 _BLOCK = 4096
 _FEW_ROWS = 256  # of distances, so that they stay in the processor's cache
 _TINY = 1e-12
@@ -206,13 +210,15 @@ def _cholesky(kernel: BaseKernel, X: Array, share: float, rank_limit: int, norm:
     """Return Z by incomplete Cholesky with the largest remaining diagonal as pivot, while pivots are positive."""
     remaining = kernel.diagonal(X)
     total = float(remaining.sum())
+    table = kernel(X, X) if len(X) <= MOST_TABLED and not _is_slow(kernel) else None
     Z = np.zeros((len(X), rank_limit), order="F")
     base: list[int] = []
     while len(base) < rank_limit:
         pivot, rank = int(np.argmax(remaining)), len(base)
         if remaining[pivot] <= _TINY * total:
             break
-        column = kernel(X, X[pivot : pivot + 1])[:, 0] - Z[:, :rank] @ Z[pivot, :rank]
+        column = kernel(X, X[pivot : pivot + 1])[:, 0] if table is None else table[:, pivot]
+        column = column - Z[:, :rank] @ Z[pivot, :rank]
         Z[:, rank] = column / np.sqrt(remaining[pivot])
         remaining -= np.square(Z[:, rank])
         remaining[pivot] = 0
@@ -227,6 +233,11 @@ def _cholesky(kernel: BaseKernel, X: Array, share: float, rank_limit: int, norm:
     if not base:
         raise ValueError("the kernel has no positive diagonal: expected a positive semidefinite, non-zero kernel")
     return Factor(np.ascontiguousarray(Z[:, : len(base)]), np.array(base))
+
+
+def _is_slow(kernel: BaseKernel) -> bool:
+    """Return whether each value of the kernel is a call of a function of the user's."""
+    return isinstance(kernel, NamedKernel) and callable(kernel.metric)
 
 
 def _frobenius_norm(kernel: BaseKernel, X: Array) -> float:
@@ -308,6 +319,8 @@ def make_map(X: Array, recipe: KernelRecipe, rng: np.random.RandomState) -> Kern
     else:
         if recipe.standardize:
             mean, scale = moments(X)
+        elif recipe.kernel in _OF_DISTANCES:
+            mean = mean_and_variance(X)[0]
         standard = (X - mean) / scale
         if recipe.kernel == "adaptive":
             kernel, rows = adaptive_kernel(standard, recipe.n_neighbors, rng)
@@ -315,7 +328,7 @@ def make_map(X: Array, recipe: KernelRecipe, rng: np.random.RandomState) -> Kern
             kernel, rows = NamedKernel(recipe.kernel), standard
     method = recipe.low_rank
     if method == "auto":
-        method = "eigen" if n_items <= MAX_EIGEN else "cholesky"
+        method = "eigen" if n_items <= DEFAULT_MAX_RANK else "cholesky"
     factor = factorise(
         kernel, rows, method, criterion=recipe.criterion, share=recipe.rank, max_rank=recipe.max_rank, rng=rng
     )

@@ -5,15 +5,15 @@ that direction are remembered as the contradiction, and learning begins again wi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from tercet_algorithms.answers.patterns import Array
-from tercet_algorithms.common.search import ArrayRecord, check_resumable, run_search
+from tercet_algorithms.common.search import ArrayRecord, run_search
 from tercet_algorithms.sklr.dual import DualPoint, DualProblem
-from tercet_algorithms.sklr.newton import CertifiedStep, newton_step
+from tercet_algorithms.sklr.newton import CertifiedStep, newton_step, working_set
 from tercet_algorithms.sklr.projection import sweeps
 
 Solver = Literal["newton", "projection", "paper"]
@@ -25,6 +25,12 @@ _SWEEPS = 6
 _SWEEP_TOL = 0.01
 _WARM_SWEEP_TOL = 0.05
 _SUFFICIENT = 0.09
+# A Newton step takes time with the cube of the constraints that it may move, a sweep in proportion to all. Soft answers
+# that leave more than so many to move are learned from by sweeps, of which each multiplier moves farther than to its
+# optimum, until few are left. Constraints violated by less than a share of `tol` are skipped meanwhile.
+_MOST_IN_STEP = 1500
+_RELAXATION = 1.6
+_SKIPPED = 0.2
 # Sweeps between two callbacks of the solvers by projection. Their tolerance is a rounding error smaller than `tol`.
 _SWEEPS_PER_STEP = 10
 _STRICTER = 1 - 1e-6
@@ -47,6 +53,7 @@ class LearningState(ArrayRecord):
     residual: float  # distance from the optimum; with "paper" the largest violation
     converged: bool
     finished: bool
+    made_of: Array  # fingerprint of the items, answers and parameters
 
     @property
     def iteration(self) -> int:
@@ -79,15 +86,13 @@ class Learning:
     solver: Solver
     max_iter: int
     tol: float
+    made_of: Array = field(default_factory=lambda: np.zeros(0, np.uint8))  # fingerprint for the states
 
     def first_state(self, lam: Array, seed: int) -> LearningState:
         """Return the state before the first step, from multipliers that may be those of an earlier fit."""
         lam = np.clip(lam, self.problem.low, self.problem.high)
-        return LearningState(lam, np.empty(0), seed, np.zeros(len(lam)), np.inf, converged=False, finished=False)
-
-    def check_resumable(self, state: LearningState) -> None:
-        """Raise ValueError where a state cannot belong to this fit."""
-        check_resumable(state.lam.shape, (len(self.problem),))
+        bounds, blame = np.empty(0), np.zeros(len(lam))
+        return LearningState(lam, bounds, seed, blame, np.inf, converged=False, finished=False, made_of=self.made_of)
 
     def run(
         self,
@@ -149,6 +154,17 @@ class Learning:
             point = sweeps(problem, point, rng, n_sweeps=_SWEEPS, corrected=True, tol=tol, sufficient=_SUFFICIENT)
             if problem.residual(point) <= self.tol or problem.is_unbounded(point.lam):
                 return point
+        if np.isfinite(problem.high).all() and len(working_set(problem, point)) > _MOST_IN_STEP:
+            return sweeps(
+                problem,
+                point,
+                rng,
+                n_sweeps=_SWEEPS_PER_STEP,
+                corrected=True,
+                tol=_SKIPPED * self.tol,
+                sufficient=self.tol,
+                relaxation=_RELAXATION,
+            )
         return newton_step(problem, point, self.tol)
 
     def _solver(self, state: LearningState) -> Solver:

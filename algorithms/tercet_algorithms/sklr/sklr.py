@@ -5,7 +5,6 @@ answers, the one nearest to a kernel of the features is learned, once, and clust
 By default answers are soft, so that wrong ones change the kernel only so much, and can be told from the others.
 """
 
-import hashlib
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal, Self
@@ -39,6 +38,7 @@ from tercet_algorithms.common.parameters import (
     number_between,
     one_of,
 )
+from tercet_algorithms.common.search import check_fingerprint, check_search, fingerprint
 from tercet_algorithms.sklr.constraints import DistanceConstraints, Mapping, carry_over, distance_constraints
 from tercet_algorithms.sklr.dual import DualProblem, link_bounds, make_problem, transformation
 from tercet_algorithms.sklr.kernel import Criterion, KernelMap, KernelRecipe, LowRank, make_map
@@ -67,18 +67,20 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
     rank : float in (0, 1], default=0.99
         Share of the first kernel that its low-rank form keeps, measured by `criterion`.
     max_rank : int or None, default=None
-        Most dimensions r. None: no limit for "eigen", 500 for the others. "nystroem" uses as many landmarks.
+        Most dimensions r. None: no limit for "eigen", 500 for the others. "nystroem" uses as many landmarks. The time
+        of a fit grows with its square.
     criterion : {"trace", "frobenius"}, default="trace"
         "frobenius" compares norms, as the paper does; it drops most dimensions, so answers may contradict each other.
     kernel : "adaptive", "precomputed", name of a scikit-learn kernel or callable, default="adaptive"
         "adaptive" is Eq 19; a callable takes two rows. With "precomputed" X is the (N, N) kernel, and new items are
         rows (n, N) of it.
     low_rank : {"auto", "eigen", "cholesky", "nystroem"}, default="auto"
-        "auto" takes eigenvectors up to 2,000 items and incomplete Cholesky above.
+        "auto" takes eigenvectors up to 500 items and incomplete Cholesky above.
     C : float > 0, default=1.0
         Largest multiplier of one answer, for a kernel of unit diagonal; np.inf makes answers hard (Eq 9).
     solver : {"newton", "projection", "paper"}, default="newton"
-        "newton" and "projection" (corrected Bregman projections) find the nearest kernel. "paper" is Algorithm 1:
+        "newton" and "projection" (corrected Bregman projections) find the nearest kernel; "newton" leaves many soft
+        answers to projections too, so that its time grows in proportion to them. "paper" is Algorithm 1:
         hard whatever C is, some kernel that agrees with the answers, another one for each order of projections.
     mapping : {"class", "strict"}, default="class"
         What yes and no say. "strict": the anchor is nearer to one item than to the other. "class": people compare
@@ -298,6 +300,7 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
             Where X is sparse.
         """
         check_parameters(self)
+        check_search(callback, resume, LearningState)
         features = check_features(X, self, self.n_clusters)
         check_no_target(y, len(features))
         n_items, names = len(features), row_names(X)
@@ -315,11 +318,11 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         digest = self._digest(features)
         same_kernel = is_warm and np.array_equal(digest, self.digest_)
         kernel_map = self.map_ if same_kernel else make_map(features, self._recipe(), rng)
-        learning = self._learning(constraints, kernel_map.Z, rng)
+        learning = self._learning(constraints, kernel_map.Z, rng, digest)
         lam = carry_over(constraints.keys, self.keys_, self.lam_) if is_warm else np.zeros(len(constraints))
         seed = rng.randint(2**31)  # drawn for a resumed fit too, so that what follows is the same
         state = learning.first_state(lam, seed) if resume is None else resume
-        learning.check_resumable(state)
+        check_fingerprint(state.made_of, learning.made_of)
         point = None
         if same_kernel:
             embedding = self.embedding_[learning.problem.items]
@@ -524,11 +527,11 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
 
     def _digest(self, features: Array) -> Array:
         """Return a hash of all that the first kernel depends on, to recognise that of an earlier fit."""
-        code = hashlib.blake2b(repr((self._recipe(), features.shape)).encode(), digest_size=16)
-        code.update(np.ascontiguousarray(features).data)
-        return np.frombuffer(code.digest(), dtype=np.uint8)
+        return fingerprint(self._recipe(), features)
 
-    def _learning(self, constraints: DistanceConstraints, Z: Array, rng: np.random.RandomState) -> Learning:
+    def _learning(
+        self, constraints: DistanceConstraints, Z: Array, rng: np.random.RandomState, digest: Array
+    ) -> Learning:
         hard = self.solver == "paper" or np.isinf(self.C)
         near, far = link_bounds(Z, rng) if constraints.has_links else (1.0, 1.0)
         problem = make_problem(Z, constraints, self.gamma, np.inf if hard else self.C, near, far)
@@ -540,7 +543,9 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
             )
         # No kernel of the features can tell items with the same features apart: such answers stay without effect.
         problem, softened = (variant.without(impossible) for variant in (problem, problem.capped(_FALLBACK_C)))
-        return Learning(problem, softened, self.solver, self.max_iter, self.tol)
+        parameters = (self.gamma, self.C, self.solver)
+        made_of = fingerprint(parameters, digest, constraints.keys, constraints.weights)
+        return Learning(problem, softened, self.solver, self.max_iter, self.tol, made_of)
 
     def _store_result(
         self, constraints: DistanceConstraints, learning: Learning, state: LearningState, stopped: bool

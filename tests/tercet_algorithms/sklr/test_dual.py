@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from tercet_algorithms.answers.reading import read_constraints, read_pairs
+from tercet_algorithms.sklr import search
 from tercet_algorithms.sklr.constraints import (
     CANNOT_LINK,
     MUST_LINK,
@@ -167,6 +168,69 @@ def test_corrected_projections_reach_the_optimum_of_newton(name):
     posed = problem(name)
     newton, projected = inside(posed, optimum(posed)), inside(posed, optimum(posed, "projection", 1e-7))
     assert np.linalg.norm(newton - projected) <= 1e-4 * np.linalg.norm(newton)
+
+
+SOFT = [name for name, (_, _, C) in PROBLEMS.items() if np.isfinite(C)]
+
+
+@pytest.mark.parametrize("name", SOFT)
+def test_many_soft_answers_have_the_optimum_that_newton_finds(name, monkeypatch):
+    posed = problem(name)
+    newton = optimum(posed)
+    monkeypatch.setattr(search, "_MOST_IN_STEP", 0)
+    swept_only = optimum(posed)
+    assert swept_only.value == pytest.approx(newton.value, abs=1e-9)
+    assert np.linalg.norm(inside(posed, newton) - inside(posed, swept_only)) <= 1e-6 * np.linalg.norm(
+        inside(posed, newton)
+    )
+
+
+def many_answers(n=120, r=12, n_answers=600):
+    """More answers than the kernel has entries: most multipliers are at their caps or share what is to be said."""
+    rows = answered(n, n_answers, seed=7, kinds="relative", answers=("yes", "no", "dnk", "yes"))
+    return make_problem(coordinates(n, r, seed=7), rows, GAMMA, 1.0)
+
+
+def test_many_soft_answers_are_learned_from_in_single_precision(monkeypatch):
+    """What is rounded on the way is not in the result, whose residual is that of its multipliers."""
+    posed = many_answers()
+    newton = optimum(posed)
+    monkeypatch.setattr(search, "_MOST_IN_STEP", 100)
+    learning = Learning(posed, posed, "newton", 200, 1e-3)
+    state, _ = learning.run(learning.first_state(np.zeros(len(posed)), seed=0), None)
+    assert state.converged
+    assert state.residual <= 1e-3
+    assert posed.residual(posed.point(state.lam)) <= 1e-3
+    assert state.lower_bound == pytest.approx(posed.value(state.lam)[0], rel=1e-6)
+    assert newton.value * (1 - 1e-3) <= state.lower_bound <= newton.value + 1e-9
+    assert np.all(np.diff(state.bounds) >= -1e-6)
+
+
+@pytest.mark.parametrize("relaxation", [1.3, 1.6, 1.95])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_relaxed_sweeps_never_go_down(name, relaxation):
+    """Each as long as no multiplier passes twice the way to its optimum, not only where f is nearly a parabola."""
+    posed = problem(name)
+    point, values = posed.point(np.zeros(len(posed))), []
+    for seed in range(12):
+        rng = np.random.RandomState(seed)
+        point = sweeps(posed, point, rng, n_sweeps=1, corrected=True, tol=0.0, relaxation=relaxation)
+        assert np.all((posed.low <= point.lam) & (point.lam <= posed.high))
+        assert point.value == pytest.approx(posed.value(point.lam)[0], abs=1e-9)
+        values.append(point.value)
+    assert np.all(np.diff([0.0, *values]) >= -1e-12)
+
+
+@pytest.mark.parametrize(
+    "posed", [make_problem(coordinates(), answered(n_answers=1), GAMMA), many_answers()], ids=["few", "many"]
+)
+def test_the_inverse_is_that_of_all_constraints_written_out(posed):
+    lam = np.random.default_rng(0).uniform(size=len(posed)) * 0.01
+    a, b, e = (posed.coordinates[role] for role in posed.places.T)
+    x, y = a - b, a - e
+    expected = np.eye(posed.coordinates.shape[1]) + (x.T * (lam * posed.g)) @ x - (y.T * (lam * posed.h)) @ y
+    np.testing.assert_allclose(inverse(posed, lam), expected, rtol=1e-9, atol=1e-9)
+    assert (len(posed.pairs[0]) > len(posed.items)) == (len(posed) > 100)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tercet_algorithms.sklr import kernel as module
 from tercet_algorithms.sklr.kernel import AdaptiveKernel, Factor, adaptive_kernel, factorise, neighbor_distances
 
 
@@ -65,6 +66,16 @@ def test_a_factor_keeps_the_asked_share_and_no_more(method):
     assert np.linalg.norm(factor.Z @ factor.Z.T) >= 0.98 * np.linalg.norm(K)
     assert factor.Z.shape[1] < ranks[1]
     assert made(method, max_rank=5)[0].Z.shape[1] == 5
+
+
+@pytest.mark.parametrize("criterion", ["trace", "frobenius"])
+def test_a_factor_of_many_items_is_that_of_few(criterion, monkeypatch):
+    """Whether columns of the kernel are computed one by one or all at once changes nothing."""
+    tabled = made("cholesky", criterion)[0]
+    monkeypatch.setattr(module, "MOST_TABLED", 10)
+    by_columns = made("cholesky", criterion)[0]
+    np.testing.assert_array_equal(tabled.base, by_columns.base)
+    np.testing.assert_allclose(tabled.Z, by_columns.Z, atol=1e-7)
 
 
 @pytest.mark.parametrize(("method", "bound"), [("eigen", 1e-2), ("cholesky", 0.1), ("nystroem", 0.1)])

@@ -328,8 +328,33 @@ def test_a_resumed_fit_ends_like_one_that_ran_through(solver, tmp_path):
     resumed = SKLR(3, solver=solver, tol=1e-6, max_iter=20, random_state=0).fit(X, **answered, resume=state)
     np.testing.assert_allclose(resumed.lam_, lam, atol=1e-9)
     assert resumed.n_iter_ == straight.n_iter_
-    with pytest.raises(ValueError, match="another fit"):
-        model.fit(X, **questions(Y, 50), resume=state)
+    other = {**answered, "answers": np.roll(answered["answers"], 1)}
+    for features, labelled in ((X, questions(Y, 50)), (X + 1e-6, answered), (X, other)):
+        with pytest.raises(ValueError, match="state of another fit"):
+            model.fit(features, **labelled, resume=state)
+    with pytest.raises(ValueError, match="state of another fit"):
+        SKLR(3, gamma=3.0, solver=solver, tol=1e-6).fit(X, **answered, resume=state)
+    with pytest.raises(ValueError, match="resume must be a LearningState"):
+        model.fit(X, **answered, resume=state.to_arrays())
+
+
+@pytest.mark.parametrize("kernel", ["adaptive", "rbf"])
+def test_where_items_lie_changes_nothing(kernel):
+    answered = questions(Y, 60)
+    reference = SKLR(3, kernel=kernel, standardize=False, random_state=0).fit(X, **answered)
+    moved = SKLR(3, kernel=kernel, standardize=False, random_state=0).fit(X + 1e7, **answered)
+    np.testing.assert_allclose(moved.lam_, reference.lam_, atol=1e-2)
+    assert adjusted_rand_score(reference.labels_, moved.labels_) == 1
+    np.testing.assert_array_equal(moved.predict(X + 1e7), moved.labels_)
+    small = SKLR(3, kernel="adaptive", random_state=0).fit(1e-13 * X, **answered)
+    assert adjusted_rand_score(Y, small.labels_) > 0.8
+
+
+def test_no_more_dimensions_than_500_are_taken_unasked():
+    points = np.random.default_rng(0).normal(size=(520, 40))
+    assert SKLR(2, n_init=1, rank=1.0, random_state=0).fit(points[:500]).rank_ <= 500
+    assert SKLR(2, n_init=1, rank=1.0, random_state=0).fit(points).rank_ == 500
+    assert SKLR(2, n_init=1, low_rank="eigen", rank=1.0, random_state=0).fit(points).rank_ > 500
 
 
 def test_a_callback_stops_with_what_was_learned():

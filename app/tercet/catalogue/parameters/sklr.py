@@ -34,9 +34,9 @@ class SklrParameters(Parameters):
     criterion: Annotated[Literal["trace", "frobenius"], advanced("Share measured by")] = "trace"
     """Frobenius is the paper's; it drops most dimensions, so answers may contradict each other."""
     max_rank: Annotated[int | None, advanced("Most dimensions", ge=1, le=5000)] = None
-    """Most dimensions of the compact form; none is 500 above 2,000 items and no limit below."""
+    """Most dimensions of the compact form; none is 500, or no limit for eigenvectors."""
     low_rank: Annotated[Literal["auto", "eigen", "cholesky", "nystroem"], advanced("Compact form by")] = "auto"
-    """Auto takes eigenvectors up to 2,000 items and an incomplete Cholesky factor above."""
+    """Auto takes eigenvectors up to 500 items and an incomplete Cholesky factor above."""
     solver: Annotated[Literal["newton", "projection", "paper"], advanced("Solver")] = "newton"
     """Newton and projection find the nearest kernel that agrees with the answers; paper is the one published, which
     finds some kernel and takes answers as certain."""
