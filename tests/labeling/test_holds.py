@@ -1,7 +1,6 @@
 """Who is held: what speed, keys and answers show of labelers by chance, and of labelers who look."""
 
 import uuid
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -13,67 +12,21 @@ from tercet.labeling import decisions, holds
 from tercet.labeling.service import ConstraintRow, store_constraints
 from tercet.models import Answer, Decision, Item, Project, Role, User, Verdict
 from tercet.runs.queries import lock_project
+from tercet.runs.results import LabelerReport
 from tests.factories import add_member, make_project
 
 ONE_KEY = "25 of the newest 25 answers that decide are the same key, whatever was on its side."
-FORESEEN = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.6, 0.1, 0.3], [0.2, 0.2, 0.6]])
 
 
-def test_answers_in_any_order_tell_nothing_on_average() -> None:
-    slopes = [holds.dependence(FORESEEN, np.array(order)).slope for order in permutations([0, 0, 1, 2, 2])]
-    assert np.mean(slopes) == pytest.approx(0, abs=1e-12)
-    as_foreseen = holds.dependence(FORESEEN, FORESEEN.argmax(axis=1)).slope
-    assert max(slopes) == pytest.approx(as_foreseen)
+def labeler_report(labeler: int, doubt: float | None) -> LabelerReport:
+    return LabelerReport(labeler, 40, 30, 0.5, None, None, doubt)
 
 
-def test_the_slope_is_that_of_least_squares() -> None:
-    rng = np.random.default_rng(2)
-    foreseen, columns = rng.dirichlet(np.ones(3), 50), rng.integers(3, size=50)
-    y = np.eye(3)[columns] - np.bincount(columns, minlength=3) / 50
-    x = foreseen - foreseen.mean(axis=0)
-    expected = np.linalg.lstsq(x.reshape(-1, 1), y.ravel(), rcond=None)[0]
-    assert holds.dependence(foreseen, columns).slope == pytest.approx(float(expected[0]))
-    assert holds.dependence(np.full_like(foreseen, 1 / 3), columns).error == np.inf
-
-
-def crowd(n_each: int, seed: int, chances: tuple[float, float] = (0.2, 1.0)) -> tuple[np.ndarray, ...]:
-    """Four people and number 4, who answer by chance as often as the two chances say, and else as foreseen."""
-    rng = np.random.default_rng(seed)
-    labelers = np.repeat(np.arange(5), n_each)
-    right = rng.integers(3, size=len(labelers))
-    by_chance = rng.random(len(labelers)) < np.where(labelers == 4, chances[1], chances[0])
-    columns = np.where(by_chance, rng.integers(3, size=len(labelers)), right)
-    return labelers, 0.1 + 0.7 * np.eye(3)[right], columns
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_only_who_answers_by_chance_is_uninformed(seed: int) -> None:
-    labelers, foreseen, columns = crowd(100, seed)
-    assert list(holds.uninformed(labelers, foreseen, columns)) == [4]
-    foreseen[labelers == 4] = np.nan
-    assert holds.uninformed(labelers, foreseen, columns) == {}, "nothing was expected of these answers"
-
-
-def test_who_may_be_below_half_by_bad_luck_is_not_uninformed() -> None:
-    """Forty answers of somebody half as careful as others, in half of all samples below that: most prove nothing."""
-    below_half = held = 0
-    for seed in range(40):
-        labelers, foreseen, columns = crowd(40, seed, chances=(0.5, 0.75))
-        slopes = [holds.dependence(foreseen[who], columns[who]).slope for who in (labelers == 4, labelers != 4)]
-        below_half += slopes[0] < slopes[1] / 2
-        held += bool(holds.uninformed(labelers, foreseen, columns))
-    assert below_half > 15
-    assert held < below_half / 2
-
-
-def test_nobody_is_uninformed_where_few_answered_or_runs_expect_nothing() -> None:
-    labelers, foreseen, columns = crowd(39, 0)
-    assert holds.uninformed(labelers, foreseen, columns) == {}
-    labelers, foreseen, columns = crowd(60, 0)
-    assert holds.uninformed(labelers, np.full_like(foreseen, 1 / 3), columns) == {}
-    assert holds.uninformed(np.zeros_like(labelers), foreseen, columns) == {}, (
-        "one person alone is compared with nobody"
-    )
+def test_only_who_hardly_depends_on_the_items_is_uninformed() -> None:
+    reports = [labeler_report(1, None), labeler_report(2, 0.1), labeler_report(3, 0.89), labeler_report(4, 0.97)]
+    [(labeler, reason)] = holds.uninformed(reports).items()
+    assert labeler == 4
+    assert reason.startswith("With a probability of more than 90% these 40 answers have nothing to do with the items")
 
 
 @pytest.mark.parametrize(

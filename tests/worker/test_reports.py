@@ -1,5 +1,7 @@
 """What a run says about answers and people: against probabilities worked out by hand, and through a whole run."""
 
+from dataclasses import replace
+
 import numpy as np
 from sqlalchemy import select, update
 
@@ -7,11 +9,14 @@ from tercet.database import Database
 from tercet.labeling import holds
 from tercet.models import Answer, Project, Role, Run, now
 from tercet.runs import results
+from tercet.runs.results import Report
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.fits.outcome import FitOutcome, LabelerFit
 from tercet.worker.inputs import JobInputs
-from tercet.worker.outputs.reports import report
+from tercet.worker.outputs import answering
+from tercet.worker.outputs.reports import beliefs
+from tercet.worker.outputs.reports import report as report_of
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tests.factories import add_member
 from tests.runs.support import NAMES, add_answers, blobs, compute, get_run, make_songs, project_labeler, request
@@ -47,10 +52,44 @@ def fitted(**values: object) -> FitOutcome:
     return FitOutcome(labels=POSTERIOR.argmax(axis=1), posterior=POSTERIOR, state={}, **{**plain, **values})
 
 
+def report(answered: JobInputs, outcome: FitOutcome, foreseen: np.ndarray) -> Report:
+    return report_of(answered, outcome, beliefs(answered, outcome, POSTERIOR), foreseen)
+
+
+def test_what_the_other_answers_say_leaves_the_answer_itself_out() -> None:
+    answered = inputs([[0, 4, 2]] * 2, ["yes", "dnk"], [1, 1])
+    answered = replace(answered, weights=np.array([1.0, 0.0]))
+    believed = beliefs(answered, fitted(), POSTERIOR)
+    # Item 4 may be beside item 0 (yes) or item 2 (don't know), evenly; without the yes it is not.
+    without_yes = 0.05 / 0.95 * 0.9 + 0.9 / 0.95 * 0.05
+    np.testing.assert_allclose(believed.probabilities_left_out[:, 0], [without_yes, (0.9 + 0.05) / 2], rtol=1e-6)
+
+
+def test_who_answers_by_chance_is_doubted() -> None:
+    rng = np.random.default_rng(0)
+    triplets = np.array([[0, 1, 2], [0, 2, 1], [2, 3, 0], [1, 0, 3], [2, 0, 1]])[rng.integers(5, size=200)]
+    right = true_answers(np.array([0, 0, 1, 1, 1]), triplets)
+    labelers = np.tile([1, 2, 3, 4], 50)
+    words = {1: "yes", -1: "no", 0: "dnk"}
+    values = [
+        words[int(rng.choice([1, -1, 0]) if who == 4 else answer)] for who, answer in zip(labelers, right, strict=True)
+    ]
+    answered = inputs(triplets.tolist(), values, labelers.tolist())
+    reported = report(answered, fitted(), np.full((200, 3), np.nan))
+    doubts = [labeler.doubt or 0 for labeler in reported.labelers]
+    assert doubts[3] > holds.HELD_FROM
+    assert max(doubts[:3]) < 0.01
+    assert list(holds.uninformed(reported.labelers)) == [4]
+    measured = answering.measure(answered, beliefs(answered, fitted(), POSTERIOR))
+    assert set(measured) == {"error_rates", "agreement", "krippendorff_alpha"}
+    assert measured["agreement"]["questions"] == 4
+    assert answering.measure(inputs([], [], []), beliefs(inputs([], [], []), fitted(), POSTERIOR)) == {}
+
+
 def test_probabilities_are_those_of_table_one() -> None:
     # 0 and 1 together, 2 apart: yes. 0 with 4 or not, 2 apart: yes or don't know, evenly.
     answered = inputs([[0, 1, 2]] * 3 + [[0, 4, 2]], ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
-    reported = report(answered, fitted(), POSTERIOR, UNFORESEEN[: len(answered.answers)])
+    reported = report(answered, fitted(), UNFORESEEN[: len(answered.answers)])
     either = (0.9 + 0.05) / 2  # item 4 beside item 0, where yes is right, or beside item 2, where it is not
     np.testing.assert_allclose(reported.answers.probabilities, [0.9, 0.05, 0.05, either], rtol=1e-6)
     assert reported.answers.suspicion.tolist() == [0, 1, 2, 0]
@@ -63,33 +102,33 @@ def test_probabilities_are_those_of_table_one() -> None:
 def test_what_was_expected_of_a_labeler_is_counted_where_something_was() -> None:
     answered = inputs([[0, 1, 2]] * 4, ["yes", "no", "dnk", "yes"], [1, 1, 2, 2])
     foreseen = np.array([[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8], [np.nan] * 3])
-    reported = report(answered, fitted(), POSTERIOR, foreseen)
+    reported = report(answered, fitted(), foreseen)
     assert [(labeler.foreseen, labeler.expected) for labeler in reported.labelers] == [(2, 0.5), (1, 1.0)]
     np.testing.assert_allclose(reported.answers.foreseen, foreseen, atol=1e-3)
 
 
 def test_the_odd_one_out() -> None:
     answered = inputs([[0, 1, 2]] * 2, ["3", "1"], [1, 1], kind="outlier")
-    reported = report(answered, fitted(epsilon=0.3), POSTERIOR, np.full((2, 4), np.nan))
+    reported = report(answered, fitted(epsilon=0.3), np.full((2, 4), np.nan))
     np.testing.assert_allclose(reported.answers.probabilities, [0.7, 0.1], rtol=1e-6)
 
 
 def test_a_learned_table_counts_for_its_labeler_alone() -> None:
     lazy = np.tile([0.1, 0.1, 0.8], (5, 1))
     answered = inputs([[0, 1, 2]] * 2, ["dnk", "dnk"], [1, 2])
-    reported = report(answered, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), POSTERIOR, UNFORESEEN[:2])
+    reported = report(answered, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), UNFORESEEN[:2])
     np.testing.assert_allclose(reported.answers.probabilities, [0.05, 0.8], rtol=1e-6)
     assert [(labeler.quality, labeler.accuracy) for labeler in reported.labelers] == [(None, None), (0.0, 0.1)]
 
 
 def test_suspects_of_the_estimator_come_first_in_its_order() -> None:
     answered = inputs([[0, 1, 2]] * 3, ["yes", "no", "dnk"], [1, 1, 1])
-    reported = report(answered, fitted(suspects=np.array([2, 0])), POSTERIOR, UNFORESEEN[:3])
+    reported = report(answered, fitted(suspects=np.array([2, 0])), UNFORESEEN[:3])
     assert reported.answers.suspicion.tolist() == [2, 0, 1]
 
 
 def test_no_answers(storage: Storage) -> None:
-    reported = report(inputs([], [], []), fitted(), POSTERIOR, UNFORESEEN[:0])
+    reported = report(inputs([], [], []), fitted(), UNFORESEEN[:0])
     results.save_report(storage, "runs/1/1", reported)
     run = Run(result="runs/1/1")
     assert results.labeler_report(storage, run) == []

@@ -27,6 +27,14 @@ class LabelerAgreement(NamedTuple):
     agreement: float  # over the shared: mean share of the others who gave the same answer; nan where none is shared
 
 
+class AgreementCeiling(NamedTuple):
+    """How far people agree on questions that two or more of them answered, and what that leaves to be foretold."""
+
+    questions: int
+    agreement: float  # mean share of pairs of people who gave the same answer; nan where no question has two answers
+    ceiling: float  # the largest share of answers that any clusters could foretell; nan likewise
+
+
 def pairwise_f(true_labels: Any, labels: Any) -> float:
     """Return the F-measure of "these two items are in one cluster" over all pairs; 0 where no pair is."""
     (_, false_alike), (false_apart, both) = pair_confusion_matrix(true_labels, labels)
@@ -94,6 +102,29 @@ def krippendorff_alpha(triplets: Any, answers: Any, labelers: Iterable[Hashable]
     kind_of_question = np.zeros(len(counts), dtype=np.int64)
     kind_of_question[questions] = constraints.kinds
     return nominal_alpha(*(counts[kind_of_question == code] for code in range(len(KINDS))))
+
+
+def agreement_ceiling(triplets: Any, answers: Any, labelers: Iterable[Hashable], kinds: Any = None) -> AgreementCeiling:
+    """Return the share of answers that clusters could foretell at most, where people agree no further than they do.
+
+    Parameters, errors and what counts as one question are those of `krippendorff_alpha`.
+
+    Notes
+    -----
+    With p the probabilities of the answers to a question, two people agree with probability sum p^2, and who always
+    foretells the most probable answer is right with max p <= sqrt(sum p^2). By Jensen's inequality the mean of that
+    over questions is at most the square root of the mean agreement, and at least the agreement itself.
+    """
+    questions, values, _, _ = _answered(triplets, answers, labelers, kinds)
+    counts = _count(questions, values)
+    n_people = counts.sum(axis=1)
+    several = n_people > 1
+    if not several.any():
+        return AgreementCeiling(0, float("nan"), float("nan"))
+    counts, n_people = counts[several], n_people[several]
+    pairs_alike = np.sum(counts * (counts - 1), axis=1) / (n_people * (n_people - 1))
+    agreement = float(pairs_alike.mean())
+    return AgreementCeiling(len(counts), agreement, float(np.sqrt(agreement)))
 
 
 def nominal_alpha(*tables: Array) -> float:

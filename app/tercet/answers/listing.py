@@ -17,15 +17,17 @@ from tercet.runs.queries import find_run, last_done
 from tercet.runs.results import AnswerReport, Array
 from tercet.storage import Storage
 from tercet.web.errors import FieldError, Invalid
+from tercet_algorithms.answers.patterns import ANSWERS, Kind
 
 ENOUGH = 500  # numbers looked up at once
 
 
 class Doubt(NamedTuple):
-    """What a run says of one answer: its probability, and its rank among the suspect ones (0: none)."""
+    """What a run says of one answer, and what was said of it before any run used it; rank among suspects (0: none)."""
 
-    probability: float
+    probability: float  # under the run, which was fitted to it
     suspect: int
+    foreseen: float | None = None  # under the last run that had not used it; None where there was none
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def _answer_out(listing: Listing, answer: ListedAnswer) -> AnswerOut:
         withdrawn_at=answer.withdrawn_at,
         set_aside=aside,
         probability=round(doubt.probability, 4) if doubt else None,
+        foreseen=round(doubt.foreseen, 4) if doubt and doubt.foreseen is not None else None,
         suspect=doubt.suspect or None if doubt else None,
         others=others,
         others_agree=agree,
@@ -171,8 +174,22 @@ def _doubts(report: AnswerReport | None, answers: list[ListedAnswer]) -> dict[in
     listed = np.array([answer.number for answer in answers], dtype=np.int64)
     # Numbers are in order, so each is found by bisection.
     places = np.minimum(np.searchsorted(report.numbers, listed), len(report.numbers) - 1)
+    values = {answer.number: answer.value for answer in answers}
     return {
-        int(number): Doubt(float(report.probabilities[place]), int(report.suspicion[place]))
+        int(number): Doubt(
+            float(report.probabilities[place]),
+            int(report.suspicion[place]),
+            _foreseen(report, place, values[int(number)]),
+        )
         for number, place in zip(listed, places, strict=True)
         if report.numbers[place] == number
     }
+
+
+def _foreseen(report: AnswerReport, place: int, value: str) -> float | None:
+    """Return how probable the answer was before any run used it; None where no run had an expectation."""
+    if report.foreseen is None:
+        return None
+    kind: Kind = "relative" if report.foreseen.shape[1] == len(ANSWERS["relative"]) else "outlier"
+    probability = float(report.foreseen[place, ANSWERS[kind].index(value)])
+    return None if np.isnan(probability) else probability

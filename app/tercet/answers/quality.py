@@ -49,6 +49,7 @@ def page(session: Session, storage: Storage, project: Project, after: int, limit
                 held=held.get(person),
                 expected=reports[person].expected if person in reports else None,
                 foreseen=reports[person].foreseen if person in reports else 0,
+                doubt=reports[person].doubt if person in reports else None,
                 quality=reports[person].quality if person in reports else None,
                 accuracy=reports[person].accuracy if person in reports else None,
                 **habits[person],

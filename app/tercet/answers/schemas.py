@@ -75,6 +75,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
     "withdrawn_at": None,
     "set_aside": SET_ASIDE,
     "probability": 0.12,
+    "foreseen": 0.09,
     "suspect": 1,
     "others": 2,
     "others_agree": 0,
@@ -104,7 +105,10 @@ class AnswerOut(BaseModel):
     created_at: datetime
     withdrawn_at: datetime | None
     set_aside: SetAside | None
-    probability: float | None = Field(description="of this answer under that run's clusters; null if it was not used")
+    probability: float | None = Field(
+        description="of this answer under that run's clusters, which were fitted to it; null if it was not used"
+    )
+    foreseen: float | None = Field(None, description="of this answer under the last run that had not used it")
     suspect: int | None = Field(description="1: the answer that the run doubts most; null: it does not doubt it")
     others: int = Field(description="people besides the labeler whose answer to the same question runs use")
     others_agree: int = Field(description="those of them who answered the same")
@@ -159,6 +163,7 @@ LABELER_EXAMPLE: dict[str, Any] = {
     "agreement": 0.84,
     "foreseen": 380,
     "expected": 0.79,
+    "doubt": 0.02,
     "quality": 0.71,
     "accuracy": 0.93,
 }
@@ -182,7 +187,12 @@ class LabelerOut(BaseModel):
     agreement: float | None = Field(description="share of those others who said the same, on average")
     foreseen: int = Field(description="answers that a run had an expectation of before any run used them")
     expected: float | None = Field(description="share of these that were the most probable answer then")
-    quality: float | None = Field(description="as the last run learned it, where it learns how people answer")
+    doubt: float | None = Field(
+        None, description="probability that the answers have nothing to do with the items; they count so much less"
+    )
+    quality: float | None = Field(
+        description="as the last run learned it from the answers it used, where it learns how people answer"
+    )
     accuracy: float | None = Field(description="likewise: the probability of the right answer")
 
 

@@ -53,6 +53,17 @@ class NextRun(BaseModel):
     progress: float | None = None
 
 
+class Outlook(BaseModel):
+    """What the newest finished run says of answers to come, in sentences; empty where it cannot say yet.
+
+    The figures behind them are in the run's `metrics`: see the metrics `expected_gain`, `agreement` and `error_rates`.
+    """
+
+    gain: str
+    ceiling: str
+    errors: str
+
+
 EXAMPLE: dict[str, Any] = {
     "project": {
         "key": "songs",
@@ -72,6 +83,11 @@ EXAMPLE: dict[str, Any] = {
     },
     "next_run": {"state": "queued", "number": 42, "after_answers": 6, "due_at": "2026-11-21T10:00:20Z"},
     "latest": RUN_EXAMPLE,
+    "outlook": {
+        "gain": "The next 50 answers will probably move 14 items to another cluster (5 to 32), ...",
+        "ceiling": "On 40 questions that several people answered, two of them agree in 78%: ...",
+        "errors": "People here say “don’t know” in about 24% of clear cases, ...",
+    },
     "runs": [RUN_EXAMPLE],
 }
 
@@ -102,4 +118,5 @@ class Summary(BaseModel):
     answers: AnswerFigures
     next_run: NextRun
     latest: RunOut | None
+    outlook: Outlook
     runs: list[RunOut]

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine
@@ -12,9 +13,10 @@ from tercet.catalogue import forms
 from tercet.dashboard import queries
 from tercet.dashboard.preparation import Preparation, preparation
 from tercet.dashboard.queries import Labeler
-from tercet.dashboard.schemas import AnswerFigures, LabelerFigures, MapItems, NextRun, ProjectFigures, Summary
+from tercet.dashboard.schemas import AnswerFigures, LabelerFigures, MapItems, NextRun, Outlook, ProjectFigures, Summary
 from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features
 from tercet.models import Project, Purpose, Run, RunStatus
+from tercet.runs import outlook
 from tercet.runs import service as runs
 from tercet.runs.queries import last_done, page_of_runs
 from tercet.runs.schemas import ClusterOut, MapItem, RunOut
@@ -53,6 +55,7 @@ class Dashboard:
     parameters: dict[str, str]
     resolutions: list[runs.Resolution]
     preparation: Preparation
+    outlook: Outlook
 
 
 # Per database and project, which is named by its id and the time of its creation, as SQLite reuses ids.
@@ -70,7 +73,8 @@ def dashboard(session: Session, storage: Storage, project: Project) -> Dashboard
         resolutions = runs.resolutions(storage, summary.latest, key)
     parameters = forms.texts(project.algorithm, project.parameters)
     ready = preparation(session, storage, project)
-    return Dashboard(project, summary, prediction(summary.runs), clusters, parameters, resolutions, ready)
+    ahead = summary.outlook
+    return Dashboard(project, summary, prediction(summary.runs), clusters, parameters, resolutions, ready, ahead)
 
 
 def map_items(session: Session, project: Project, positions: list[int]) -> MapItems:
@@ -106,7 +110,15 @@ def summarize(session: Session, project: Project) -> Summary:
         ),
         next_run=next_run(project, newest),
         latest=RunOut.of(latest) if latest else None,
+        outlook=outlook_of(latest.metrics if latest else {}),
         runs=[RunOut.of(run) for run in newest],
+    )
+
+
+def outlook_of(metrics: dict[str, Any]) -> Outlook:
+    """Return what a run's metrics say of answers to come, in words."""
+    return Outlook(
+        gain=outlook.of_gain(metrics), ceiling=outlook.of_ceiling(metrics), errors=outlook.of_errors(metrics)
     )
 
 

@@ -4,10 +4,8 @@ A hold is a decision that nobody has made yet: runs leave out what the labeler a
 until an analyst puts it back or sets it aside. Who was put back once is not held again.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 
-import numpy as np
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
@@ -15,68 +13,27 @@ from tercet.database import Database
 from tercet.labeling import decisions, presentation
 from tercet.models import Answer, Decision, Project, QuestionKind, Triplet, Verdict
 from tercet.runs.queries import lock_project
-from tercet.runs.results import Array
+from tercet.runs.results import LabelerReport
 
 NEWEST = 40  # answers of a labeler that show speed and keys
 # Nobody hears or sees three items in this time.
 FAST_MS, FEWEST_TIMED, FAST_SHARE = 500, 20, 0.5
 # Sides are drawn anew for every question, so that a person who looks presses each key about as often.
 FEWEST_DECIDED, ONE_KEY_SHARE = 25, 0.95
-# Answers foreseen, and the share of what others' answers show, by so many standard errors, that a labeler's stay below.
-FEWEST_FORESEEN, LEAST_SHARE, ERRORS_BELOW = 40, 0.5, 3.0
-MOST_FORESEEN = 20_000  # the newest; more change no sentence
+# From this probability on that answers have nothing to do with the items, they are held.
+HELD_FROM = 0.9
 
 
-@dataclass(frozen=True)
-class Dependence:
-    """How far answers go with what was foreseen of them: 0 for answers by chance, with its standard error."""
-
-    slope: float
-    error: float
-
-
-def dependence(foreseen: Array, columns: Array) -> Dependence:
-    """Measure answers (n,), as columns of what was foreseen (n, A), against the same answers in any other order.
-
-    The slope of what was answered on what was foreseen, both less their means over the labeler's answers: zero in
-    expectation for whoever does not look at the items, whatever keys they like; its error is robust (White 1980).
-    """
-    answered = np.eye(foreseen.shape[1])[columns]
-    y, x = answered - answered.mean(axis=0), foreseen - foreseen.mean(axis=0)
-    spread = float((x**2).sum())
-    if spread < 1e-12 * x.size:
-        return Dependence(0.0, np.inf)
-    slope = float((x * y).sum()) / spread
-    scores = (x * (y - slope * x)).sum(axis=1)
-    return Dependence(slope, float(np.sqrt((scores**2).sum())) / spread)
-
-
-def uninformed(labelers: Array, foreseen: Array, columns: Array) -> dict[int, str]:
-    """Return the labelers whose answers clearly depend on the items less than half as far as others' do.
-
-    Parameters
-    ----------
-    labelers : array of shape (M,)
-        Who gave each answer.
-    foreseen : array of shape (M, A)
-        P of each possible answer under a run that had not used the answer; NaN where there was none.
-    columns : array of shape (M,)
-        The column of the answer that was given.
-    """
-    known = np.flatnonzero(np.isfinite(foreseen).all(axis=1))[-MOST_FORESEEN:]
-    labelers, foreseen, columns = labelers[known], foreseen[known], columns[known]
-    everybody, counts = np.unique(labelers, return_counts=True)
-    reasons = {}
-    for labeler in everybody[(counts >= FEWEST_FORESEEN) & (len(labelers) - counts >= FEWEST_FORESEEN)].tolist():
-        own = labelers == labeler
-        theirs, others = dependence(foreseen[own], columns[own]), dependence(foreseen[~own], columns[~own])
-        apart = ERRORS_BELOW * np.hypot(theirs.error, others.error)
-        if others.slope > 0 and theirs.slope < min(LEAST_SHARE * others.slope, others.slope - apart):
-            reasons[labeler] = (
-                f"The last {own.sum()} answers hardly depend on the items: they go with what was expected "
-                f"{max(0.0, theirs.slope) / others.slope:.0%} as far as the answers of others do."
-            )
-    return reasons
+def uninformed(reports: Iterable[LabelerReport]) -> dict[int, str]:
+    """Return why those labelers are to be held whose answers have in all probability nothing to do with the items."""
+    return {
+        report.labeler: (
+            f"With a probability of more than {HELD_FROM:.0%} these {report.answers:,} answers have nothing to do "
+            "with the items: all the other answers foretell them hardly better than chance."
+        )
+        for report in reports
+        if report.doubt is not None and report.doubt >= HELD_FROM
+    }
 
 
 def careless(pressed: Sequence[str], milliseconds: Sequence[int]) -> str | None:
@@ -115,6 +72,11 @@ def extend(database: Database, project_id: int) -> None:
             project = lock_project(session, project_id)
             for decision in _newest(session, project_id, held):
                 _hold(session, project, decision)
+
+
+def put_back(session: Session, project_id: int) -> set[int]:
+    """Return the labelers whose answers an analyst has looked at and put back: they count in full."""
+    return {person for person, verdict in _last_verdicts(session, project_id).items() if verdict == Verdict.PUT_BACK}
 
 
 def reasons_by_labeler(session: Session, project_id: int) -> dict[int, str]:

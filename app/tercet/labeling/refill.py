@@ -62,6 +62,13 @@ def demand(database: Database, run: Run) -> Demand:
     return Demand(n_questions, TOP_UP, random_share, pending, focus["about"], focus.get("clusters", ()), list(items))
 
 
+def random_share(database: Database, project_id: int) -> float:
+    """Return the share of the project's questions that are drawn at random."""
+    with database.reading() as session:
+        project = session.get(Project, project_id)
+        return 0.0 if project is None else 1 - project.informative_share
+
+
 def _labelers(session: Session, project_id: int, since: int) -> int:
     """Count those who hold questions now or answered some after the answer number `since`."""
     held = select(Lease.labeler_id).join(Triplet, Triplet.id == Lease.triplet_id)

@@ -28,7 +28,8 @@ from tercet.models import (
 )
 from tercet.projects import queries
 from tercet.projects.media_settings import Clip, GroupChoice, clips_to_try, groups_to_choose
-from tercet.runs import preconditions
+from tercet.runs import outlook, preconditions
+from tercet.runs.queries import last_done
 from tercet.web.errors import Conflict, FieldError, NotFound
 
 LONGEST_KEY = 80
@@ -53,12 +54,13 @@ class SettingsView:
     me: User
     may_write: bool
     may_own: bool
+    how_people_err: str
 
 
 def view_settings(session: Session, access: Access) -> SettingsView:
     """Collect what the settings page shows to this member."""
     project = access.project
-    features = latest_features(session, project.id)
+    features, run = latest_features(session, project.id), last_done(session, project.id)
     return SettingsView(
         project=project,
         parameters=forms.texts(project.algorithm, project.parameters),
@@ -73,6 +75,7 @@ def view_settings(session: Session, access: Access) -> SettingsView:
         me=access.user,
         may_write=Action.WRITE in ROLE_MAY[access.role],
         may_own=Action.OWN in ROLE_MAY[access.role],
+        how_people_err="" if run is None else outlook.of_errors(run.metrics),
     )
 
 

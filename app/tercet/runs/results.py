@@ -10,7 +10,7 @@ from tercet.models import Run
 from tercet.storage import Storage
 
 Array = np.ndarray[Any, Any]
-# The columns of a stored report about labelers; an unknown share, quality or accuracy is stored as NaN.
+# The columns of a stored report about labelers; what is unknown is stored as NaN.
 _LABELER_COLUMNS = {
     "labeler": np.int64,
     "answers": np.int64,
@@ -18,6 +18,7 @@ _LABELER_COLUMNS = {
     "expected": float,
     "quality": float,
     "accuracy": float,
+    "doubt": float,
 }
 MAP = "/map.bin"
 ARRAYS = "/result.npz"
@@ -62,6 +63,7 @@ class LabelerReport:
     expected: float | None  # share of them that were the most probable answer then
     quality: float | None  # share of the information about clusters in perfect answers that theirs carry: 0 to 1
     accuracy: float | None  # probability that this labeler gives the right answer
+    doubt: float | None = None  # probability that the answers have nothing to do with the items; None alone
 
 
 @dataclass(frozen=True)
@@ -118,17 +120,16 @@ def _load_report(storage: Storage, key: str) -> Report | None:
     arrays = storage.get_arrays(key + REPORT)
     fields = ("numbers", "probabilities", "suspicion")
     answers = AnswerReport(**{field: arrays[field] for field in fields}, foreseen=arrays.get("foreseen"))
-    # Reports of Tercet 0.1 hold nothing that was foreseen.
-    unknown = np.zeros(len(arrays["labelers_labeler"]), np.int64)
-    rows = zip(*(arrays.get(f"labelers_{name}", unknown).tolist() for name in _LABELER_COLUMNS), strict=True)
+    # Reports of Tercet 0.1 hold nothing that was foreseen, and no doubts.
+    n_labelers = len(arrays["labelers_labeler"])
+    unknown = {name: np.full(n_labelers, np.nan if kind is float else 0) for name, kind in _LABELER_COLUMNS.items()}
+    rows = zip(*(arrays.get(f"labelers_{name}", unknown[name]).tolist() for name in _LABELER_COLUMNS), strict=True)
     return Report(answers, [_labeler_report(*row) for row in rows])
 
 
-def _labeler_report(
-    labeler: int, answers: int, foreseen: int, expected: float, quality: float, accuracy: float
-) -> LabelerReport:
-    known = (None if value != value else value for value in (quality, accuracy))
-    return LabelerReport(labeler, answers, foreseen, expected if foreseen else None, *known)
+def _labeler_report(labeler: int, answers: int, foreseen: float, expected: float, *learned: float) -> LabelerReport:
+    figures = (None if value != value else value for value in learned)
+    return LabelerReport(labeler, answers, int(foreseen), expected if foreseen else None, *figures)
 
 
 def load(storage: Storage, key: str) -> Result:

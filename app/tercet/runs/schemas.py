@@ -39,6 +39,20 @@ RUN_EXAMPLE: dict[str, Any] = {
         "items_moved": 4,
         "mean_confidence": 0.88,
         "lower_bound": -0.61,
+        "expected_gain": [
+            {
+                "answers": 50,
+                "moved": {"low": 5.2, "median": 14.0, "high": 31.8},
+                "predicted": {"low": 0.001, "median": 0.012, "high": 0.034},
+            },
+            {
+                "answers": 200,
+                "moved": {"low": 15.1, "median": 40.3, "high": 81.0},
+                "predicted": {"low": 0.004, "median": 0.031, "high": 0.077},
+            },
+        ],
+        "agreement": {"questions": 40, "agreement": 0.78, "ceiling": 0.8832},
+        "error_rates": {"unsure": 0.24, "mixed_up": 0.03, "invented": 0.06, "n_clear": 530.1, "n_unclear": 673.9},
         "n_iter": 3,
         "converged": True,
         "warm_start": True,
@@ -86,6 +100,15 @@ class RunOut(BaseModel):
     Its `purpose` is `current` for the project's own clusterings, `alternative` for another one that stands beside, and
     `comparison` for figures about several algorithms, without clusters. Where the number of clusters was chosen,
     `clusters_curve` of its `metrics` has the mean held-out score of each number and the standard error of that mean.
+
+    Further `metrics`, each missing where it is not known: `answers_satisfied` is the share of the answers used that
+    the clusters agree with, so high by nature; `prequential_accuracy` that of new answers which the run before had
+    foretold.
+    `expected_gain` is what the next 50 and 200 answers are expected to buy, with an interval of 80 %: items that move to
+    another cluster, and by how much a larger share of answers to random questions is foretold. `agreement` is how far
+    two people agree on questions that several answered, and the share of answers that any clusters could foretell at
+    most then. `error_rates` are the shares of clear cases with "don't know" (`unsure`) or a wrong item (`mixed_up`),
+    and of others where an item was named (`invented`), as learned from the project's answers.
     """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})

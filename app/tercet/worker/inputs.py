@@ -10,11 +10,12 @@ from sqlalchemy.orm import Session
 
 from tercet.database import Database
 from tercet.items.queries import item_count, positions_set_aside
+from tercet.labeling import holds
 from tercet.models import Answer, FeatureSet, Item, Project, Purpose, Run, Source, Triplet
 from tercet.runs import bag_labels, known_clusterings, results
 from tercet.runs.bag_labels import BagLabels
 from tercet.runs.queries import last_done
-from tercet.runs.results import AnswerReport, Array, Result
+from tercet.runs.results import AnswerReport, Array, LabelerReport, Result
 from tercet.storage import Storage
 from tercet_algorithms.answers.patterns import Kind
 
@@ -51,6 +52,8 @@ class JobInputs:
     # Whether the columns of the features have one scale already, which says what they tell: those of a recipe do.
     one_scale: bool = False
     drawn: Array | None = None  # (M,) whether each answer is to a question drawn at random; None: nobody knows
+    # (M,) from 0 to 1: less of those who may answer without looking, as the previous run has it. None: all alike.
+    weights: Array | None = None
 
     @property
     def n_labelled_bags(self) -> int:
@@ -68,6 +71,7 @@ class JobInputs:
             "answers": self.answers,
             "kinds": self.kind,
             "labelers": self.labelers.tolist(),
+            "weights": self.weights,
         }
 
     def bag_arguments(self) -> dict[str, Any]:
@@ -78,6 +82,7 @@ class JobInputs:
         """Return a hash of items, answers and bag labels: all may change, and a checkpoint holds only for the same."""
         parts = [self.item_ids.tobytes(), self.triplets.tobytes(), self.answers.tobytes(), self.labelers.tobytes()]
         parts += [] if self.bags is None else [self.bags.digest()]
+        parts += [] if self.weights is None else [self.weights.tobytes()]
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
     def by_position(self, result: Result) -> Result:
@@ -114,6 +119,7 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         item_ids = _item_ids(session, project.id, n_items)
         rows = _answer_rows(session, run)
         before = last_done(session, project.id, before=run.number) if run.purpose == Purpose.CURRENT else None
+        trusted = holds.put_back(session, project.id)
     values: Array = np.empty((n_items, 0)) if features is None else storage.memory_map(features.blob)
     if in_use is not None:
         # Answers about items that are set aside find no position, and are left out with them.
@@ -121,6 +127,7 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         codes = None if codes is None else codes[in_use]
         bags = None if bags is None else bags.of_those(in_use)
     triplets, has_features = positions(rows[:, :3].astype(np.int64), item_ids)
+    labelers = rows[has_features, 4].astype(np.int64)
     return JobInputs(
         kind="outlier" if project.question_kind == "outlier" else "relative",
         features=values,
@@ -128,14 +135,21 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         item_ids=item_ids,
         triplets=triplets,
         answers=rows[has_features, 3].astype(str),
-        labelers=rows[has_features, 4].astype(np.int64),
+        labelers=labelers,
         numbers=rows[has_features, 5].astype(np.int64),
         drawn=rows[has_features, 6] == Source.RANDOM,
         previous=None if before is None else _previous(storage, before, in_use),
         bags=bags,
         known_clusterings=codes,
         in_use=in_use,
+        weights=None if before is None else _weights(results.labeler_report(storage, before), labelers, trusted),
     )
+
+
+def _weights(reports: list[LabelerReport], labelers: Array, trusted: set[int]) -> Array | None:
+    """Return how much each answer counts: by how probable it is that its labeler looks, all of it once put back."""
+    doubts = {report.labeler: report.doubt for report in reports if report.doubt and report.labeler not in trusted}
+    return np.array([1 - doubts.get(labeler, 0.0) for labeler in labelers.tolist()]) if doubts else None
 
 
 def _in_use(session: Session, project_id: int, n: int) -> Array | None:

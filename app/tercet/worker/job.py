@@ -20,7 +20,7 @@ from tercet.labeling.refill import demand, refill
 from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
-from tercet.runs.results import Array, Result
+from tercet.runs.results import Array, Report, Result
 from tercet.worker.checkpoints import Checkpoints, Job
 from tercet.worker.comparison.figures import figures
 from tercet.worker.comparison.fits import compare
@@ -28,7 +28,7 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
-from tercet.worker.outputs import cluster_map, prequential, questions, reports, resolutions
+from tercet.worker.outputs import answering, cluster_map, gains, prequential, questions, reports, resolutions
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
 from tercet.worker.place import JobPlace, open_place
@@ -75,17 +75,16 @@ def _compute_current(job: Job) -> None:
     coordinates = cluster_map.lay_out(inputs.features, result.posterior, before)
     key = results.save(job.storage, job.run, inputs.by_position(result), inputs.spread(coordinates, 0))
     results.save_state(job.storage, key, outcome.state)
-    foreseen = _finish_clustering(job, key, inputs, outcome, result, resumed)
+    reported = _finish_clustering(job, key, inputs, outcome, result, resumed)
     if inputs.previous is not None and inputs.previous.run.result is not None:
         results.delete_state(job.storage, inputs.previous.run.result)
     _refill(job.database, job.run, inputs, result, outcome)
-    _check_labelers(job, inputs, foreseen)
+    _check_labelers(job, inputs, reported)
 
 
-def _check_labelers(job: Job, inputs: JobInputs, foreseen: Array) -> None:
-    """Hold the answers of those who have answered since the run before, and show signs of not looking."""
-    columns = reports.answer_columns(inputs.answers, inputs.kind)
-    uninformed = holds.uninformed(inputs.labelers, foreseen, columns)
+def _check_labelers(job: Job, inputs: JobInputs, reported: Report) -> None:
+    """Hold the answers of those who have answered since the run before and press fast or one key, or do not look."""
+    uninformed = holds.uninformed(reported.labelers)
     newly = set(inputs.labelers[inputs.numbers > job.run.answers_from].tolist())
     holds.check(job.database, job.run.project_id, newly, uninformed)
 
@@ -134,24 +133,26 @@ def _fit(job: Job) -> tuple[JobInputs, FitOutcome, dict[str, Any]]:
 
 def _finish_clustering(
     job: Job, key: str, inputs: JobInputs, outcome: FitOutcome, result: Result, resumed: dict[str, Any]
-) -> Array:
-    """Store the report and the resolutions with the result, and end the run with its metrics.
-
-    Return what was foreseen of the answers, (M, A).
-    """
+) -> Report:
+    """Store the report and the resolutions with the result, and end the run with its metrics; return the report."""
     foreseen = prequential.foresee(job.run, inputs, outcome.epsilon)
-    results.save_report(job.storage, key, reports.report(inputs, outcome, result.posterior, foreseen))
+    believed = reports.beliefs(inputs, outcome, result.posterior)
+    reported = reports.report(inputs, outcome, believed, foreseen)
+    results.save_report(job.storage, key, reported)
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
     metrics = measure(inputs, outcome, result) | resumed
     metrics |= prequential.measure_new(job.run, inputs, foreseen) | prequential.measure_drawn(inputs, foreseen)
+    metrics |= answering.measure(inputs, believed)
+    if job.run.purpose == Purpose.CURRENT:
+        metrics |= gains.measure(job, inputs, outcome, result)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
         before = None if inputs.previous is None else inputs.previous.resolutions
         rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)
         results.save_resolutions(job.storage, key, inputs.spread(rows.T, 0).T)
         metrics["most_clusters"] = len(rows) + 1
     _finish(job.database, job.run, key, metrics)
-    return foreseen
+    return reported
 
 
 def number_clusters(outcome: FitOutcome, inputs: JobInputs) -> Result:

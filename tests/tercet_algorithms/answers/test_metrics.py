@@ -5,6 +5,7 @@ import pytest
 
 from tercet_algorithms.answers.metrics import (
     LabelerAgreement,
+    agreement_ceiling,
     answers_satisfied,
     krippendorff_alpha,
     labeler_agreement,
@@ -36,6 +37,29 @@ def test_answers_satisfied_counts_repeated_answers_and_both_kinds():
     assert answers_satisfied(Y, triplets, answers) == 0.75
     assert answers_satisfied(Y, triplets[:1], [3], "outlier") == 1
     assert answers_satisfied(Y, [], []) == 0
+
+
+# --- what agreement leaves to be foretold ---
+
+
+def test_the_ceiling_lies_between_agreement_and_its_root():
+    triplets = [[0, 1, 2]] * 3 + [[0, 1, 3]] * 2 + [[0, 1, 4]]
+    found = agreement_ceiling(triplets, ["yes", "yes", "no", "dnk", "dnk", "no"], list("abcabb"))
+    assert (found.questions, found.agreement) == (2, pytest.approx((1 / 3 + 1) / 2))
+    assert found.ceiling == pytest.approx(np.sqrt(2 / 3))
+    assert agreement_ceiling(triplets[-1:], ["no"], ["a"])[0] == 0
+    assert np.isnan(agreement_ceiling([], [], []).ceiling)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nobody_foretells_more_than_the_ceiling(seed):
+    """Whoever knows the right answers and how people err foretells the most probable answer of each question."""
+    table = habit_matrix("careful", error=0.3)
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=30)
+    triplets = np.repeat(random_triplets(30, 500, rng), 2, axis=0)
+    answers = noisy_answers(y, triplets, table, rng)
+    assert agreement_ceiling(triplets, answers, np.tile(["a", "b"], 500).tolist()).ceiling > 0.7 - 0.05
 
 
 # --- Krippendorff's alpha ---

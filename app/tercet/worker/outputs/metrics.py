@@ -10,10 +10,8 @@ from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.inputs import JobInputs
 from tercet_algorithms.answers.bag_labels import read_bags
 from tercet_algorithms.answers.bag_naming import label_affinity
-from tercet_algorithms.answers.metrics import answers_satisfied, krippendorff_alpha
+from tercet_algorithms.answers.metrics import answers_satisfied
 
-# Agreement is measured over the newest answers: over a million it would take seconds, and change no digit.
-AGREEMENT_ANSWERS = 20_000
 # Bag labels of a cluster, the least share of its items that each must belong to, and the most clusters that get labels.
 MOST_LABELS, LEAST_SHARE, MOST_LABELLED = 3, 0.1, 100
 
@@ -37,7 +35,6 @@ def measure(inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str,
         metrics |= bag_metrics(inputs.bags, result)
     if len(inputs.answers):
         metrics["answers_satisfied"] = answers_satisfied(result.labels, inputs.triplets, inputs.answers, inputs.kind)
-        metrics |= agreement(inputs)
     if inputs.previous is not None:
         metrics["items_moved"] = items_moved(inputs.previous.result.labels, result.labels)
     return metrics
@@ -56,14 +53,6 @@ def bag_metrics(bags: BagLabels, result: Result) -> dict[str, Any]:
         for cluster, (row, best) in enumerate(zip(shares, ranked, strict=True), start=1)
     }
     return metrics
-
-
-def agreement(inputs: JobInputs) -> dict[str, float]:
-    """Return how far labelers agree on the questions that several of them answered; empty if there are none."""
-    newest = slice(-AGREEMENT_ANSWERS, None)
-    answers = inputs.triplets[newest], inputs.answers[newest], inputs.labelers[newest].tolist()
-    alpha = krippendorff_alpha(*answers, inputs.kind)
-    return {} if np.isnan(alpha) else {"krippendorff_alpha": alpha}
 
 
 def items_moved(before: Array, after: Array) -> int:

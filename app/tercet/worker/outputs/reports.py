@@ -4,39 +4,80 @@ Computed in the job from the final posteriors, so that pages only read it. A sus
 where an analyst looks first.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tercet.runs.results import AnswerReport, Array, LabelerReport, Report
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs import prequential
-from tercet_algorithms.answers.patterns import ANSWERS, Kind, answer_probabilities, answer_table
+from tercet_algorithms.answers.independence import Independence, independence, left_out, more_doubtful
+from tercet_algorithms.answers.patterns import ANSWERS, Kind, answer_table, pattern_probabilities
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
+# Answers that say who does not look: the newest; more would change no finding and take seconds.
+MOST_JUDGED = 20_000
 
-def report(inputs: JobInputs, outcome: FitOutcome, posterior: Array, foreseen: Array) -> Report:
-    """Return the report of all answers and labelers under posteriors (N, K), with what was foreseen of each (M, A)."""
-    probabilities = answer_probabilities_of(inputs, outcome, posterior)
-    of_answer = probabilities[np.arange(len(probabilities)), answer_columns(inputs.answers, inputs.kind)]
+
+@dataclass(frozen=True)
+class Beliefs:
+    """What a fit believes of the questions asked."""
+
+    columns: Array  # (M,) of the answers given
+    patterns: Array  # (M, 5), without what the answer itself says
+    probabilities: Array  # (M, A), with it
+    probabilities_left_out: Array  # (M, A), without it
+
+
+def beliefs(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Beliefs:
+    """Return what posteriors (N, K) say of the questions, under their labelers' tables where the fit learned them."""
+    columns = answer_columns(inputs.answers, inputs.kind)
+    patterns = pattern_probabilities(np.asarray(posterior, dtype=np.float64), inputs.triplets)
+    without, shape = np.empty_like(patterns), (len(columns), len(ANSWERS[inputs.kind]))
+    probabilities, of_others = np.empty(shape), np.empty(shape)
+    common = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
+    tables = {labeler: fit.table for labeler, fit in outcome.labelers.items()}
+    weights = np.ones(len(columns)) if inputs.weights is None else inputs.weights
+    of_table = np.where(np.isin(inputs.labelers, list(tables)), inputs.labelers, -1)
+    for labeler in np.unique(of_table).tolist():
+        rows, table = of_table == labeler, tables.get(labeler, common)
+        without[rows] = left_out(patterns[rows], columns[rows], table, weights[rows])
+        probabilities[rows], of_others[rows] = patterns[rows] @ table, without[rows] @ table
+    return Beliefs(columns, without, probabilities, of_others)
+
+
+def report(inputs: JobInputs, outcome: FitOutcome, believed: Beliefs, foreseen: Array) -> Report:
+    """Return the report of all answers and labelers, with what was foreseen of each answer, (M, A)."""
+    probabilities = believed.probabilities
+    of_answer = probabilities[np.arange(len(probabilities)), believed.columns]
     best = probabilities.max(axis=1, initial=0)
     if outcome.suspects is None:
         suspicion = _by_probability(of_answer, best)
     else:
         suspicion = _ranks(outcome.suspects, len(of_answer))
     answers = AnswerReport(inputs.numbers, of_answer.astype(np.float32), suspicion, foreseen.astype(np.float16))
-    return Report(answers, _labelers(inputs, outcome, foreseen))
+    doubts = _doubts(inputs.labelers, believed, foreseen)
+    return Report(answers, _labelers(inputs, outcome, foreseen, doubts))
+
+
+def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[int, Independence]:
+    """Return whether each labeler's answers have to do with the items, by what was foreseen of them, and by the others.
+
+    What was foreseen is blameless but knew little; all the other answers know more, but the fit has learned from those
+    that are judged as well. Whichever says more counts.
+    """
+    newest = np.arange(len(labelers))[-MOST_JUDGED:]
+    known = newest[np.isfinite(foreseen[newest]).all(axis=1)]
+    columns = believed.columns
+    before = independence(labelers[known], foreseen[known].astype(np.float64), columns[known])
+    others = independence(labelers[newest], believed.probabilities_left_out[newest], columns[newest])
+    return more_doubtful(before, others)
 
 
 def answer_probabilities_of(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Array:
     """Return P(answer) of every question asked, (M, A), under its labeler's table where the fit learned one."""
-    common = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
-    probabilities = np.empty((len(inputs.answers), len(ANSWERS[inputs.kind])), dtype=np.float64)
-    learned = np.isin(inputs.labelers, list(outcome.labelers))
-    probabilities[~learned] = answer_probabilities(posterior, inputs.triplets[~learned], common)
-    for labeler, fit in outcome.labelers.items():
-        rows = inputs.labelers == labeler
-        probabilities[rows] = answer_probabilities(posterior, inputs.triplets[rows], fit.table)
-    return probabilities
+    return beliefs(inputs, outcome, posterior).probabilities
 
 
 def answer_columns(answers: Array, kind: Kind) -> Array:
@@ -60,7 +101,9 @@ def _ranks(suspects: Array, count: int) -> Array:
     return ranks
 
 
-def _labelers(inputs: JobInputs, outcome: FitOutcome, foreseen: Array) -> list[LabelerReport]:
+def _labelers(
+    inputs: JobInputs, outcome: FitOutcome, foreseen: Array, doubts: dict[int, Independence]
+) -> list[LabelerReport]:
     labelers, rows = np.unique(inputs.labelers, return_inverse=True)
     counts = np.bincount(rows, minlength=len(labelers))
     scored = np.bincount(rows[np.isfinite(foreseen).all(axis=1)], minlength=len(labelers))
@@ -74,6 +117,7 @@ def _labelers(inputs: JobInputs, outcome: FitOutcome, foreseen: Array) -> list[L
             expected=float(hit / n_foreseen) if n_foreseen else None,
             quality=None if fit is None else fit.quality,
             accuracy=None if fit is None else fit.accuracy,
+            doubt=doubts[int(labeler)].probability if int(labeler) in doubts else None,
         )
         for labeler, count, n_foreseen, hit, fit in zip(labelers, counts, scored, hits, fits, strict=True)
     ]

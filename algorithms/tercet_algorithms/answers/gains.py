@@ -1,0 +1,120 @@
+"""What further answers are expected to buy: items that move to another cluster, and items that come to their own.
+
+The idealised question puts an item between sure members of its two likeliest clusters, so that its answers are draws
+from the table's row of "the first", "the second" or "neither" (Eq 1 with the other two clusters known). The expected
+largest posterior after t such answers can then be summed exactly over how often each answer comes, and it never falls
+with t: a posterior is a martingale, its largest entry a submartingale. Answers go where they are expected to bring most
+items to their own cluster.
+"""
+
+from math import factorial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tercet_algorithms.answers.patterns import ALL_DIFFERENT, LEFT_APART, RIGHT_APART, Array
+
+# So many answers about one item are looked ahead; further ones about it are taken to bring nothing.
+_MOST = 6
+
+
+class DirectGain(NamedTuple):
+    """What n answers are expected to do to the items that they are about."""
+
+    moved: float  # items whose likeliest cluster will be another one
+    settled: float  # by how much more items' likeliest cluster will be their own
+
+
+def direct_gain(posterior: Any, table: Any, n_answers: int) -> DirectGain:
+    """Return what answers are expected to do to the items that they are about, other items and the model left alone.
+
+    Parameters
+    ----------
+    posterior : array of shape (N, K)
+        P(cluster) of every item.
+    table : array of shape (5, A)
+        P(answer | pattern), see `patterns.answer_table`.
+    n_answers : int
+        How many answers come, at least 0.
+
+    Returns
+    -------
+    DirectGain
+        Both 0 without answers, with one cluster, or where every item's cluster is certain. `settled` never falls as
+        answers come.
+
+    Raises
+    ------
+    ValueError
+        Where the posterior's rows are no probabilities or the number of answers is negative.
+    """
+    P = np.asarray(posterior, dtype=np.float64)
+    if P.ndim != 2 or not (np.isfinite(P).all() and (P >= 0).all() and np.allclose(P.sum(axis=1), 1, atol=1e-3)):
+        raise ValueError("posterior must hold probabilities: rows of numbers of at least 0 that sum to 1")
+    if n_answers < 0:
+        raise ValueError(f"n_answers must be at least 0, got {n_answers}")
+    if P.shape[1] < 2 or not len(P) or not n_answers:
+        return DirectGain(0.0, 0.0)
+    moves, gains = _after_each(P, _rows(np.asarray(table, dtype=np.float64)))
+    times = _allocate(gains, n_answers)
+    items = np.arange(len(P))
+    return DirectGain(float(moves[times, items].sum()), float(gains[times, items].sum()))
+
+
+def _rows(table: Array) -> Array:
+    """Return P(answer) of an item of the first cluster, of the second, and of neither, (3, A)."""
+    return table[[RIGHT_APART, LEFT_APART, ALL_DIFFERENT]]
+
+
+def _after_each(P: Array, rows: Array) -> tuple[Array, Array]:
+    """Return P(another cluster is likeliest) and the expected rise of the largest posterior after 0, 1, ... answers.
+
+    Both (_MOST + 1, N).
+    """
+    third = np.zeros(len(P)) if P.shape[1] == 2 else np.partition(P, -3, axis=1)[:, -3]
+    ranked = np.sort(P, axis=1)[:, ::-1]
+    first, second = ranked[:, 0], ranked[:, 1]
+    rest = np.maximum(1 - first - second, 0)
+    moves, gains = np.zeros((_MOST + 1, len(P))), np.zeros((_MOST + 1, len(P)))
+    for t in range(1, _MOST + 1):
+        for counts in _counts(t, rows.shape[1]):
+            ways = factorial(t) / np.prod([factorial(count) for count in counts])
+            of_first, of_second, of_rest = ways * np.prod(rows ** np.array(counts), axis=1)
+            best_other = np.maximum(second * of_second, third * of_rest)
+            gains[t] += np.maximum(first * of_first, best_other)
+            moves[t] += np.where(
+                best_other > first * of_first, first * of_first + second * of_second + rest * of_rest, 0
+            )
+        gains[t] -= first
+    return moves, np.maximum(gains, 0)
+
+
+def _counts(t: int, n_values: int) -> list[tuple[int, ...]]:
+    """Return all ways in which t answers spread over so many values."""
+    if n_values == 1:
+        return [(t,)]
+    return [(count, *rest) for count in range(t + 1) for rest in _counts(t - count, n_values - 1)]
+
+
+def _allocate(gains: Array, n_answers: int) -> Array:
+    """Return how many answers each item gets, (N,): always where the mean gain of going on by one or more is largest.
+
+    One answer alone may never turn a sure item while two do, so that answers are given in steps of one or several.
+    """
+    n_items, items = gains.shape[1], np.arange(gains.shape[1])
+    times = np.zeros(n_items, dtype=np.int64)
+    slopes, steps = [], []
+    for _ in range(_MOST):
+        further = times + np.arange(1, len(gains))[:, None]
+        rise = gains[np.minimum(further, _MOST), items] - gains[times, items]
+        mean_rise = np.where(further > _MOST, -1.0, rise / (further - times))
+        step = mean_rise.argmax(axis=0) + 1
+        slope = mean_rise.max(axis=0)
+        slopes.append(slope)
+        steps.append(np.where(slope > 0, step, 0))
+        times = np.minimum(times + step, _MOST)
+    order = np.argsort(-np.concatenate(slopes), kind="stable")
+    steps_in_order = np.concatenate(steps)[order]
+    taken = np.cumsum(steps_in_order) <= n_answers
+    owners = np.tile(items, _MOST)[order][taken]
+    return np.bincount(owners, steps_in_order[taken], minlength=n_items).astype(np.int64)

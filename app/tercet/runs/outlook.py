@@ -1,0 +1,58 @@
+"""A run's outlook in words: what the next answers will probably buy, what could be foretold at best, how people err."""
+
+from typing import Any
+
+# Below so many questions with two answers agreement says nothing; below so many clear cases error rates do not.
+FEWEST_QUESTIONS, FEWEST_CLEAR = 30, 50
+
+
+def of_gain(metrics: dict[str, Any]) -> str:
+    """Return what the next answers will probably buy; empty where no run says so yet."""
+    gains = metrics.get("expected_gain")
+    if not gains:
+        return ""
+    near, far = gains
+    moved, later = near["moved"], far["moved"]
+    if later["high"] < 1:
+        return f"Not even the next {far['answers']} answers will move an item, as far as can be foreseen."
+    return (
+        f"The next {near['answers']} answers will probably move {moved['median']:,.0f} items to another cluster "
+        f"({_range(moved)}), the next {far['answers']} answers {later['median']:,.0f} ({_range(later)}). Of 100 "
+        f"answers to random questions clusters would then foretell {_more(near['predicted'])}, and "
+        f"{_more(far['predicted'])}."
+    )
+
+
+def of_ceiling(metrics: dict[str, Any]) -> str:
+    """Return how much could be foretold at best, by how far people agree; or that too few questions say it."""
+    if not metrics.get("n_answers"):
+        return ""
+    agreement = metrics.get("agreement", {"questions": 0})
+    if agreement["questions"] < FEWEST_QUESTIONS:
+        return (
+            f"How much could be foretold at best is not known: that needs {FEWEST_QUESTIONS} questions which two people "
+            f"or more have answered, and there are {agreement['questions']}."
+        )
+    return (
+        f"On {agreement['questions']:,} questions that several people answered, two of them agree "
+        f"in {agreement['agreement']:.0%}: no clusters could foretell more than about {agreement['ceiling']:.0%} of answers."
+    )
+
+
+def of_errors(metrics: dict[str, Any]) -> str:
+    """Return how people err here; empty where too few answers say it."""
+    rates = metrics.get("error_rates")
+    if not rates or rates["n_clear"] < FEWEST_CLEAR:
+        return ""
+    return (
+        f"People here say “don’t know” in about {rates['unsure']:.0%} of clear cases, name a wrong item in "
+        f"{rates['mixed_up']:.0%} of them, and name one in {rates['invented']:.0%} of the cases where none is right."
+    )
+
+
+def _range(estimate: dict[str, float]) -> str:
+    return f"{estimate['low']:,.0f} to {estimate['high']:,.0f}"
+
+
+def _more(estimate: dict[str, float]) -> str:
+    return f"{100 * estimate['median']:+.1f} ({100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f})"

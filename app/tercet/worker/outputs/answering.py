@@ -1,0 +1,26 @@
+"""How people answer, as a run learned it: how they err, and how far they agree where several answered one question."""
+
+from typing import Any
+
+from tercet.worker.inputs import JobInputs
+from tercet.worker.outputs.reports import Beliefs
+from tercet_algorithms.answers.error_rates import learn_error_rates
+from tercet_algorithms.answers.metrics import agreement_ceiling, krippendorff_alpha
+
+# Measured over the newest answers: over a million it would take seconds, and change no digit.
+NEWEST = 20_000
+
+
+def measure(inputs: JobInputs, believed: Beliefs) -> dict[str, Any]:
+    """Return error rates and agreement; each is missing where there are no answers, or none to one question."""
+    if not len(inputs.answers):
+        return {}
+    newest = slice(-NEWEST, None)
+    answers = inputs.triplets[newest], inputs.answers[newest], inputs.labelers[newest].tolist(), inputs.kind
+    rates = learn_error_rates(believed.patterns[newest], believed.columns[newest], inputs.kind)
+    metrics: dict[str, Any] = {"error_rates": {name: round(value, 4) for name, value in rates._asdict().items()}}
+    ceiling = agreement_ceiling(*answers)
+    if ceiling.questions:
+        metrics["agreement"] = {name: round(value, 4) for name, value in ceiling._asdict().items()}
+    alpha = krippendorff_alpha(*answers)
+    return metrics if alpha != alpha else metrics | {"krippendorff_alpha": alpha}

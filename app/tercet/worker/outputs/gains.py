@@ -1,0 +1,87 @@
+"""What the next answers are expected to buy, from the posterior and from what answers bought in this project so far."""
+
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+
+from tercet.labeling.refill import random_share
+from tercet.models import Purpose, Run, RunStatus
+from tercet.runs import results
+from tercet.runs.results import Array, Result
+from tercet.worker.checkpoints import Job
+from tercet.worker.fits.outcome import FitOutcome
+from tercet.worker.inputs import JobInputs
+from tercet_algorithms.answers.forecast import ExpectedGain, Stretch, forecast_gain, question_sensitivity
+from tercet_algorithms.answers.gains import direct_gain
+from tercet_algorithms.answers.patterns import answer_table
+from tercet_algorithms.common.matching import match_clusters
+from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
+
+# What so many answers buy is said. The past is seen in stretches of about as many as the first, of which newer ones
+# count most, so that more than six say nothing new.
+AHEAD = (50, 200)
+STRETCHES = 6
+# Runs among which that before a stretch is looked for.
+MOST_RUNS = 500
+
+
+def measure(job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str, Any]:
+    """Return the stretches of answers so far, and what the next are expected to buy once there is one."""
+    table = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
+    stretches = _stretches(job, inputs, result, table)
+    metrics: dict[str, Any] = {"stretches": [list(stretch) for stretch in stretches]}
+    if not stretches:
+        return metrics
+    sensitivity = question_sensitivity(result.posterior, table, inputs.kind)
+    share = random_share(job.database, job.run.project_id)
+    gains = [
+        forecast_gain(
+            n_answers,
+            direct_gain(result.posterior, table, n_answers).moved,
+            stretches,
+            n_items=len(result.labels),
+            sensitivity=sensitivity,
+            random_share=share,
+        )
+        for n_answers in AHEAD
+    ]
+    return metrics | {"expected_gain": [_rounded(gain) for gain in gains]}
+
+
+def _rounded(gain: ExpectedGain) -> dict[str, Any]:
+    moved = {name: round(value, 1) for name, value in gain.moved._asdict().items()}
+    predicted = {name: round(value, 4) for name, value in gain.predicted._asdict().items()}
+    return {"answers": gain.answers, "moved": moved, "predicted": predicted}
+
+
+def _stretches(job: Job, inputs: JobInputs, result: Result, table: Array) -> list[Stretch]:
+    """Return the stretches of answers up to this run, oldest first: those of the run before the last, and that.
+
+    Empty where there is no run of so many answers before, or one with other items or another number of clusters.
+    """
+    before = _run_before(job, len(inputs.answers) - AHEAD[0])
+    if before is None or before.result is None:
+        return []
+    earlier = results.load(job.storage, before.result)
+    in_use_then = earlier.labels > 0
+    in_use_now = np.ones(len(in_use_then), bool) if inputs.in_use is None else inputs.in_use[: len(in_use_then)]
+    if earlier.n_clusters != result.n_clusters or not np.array_equal(in_use_then[: len(in_use_now)], in_use_now):
+        return []
+    labels, posterior = earlier.labels[in_use_then], earlier.posterior[in_use_then]
+    n_answers = len(inputs.answers) - int(before.metrics["n_answers"])
+    numbers = match_clusters(labels - 1, result.labels[: len(labels)] - 1, result.n_clusters)
+    moved = int(np.count_nonzero(numbers[result.labels[: len(labels)] - 1] != labels - 1))
+    past = [Stretch(*stretch) for stretch in before.metrics.get("stretches", [])]
+    return [*past, Stretch(n_answers, moved, direct_gain(posterior, table, n_answers).moved)][-STRETCHES:]
+
+
+def _run_before(job: Job, n_answers: int) -> Run | None:
+    """Return the newest run that used no more than so many answers."""
+    if n_answers < 0:
+        return None
+    current = (Run.project_id == job.run.project_id) & (Run.purpose == Purpose.CURRENT)
+    done = current & (Run.status == RunStatus.DONE) & (Run.number < job.run.number)
+    with job.database.reading() as session:
+        runs = session.scalars(select(Run).where(done).order_by(Run.number.desc()).limit(MOST_RUNS))
+        return next((run for run in runs if run.metrics.get("n_answers", n_answers + 1) <= n_answers), None)
