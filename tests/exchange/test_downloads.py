@@ -16,7 +16,7 @@ from sqlalchemy import select
 import tercet
 from tercet.database import Database
 from tercet.exchange import selections
-from tercet.models import ClusterNote, FeatureSet, Item, Project, Role, Run
+from tercet.models import ClusterNote, FeatureSet, Item, Project, Role, Run, Triplet
 from tercet.runs import results
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -101,6 +101,7 @@ def test_whole_files_and_frequencies(songs: TestClient, database: Database, stor
     uncut = raven_rows(files["whole files.selections.txt"])
     np.testing.assert_allclose([float(row["End Time (s)"]) for row in uncut], np.cumsum(lengths), atol=1e-4)
     np.testing.assert_allclose([float(row["File Offset (s)"]) for row in uncut], 0)
+    assert uncut[0]["Begin File"] == f"{uncut[0]['Item']}.wav", "Raven looks for the file under this name"
     parts = raven_rows(files["a _b__c_d.Table.1.selections.txt"])
     assert [(row["Low Freq (Hz)"], row["High Freq (Hz)"]) for row in parts] == [("1500.000", "4000.000")] * 2
     assert parts[0]["Begin File"] == "a 'b' c/d"
@@ -272,3 +273,30 @@ def test_the_page_says_how_much_each_holds(songs: TestClient, database: Database
     assert f"the surest items first, about {kilobytes:,.0f} kB." in page
     assert "12 rows, one for each item" in page
     assert "with the cluster of every part of it: 12 rows." in page
+
+
+def test_deleted_items_are_in_nothing_that_goes_out(fitted: TestClient, database: Database, settings: Settings) -> None:
+    """Features without them can be uploaded again, and the report counts those that are left."""
+    with database.reading() as session:
+        asked = session.scalars(select(Triplet)).all()
+        busy = {number for row in asked for number in (row.anchor_id, row.left_id, row.right_id)}
+        free = session.scalars(select(Item).where(Item.id.not_in(busy)).order_by(Item.position)).first()
+        assert free is not None, "thirty answers are about some of the sixty items"
+        project_id, key = free.project_id, free.key
+    assert fitted.delete(f"{API}/items/{key}").json() == {"key": key, "set_aside": False}
+    request(database, project_id, parameters={"n_init": 2})
+    assert compute(database, settings) == "done"
+    features = fitted.get(f"{API}/features/latest")
+    posterior = arrays(fitted.get(f"{LATEST}/posterior").content)
+    for table in (arrays(features.content), posterior):
+        assert len(table["keys"]) == 59
+        assert set(table["keys"]) == {row["item"] for row in csv.DictReader(io.StringIO(cluster_table(fitted)))}
+    np.testing.assert_allclose(posterior["posterior"].sum(axis=1), 1, atol=1e-5)
+    assert fitted.put(f"{API}/features", content=features.content).status_code == 200
+    report = fitted.get(f"{LATEST}/report").text
+    assert report.count("<circle") == 59
+    assert "<dt>Items</dt>\n<dd><strong>59</strong>" in report
+
+
+def cluster_table(client: TestClient) -> str:
+    return client.get(f"{LATEST}/items?format=csv").text

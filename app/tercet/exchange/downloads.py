@@ -16,7 +16,7 @@ from tercet.exchange.contents import ExportContent, MatrixFormat
 from tercet.exchange.foreign import ForeignFormat
 from tercet.exchange.queries import features_of_version
 from tercet.exchange.selections import SelectionFormat, tables
-from tercet.items.queries import keys_in_order, latest_features
+from tercet.items.queries import deleted_positions, keys_in_order, latest_features
 from tercet.models import FeatureSet, Project, Run
 from tercet.projects.queries import project_by_key
 from tercet.runs import export, queries, results
@@ -104,11 +104,14 @@ def clips(database: Database, storage: Storage, project: Project, run_name: str)
 
 
 def posterior(database: Database, storage: Storage, project: Project, run_name: str, form: MatrixFormat) -> Download:
-    """Return the probability of every item and cluster, (N, K), with the items' keys."""
+    """Return the probability of every item in use and every cluster, (N, K), with the items' keys."""
     run, key, names = _result(database, project, run_name)
-    values = results.load_cached(storage, key).posterior
+    result = results.load_cached(storage, key)
+    in_use = np.flatnonzero(result.labels > 0)
+    values = result.posterior[in_use]
     with database.reading() as session:
-        keys = keys_in_order(session, project.id)[: len(values)]
+        every_key = keys_in_order(session, project.id)
+    keys = [every_key[position] for position in in_use]
     name = f"{_stem(project, run)}-posterior.{form}"
     if form == MatrixFormat.CSV:
         return Download(_posterior_csv(keys, values), "text/csv; charset=utf-8", name)
@@ -127,13 +130,20 @@ def _posterior_csv(keys: list[str], values: Array) -> Iterator[str]:
 
 
 def features(database: Database, storage: Storage, project: Project, version: str) -> Download:
-    """Return a version of the features with keys and names: an .npz that can be uploaded again."""
+    """Return a version of the features with keys and names: an .npz that can be uploaded again.
+
+    Items that are deleted, which nobody can name any more, are not in it.
+    """
     with database.reading() as session:
         row = _find_features(session, project, version)
-        keys = keys_in_order(session, project.id)[: row.n]
+        every_key = keys_in_order(session, project.id)
+        deleted = set(deleted_positions(session, project.id))
+    stay = [position for position in range(row.n) if position not in deleted]
+    keys = [every_key[position] for position in stay]
+    rows = _chunks(storage, row.blob) if len(stay) == row.n else storage.memory_map(row.blob)[stay]
     names = {"feature_names": np.array(row.feature_names, dtype=str)} if row.feature_names else {}
     arrays: dict[str, Array | Iterable[bytes]]
-    arrays = {"X": _chunks(storage, row.blob), "keys": np.array(keys, dtype=str), **names}
+    arrays = {"X": rows, "keys": np.array(keys, dtype=str), **names}
     return Download(npz_pieces(arrays), BYTES, f"{project.key}-features-{row.version}.npz")
 
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from sqlalchemy.orm import Session
 
 from tercet.exchange import queries
-from tercet.items.queries import item_count, latest_features
+from tercet.items.queries import count_in_use, latest_features
 from tercet.models import FeatureSet, Project
 from tercet.runs import results
 from tercet.runs.queries import last_done
@@ -41,7 +41,7 @@ def gather(session: Session, storage: Storage, project: Project) -> ExportPage:
     features = latest_features(session, project.id)
     return ExportPage(
         project=project,
-        n_items=item_count(session, project.id),
+        n_items=count_in_use(session, project.id),
         run=RunOut.of(run) if run else None,
         n_clusters=results.load_cached(storage, key).n_clusters if key else 0,
         has_model=key is not None and storage.exists(key + results.MODEL),

@@ -15,7 +15,6 @@ from tercet.catalogue import forms
 from tercet.catalogue.algorithms import ALGORITHMS
 from tercet.exchange import queries
 from tercet.items.media_types import CONTENT_TYPES
-from tercet.items.queries import item_count
 from tercet.models import FeatureSet, Project, Run, now
 from tercet.runs import results, sentences, service
 from tercet.runs.schemas import ClusterItem, ClusterOut, RunOut
@@ -63,7 +62,9 @@ def render_report(session: Session, storage: Storage, project: Project, run: Run
     clusters = service.clusters(session, storage, project, run, key)
     people = queries.answers_by_person(session, project.id, run.answers_to or 0)
     result = results.load_cached(storage, key)
-    points = _points(results.coordinates(storage, key), result.labels)
+    in_use = result.labels > 0  # all but the items that are set aside or deleted
+    points = _points(results.coordinates(storage, key)[in_use], result.labels[in_use])
+    n_items = int(in_use.sum())
     return fill(
         "exchange/report.html",
         project=project,
@@ -73,12 +74,12 @@ def render_report(session: Session, storage: Storage, project: Project, run: Run
         description=sentences.describe(out),
         sections=_sections(session, storage, project, clusters),
         points=points,
-        n_points=len(result.labels),
+        n_points=n_items,
         size=(WIDTH, HEIGHT),
         people=people,
         features=session.get(FeatureSet, run.feature_set_id) if run.feature_set_id else None,
-        n_items=item_count(session, project.id),
-        mean_confidence=float(result.confidence.mean()) if len(result.confidence) else None,
+        n_items=n_items,
+        mean_confidence=float(result.confidence[in_use].mean()) if n_items else None,
         made_at=now(),
         version=__version__,
         styles=Markup("\n").join(Markup((asset("static") / name).read_text()) for name in STYLES),  # noqa: S704 - ours

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
+from pathlib import PurePosixPath
 from typing import Any
 
 import soundfile
@@ -69,10 +70,13 @@ def _selected(storage: Storage, item: ClusteredItem, names: Mapping[int, str]) -
         return None
     recording = str(item.details.get("recording") or (item.bag if is_segment and item.bag else item.key))
     name = names.get(item.cluster, "")
+    file = recording
+    if item.media and not is_segment:
+        file = PurePosixPath(item.key).name + PurePosixPath(item.media).suffix
     label = f"{item.cluster} {name}".strip()
     columns = {"Item": item.key, "Cluster": str(item.cluster), "Cluster name": name}
     columns["Confidence"] = f"{round(item.confidence, 4)}"
-    return Selected(Selection(begin, end, low, high, label, recording), recording, is_segment, columns)
+    return Selected(Selection(begin, end, low, high, label, file), recording, is_segment, columns)
 
 
 def _number(value: Any) -> float | None:
