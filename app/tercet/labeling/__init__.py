@@ -8,6 +8,7 @@
 - redundancy: how many answers a triplet needs; withdrawn ones and those set aside do not count
 - refill: what a run does to the queue; demand: the questions that labelers need until the next run
 - top-up: random triplets that are added behind all others when the queue is short
+- focus: what an analyst has narrowed questions to: what is confused, some clusters or some items
 - source: why a triplet is in the queue: drawn at random, chosen by a run for what it tells, or named by a client
 - answer number: the place of an answer in its project, from 1 and without gaps; a run uses answers up to one
 - progress: how many answers a labeler and everybody gave
