@@ -167,7 +167,7 @@ class TripletEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        self
+        self : TripletEstimator
 
         Raises
         ------

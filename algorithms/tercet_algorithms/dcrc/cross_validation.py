@@ -199,7 +199,7 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
 
         Returns
         -------
-        self
+        self : DCRCCV
 
         Raises
         ------

@@ -196,7 +196,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
         Returns
         -------
-        self
+        self : AnswerEmbedding
 
         Raises
         ------
