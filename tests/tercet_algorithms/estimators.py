@@ -1,6 +1,8 @@
 """The estimators that keep one contract, in the variants worth testing, and small data to try them on."""
 
+import copy
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from tercet_algorithms.answers.simulated_labelers import distance_answers, rando
 N_ITEMS, N_FEATURES, N_CLUSTERS = 60, 7, 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variant:
     """An estimator with the parameters that make it this variant, small enough for many fits."""
 
@@ -139,16 +141,34 @@ CHECKED = [
     AnsweredDCRCCV(N_CLUSTERS, **SMALL, tau=(0.5, 1.0), lam=2**-8, epsilon=0.05, cv=2),
 ]
 
-# What the tests of the contract are given, and the warnings that small fits may give.
+# What the tests of the contract are given, and the marks of tests of all variants.
 X, Y = hidden()
 N_ANSWERS = 100
 GIVEN = questions(Y, N_ANSWERS)
 every = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 every_saving = pytest.mark.parametrize("variant", SAVING, ids=str)
-QUIET = [
+OF_ALL = [
+    pytest.mark.no_cover,  # the tests of each estimator reach the same lines, and counting takes a quarter of the time
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:answers about only"),  # too few for the folds
 ]
+
+
+def fitted(variant, kind="relative"):
+    """The variant's fit to all answers of a kind, the test's own copy of it."""
+    return copy.deepcopy(_fit_once(variant, kind))
+
+
+@cache
+def _fit_once(variant, kind):
+    return variant.make().fit(X, **questions(Y, N_ANSWERS, kind=kind))
+
+
+@cache
+def watched(variant):
+    """The variant's fit to what is given, and the states that a callback saw; not to be changed."""
+    states = []
+    return variant.make().fit(X, **GIVEN, callback=states.append), states
 
 
 def assert_usable(model, n_items=N_ITEMS, n_clusters=N_CLUSTERS):

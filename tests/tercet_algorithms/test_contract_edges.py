@@ -4,9 +4,20 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from tests.tercet_algorithms.estimators import GIVEN, N_ANSWERS, N_ITEMS, QUIET, X, Y, assert_usable, every, questions
+from tests.tercet_algorithms.estimators import (
+    GIVEN,
+    N_ANSWERS,
+    N_ITEMS,
+    OF_ALL,
+    X,
+    Y,
+    assert_usable,
+    every,
+    fitted,
+    questions,
+)
 
-pytestmark = QUIET
+pytestmark = OF_ALL
 
 EVERY = [[a, b, c] for a in range(5) for b in range(5) for c in range(b + 1, 5) if len({a, b, c}) == 3]
 ODD_ANSWERS = {
@@ -81,7 +92,7 @@ def test_bad_input_is_named(variant, change, message):
 
 @every
 def test_features_of_another_number_are_refused_by_name(variant):
-    model = variant.make().fit(X, **GIVEN)
+    model = fitted(variant)
     message = rf"X has 2 features, but \w+ is expecting {X.shape[1]}"
     for ask in (model.predict, lambda X: model.predict_answers(X, [[0, 1, 2]])):
         with pytest.raises(ValueError, match=message):

@@ -13,6 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tercet_algorithms import CMBC, DCRC, DCRCCV, SKLR, BagSpectralClustering
 from tests.tercet_algorithms.estimators import CHECKED, SKLR_SMALL, SMALL, X, Y, questions
 
+pytestmark = pytest.mark.no_cover
+
 ALL = [
     DCRC(3, **SMALL),
     DCRCCV(3, **SMALL, tau=1.0, lam=2**-8, epsilon=0.05),

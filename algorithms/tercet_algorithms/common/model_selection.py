@@ -190,7 +190,7 @@ class TripletEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        self
+        self : TripletEstimator
 
         Raises
         ------

@@ -213,7 +213,7 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
 
         Returns
         -------
-        self
+        self : DCRCCV
 
         Raises
         ------

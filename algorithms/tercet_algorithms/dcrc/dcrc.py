@@ -354,7 +354,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
 
         Returns
         -------
-        self
+        self : DCRC
 
         Raises
         ------

@@ -210,7 +210,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
 
         Returns
         -------
-        self
+        self : AnswerEmbedding
 
         Raises
         ------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 Rows = NDArray[np.float32]
 
+N_PATTERNS = 128
 ITERATIONS = 12
 VARIANCE = 0.99  # share of the patches' variance that is looked at
 DAMPING = 0.05  # of the mean variance; keeps directions that hardly vary, mostly noise, from being blown up
@@ -36,6 +37,29 @@ class Codebook:
             np.abs(likeness, out=likeness)
         likeness -= likeness.mean(axis=1, keepdims=True)
         return np.maximum(likeness, 0.0, out=likeness)
+
+
+class PatchCodes:
+    """Codes by patterns learned from patches of all items; subclasses say which patches, and how codes are pooled."""
+
+    n_pools: int  # numbers of an item for each pattern
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._patches: list[Rows] = []
+        self._codebook: Codebook | None = None
+
+    @property
+    def width(self) -> int:
+        """Return the number of columns; there are none before patterns are learned."""
+        return 0 if self._codebook is None else self.n_pools * len(self._codebook.patterns)
+
+    def learn(self) -> None:
+        """Learn the patterns from the patches that were kept."""
+        if self._patches:
+            patches = np.concatenate(self._patches)
+            self._codebook = learn_codebook(patches.reshape(len(patches), -1), N_PATTERNS, self._seed)
+        self._patches = []
 
 
 def learn_codebook(patches: Rows, n_patterns: int, seed: int) -> Codebook | None:

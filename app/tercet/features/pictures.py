@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.features.codes import Codebook, learn_codebook
+from tercet.features.codes import PatchCodes
 from tercet.features.decoding import Pixels
 
 Rows = NDArray[np.float32]
@@ -17,7 +17,6 @@ MOST_OF_ONE_DIRECTION = 0.2  # of a block's unit length, so that one strong edge
 
 PATCH = 8
 PATCH_STEP = 2
-N_PATTERNS = 128
 FLAT = 1e-3  # variance under which a patch counts as flat; its noise is not blown up
 
 # From linear red, green and blue to the Oklab space, where equal distances look equally different (B. Ottosson, 2020).
@@ -111,32 +110,18 @@ def _to_oklab(pixels: Rows) -> Rows:
     return np.asarray(np.cbrt(linear @ TO_CONES.T) @ TO_OKLAB.T, dtype=np.float32)
 
 
-class PictureCodes:
+class PictureCodes(PatchCodes):
     """How much the patches of a picture are like patterns learned from all pictures, in each of its quarters.
 
     A pattern and its negative count alike, so that light on dark is dark on light.
     """
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._patches: list[Rows] = []
-        self._codebook: Codebook | None = None
-
-    @property
-    def width(self) -> int:
-        """Return the number of columns; there are none before patterns are learned."""
-        return 0 if self._codebook is None else 4 * len(self._codebook.patterns)
+    n_pools = 4
 
     def look(self, picture: Picture, n_patches: int, rng: np.random.Generator) -> None:
         """Keep some patches of a picture to learn from."""
         patches = _patches(picture.grey, 1)
         self._patches.append(patches[rng.choice(len(patches), min(n_patches, len(patches)), replace=False)])
-
-    def learn(self) -> None:
-        """Learn the patterns from the patches that were kept."""
-        if self._patches:
-            self._codebook = learn_codebook(np.concatenate(self._patches), N_PATTERNS, self._seed)
-        self._patches = []
 
     def row(self, picture: Picture) -> Rows:
         """Return one picture's codes, averaged over each quarter."""

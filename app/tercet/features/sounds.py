@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tercet.features.codes import Codebook, learn_codebook
+from tercet.features.codes import PatchCodes
 from tercet.features.decoding import Samples
 from tercet.features.mel import BANDS, mel_spectrogram
 from tercet.sounds.measures import FEATURE_NAMES, measure_sound
@@ -16,7 +16,6 @@ Range = tuple[float, float]  # Hz
 DEFAULT_RANGE = (300.0, 11_000.0)  # where a project states none
 PATCH_FRAMES = 16  # 160 ms: a note of a song, a syllable of a word
 PATCH_STEP = 2
-N_PATTERNS = 128
 OUTLINE_MOMENTS = 16
 OUTLINE_BANDS = BANDS // 2
 AUDIBLE = 0.1  # a moment counts as sounding if it has this share of the loudest moment's loudness
@@ -56,29 +55,15 @@ class SoundMeasures:
         return np.asarray(values, dtype=np.float32)
 
 
-class SoundCodes:
+class SoundCodes(PatchCodes):
     """How much the patches of a recording are like patterns learned from all: their mean, spread and peak in time."""
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._patches: list[Rows] = []
-        self._codebook: Codebook | None = None
-
-    @property
-    def width(self) -> int:
-        """Return the number of columns; there are none before patterns are learned."""
-        return 0 if self._codebook is None else 3 * len(self._codebook.patterns)
+    n_pools = 3
 
     def look(self, recording: Recording, n_patches: int, rng: np.random.Generator) -> None:
         """Keep some patches of a recording to learn from."""
         patches = _patches(recording.mel)
         self._patches.append(np.ascontiguousarray(patches[rng.permutation(len(patches))[:n_patches]]))
-
-    def learn(self) -> None:
-        """Learn the patterns from the patches that were kept."""
-        if self._patches:
-            self._codebook = learn_codebook(_flat(np.concatenate(self._patches)), N_PATTERNS, self._seed)
-        self._patches = []
 
     def row(self, recording: Recording) -> Rows:
         """Return one recording's codes pooled over time."""

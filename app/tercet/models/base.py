@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, MetaData, TypeDecorator
+from sqlalchemy import JSON, DateTime, Index, MetaData, TypeDecorator, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
@@ -48,6 +48,12 @@ class Base(DeclarativeBase):
         dict[str, Any]: JSON().with_variant(JSONB(), "postgresql"),
         list[str]: JSON().with_variant(JSONB(), "postgresql"),
     }
+
+
+def partial_index(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    """Return an index of the rows alone for which a condition holds, on either kind of database."""
+    condition = text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 def now() -> datetime:

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tercet.models.base import Base, now
+from tercet.models.base import Base, now, partial_index
 
 
 class Bag(Base):
@@ -37,12 +37,7 @@ class Item(Base):
         UniqueConstraint("project_id", "key"),
         UniqueConstraint("project_id", "position"),
         # Few are set aside, and what asks for all others looks at these few.
-        Index(
-            "ix_item_set_aside",
-            "project_id",
-            sqlite_where=text("set_aside_at IS NOT NULL"),
-            postgresql_where=text("set_aside_at IS NOT NULL"),
-        ),
+        partial_index("ix_item_set_aside", "project_id", where="set_aside_at IS NOT NULL"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

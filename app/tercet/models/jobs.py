@@ -4,10 +4,10 @@ import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tercet.models.base import Base, now
+from tercet.models.base import Base, now, partial_index
 
 
 class JobKind(enum.StrEnum):
@@ -29,9 +29,6 @@ class JobStatus(enum.StrEnum):
     CANCELLED = "cancelled"
 
 
-_ONE_OF_A_KIND = text("status = 'running'")
-
-
 class BackgroundJob(Base):
     """One piece of work of one project; `subject` says on what, as the number of an import.
 
@@ -42,14 +39,7 @@ class BackgroundJob(Base):
     __tablename__ = "job"
     __table_args__ = (
         CheckConstraint("status IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="status"),
-        Index(
-            "uq_job_running",
-            "project_id",
-            "kind",
-            unique=True,
-            sqlite_where=_ONE_OF_A_KIND,
-            postgresql_where=_ONE_OF_A_KIND,
-        ),
+        partial_index("uq_job_running", "project_id", "kind", where="status = 'running'", unique=True),
         Index("ix_job_status", "status", "id"),
         Index("ix_job_project", "project_id", "kind", "subject"),
     )

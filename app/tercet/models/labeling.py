@@ -14,12 +14,11 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
     and_,
-    text,
 )
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tercet.models.base import Base, now
+from tercet.models.base import Base, now, partial_index
 
 
 class Source(enum.StrEnum):
@@ -43,14 +42,7 @@ class Triplet(Base):
         CheckConstraint("left_id < right_id", name="canonical"),
         CheckConstraint("anchor_id <> left_id AND anchor_id <> right_id", name="distinct"),
         # The queue in the order in which it is asked, backwards: what was answered often enough is not in it.
-        Index(
-            "ix_triplet_queue",
-            "project_id",
-            "priority",
-            "id",
-            sqlite_where=text("priority IS NOT NULL"),
-            postgresql_where=text("priority IS NOT NULL"),
-        ),
+        partial_index("ix_triplet_queue", "project_id", "priority", "id", where="priority IS NOT NULL"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -94,21 +86,9 @@ class Answer(Base):
         Index("ix_answer_labeler", "project_id", "labeler_id", "number"),
         Index("ix_answer_created", "project_id", "created_at"),
         # Withdrawn answers are few: counting them apart lets "answers by me" be counted in an index alone.
-        Index(
-            "ix_answer_withdrawn",
-            "project_id",
-            "labeler_id",
-            "number",
-            sqlite_where=text("withdrawn_at IS NOT NULL"),
-            postgresql_where=text("withdrawn_at IS NOT NULL"),
-        ),
+        partial_index("ix_answer_withdrawn", "project_id", "labeler_id", "number", where="withdrawn_at IS NOT NULL"),
         # Storing an answer need not write to it.
-        Index(
-            "ix_answer_set_aside",
-            "set_aside_id",
-            sqlite_where=text("set_aside_id IS NOT NULL"),
-            postgresql_where=text("set_aside_id IS NOT NULL"),
-        ),
+        partial_index("ix_answer_set_aside", "set_aside_id", where="set_aside_id IS NOT NULL"),
     )
 
     id: Mapped[UUID] = mapped_column(Uuid(), primary_key=True)

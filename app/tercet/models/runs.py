@@ -4,10 +4,10 @@ import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tercet.models.base import Base, now
+from tercet.models.base import Base, now, partial_index
 
 
 class RunStatus(enum.StrEnum):
@@ -29,8 +29,7 @@ class Purpose(enum.StrEnum):
 
 
 def _one_per_project(status: RunStatus, condition: str) -> Index:
-    where = text(condition)
-    return Index(f"uq_run_{status}", "project_id", unique=True, sqlite_where=where, postgresql_where=where)
+    return partial_index(f"uq_run_{status}", "project_id", where=condition, unique=True)
 
 
 # Answers gather in this one run. Written out, so that an upsert names the index's condition word for word.

@@ -276,6 +276,7 @@ def answers_help(X, y, suggested, seed, batch=10, rounds=4):
     return np.mean(scores)
 
 
+@pytest.mark.no_cover
 def test_suggested_questions_teach_more_than_random_ones():
     gains = []
     blobs = make_blobs(200, n_features=5, centers=4, cluster_std=1.6, center_box=(-3, 3), random_state=1)

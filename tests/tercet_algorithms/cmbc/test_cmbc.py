@@ -208,7 +208,7 @@ def test_a_callback_stops_the_fit_with_the_best_so_far(method):
     assert model.labels_.shape == model.predict(X, known=Q[:, 0]).shape == (len(X),)
 
 
-@every
+@pytest.mark.parametrize("method", ["cmbc", "dibws"])
 def test_several_jobs_find_the_same(method):
     serial = make(method=method, n_init=4).fit(X, known=Q[:, 0])
     states = []
@@ -365,6 +365,7 @@ class Beside(CMBC):
         return super().fit(X, known=(points[:, 0] > np.median(points[:, 0])).astype(int) if good else None)
 
 
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([CMBC(n_init=2), Beside(n_init=2)])
 def test_scikit_learn_checks(estimator, check):
