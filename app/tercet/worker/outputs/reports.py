@@ -61,7 +61,7 @@ def report(inputs: JobInputs, outcome: FitOutcome, believed: Beliefs, foreseen: 
     return Report(answers, _labelers(inputs, outcome, foreseen, doubts))
 
 
-def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[int, Independence]:
+def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[Hashable, Independence]:
     """Return whether each labeler's answers have to do with the items, by what was foreseen of them, and by the others.
 
     What was foreseen is blameless but knew little; all the other answers know more, but the fit has learned from those
