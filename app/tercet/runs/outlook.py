@@ -30,12 +30,12 @@ def of_ceiling(metrics: dict[str, Any]) -> str:
     agreement = metrics.get("agreement", {"questions": 0})
     if agreement["questions"] < FEWEST_QUESTIONS:
         return (
-            f"How much could be foretold at best is not known: that needs {FEWEST_QUESTIONS} questions which two people "
-            f"or more have answered, and there are {agreement['questions']}."
+            f"How much could be foretold at best is not known: that needs {FEWEST_QUESTIONS} questions which two "
+            f"people or more have answered, and there are {agreement['questions']}."
         )
     return (
         f"On {agreement['questions']:,} questions that several people answered, two of them agree "
-        f"in {agreement['agreement']:.0%}: no clusters could foretell more than about {agreement['ceiling']:.0%} of answers."
+        f"in {agreement['agreement']:.0%}: no clusters could foretell more than about {agreement['ceiling']:.0%}."
     )
 
 

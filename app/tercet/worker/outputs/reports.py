@@ -72,7 +72,7 @@ def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[int, In
     columns = believed.columns
     before = independence(labelers[known], foreseen[known].astype(np.float64), columns[known])
     others = independence(labelers[newest], believed.probabilities_left_out[newest], columns[newest])
-    return more_doubtful(before, others)
+    return {int(str(labeler)): doubt for labeler, doubt in more_doubtful(before, others).items()}
 
 
 def answer_probabilities_of(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Array:
