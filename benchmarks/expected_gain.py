@@ -2,10 +2,11 @@
 
     python -m benchmarks.expected_gain --data DIR --cache DIR [--runs 3] [--jobs 2]
 
-Ten sets, real and synthetic, with random questions and with those of the policy, answers with people's errors, a refit
-after every fifty. At each stage but the first, what the next 50 and 200 answers are expected to do is compared with
-what they did: items that moved, and the share of answers to 3,000 random questions that clusters foretell. Results go to
-benchmarks/results/expected_gain.txt. Projects are kept in --cache; --runs 0 only computes the forecasts again.
+Ten sets, real and synthetic, with random questions and with those of the policy, answers with people's errors, a
+refit after every fifty. At each stage but the first, what the next 50 and 200 answers are expected to do is
+compared with what they did: items that moved, and the share of answers to 3,000 random questions that clusters
+foretell. Results go to benchmarks/results/expected_gain.txt. Projects are kept in --cache; --runs 0 only computes
+the forecasts again.
 """
 
 from functools import partial

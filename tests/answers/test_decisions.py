@@ -17,7 +17,7 @@ from tercet.runs.schedule import answers_arrived
 from tercet.storage import Storage
 from tercet.worker import inputs
 from tercet.worker.inputs import JobInputs
-from tercet.worker.outputs.metrics import agreement
+from tercet.worker.outputs.answering import agreement
 from tests.answers.conftest import SONGS, World, answer, stored
 from tests.factories import add_member, make_project, row_counts, signed_in
 
@@ -69,12 +69,14 @@ def test_a_run_says_how_far_people_agree_in_what_it_uses(
     analyst: TestClient, world: World, database: Database, storage: Storage
 ) -> None:
     aside(analyst, world, 5)
-    assert agreement(pinned(database, storage)) == {}, "two who say the same of one question tell nothing"
+    assert "krippendorff_alpha" not in agreement(pinned(database, storage)), (
+        "two who say the same of one question tell nothing"
+    )
     with database.transaction() as session:
         session.execute(update(Run).where(Run.status == RunStatus.RUNNING).values(status=RunStatus.CANCELLED))
     back(analyst, world, 5)
     # Two yes and a no: two of three pairs differ, as many as would by chance.
-    assert agreement(pinned(database, storage)) == {"krippendorff_alpha": pytest.approx(0.0)}
+    assert agreement(pinned(database, storage))["krippendorff_alpha"] == pytest.approx(0.0)
 
 
 def test_who_when_and_why_are_kept(analyst: TestClient, world: World, database: Database) -> None:

@@ -43,6 +43,7 @@ def test_an_answer_says_what_was_asked_and_what_others_and_the_run_say(analyst: 
         "withdrawn_at": None,
         "set_aside": None,
         "probability": 0.1,
+        "foreseen": None,
         "suspect": 2,
         "others": 2,
         "others_agree": 0,

@@ -1,8 +1,9 @@
 """How people err, learned from their answers: how often they say "don't know" in clear cases, and so on.
 
 What the right answer was is known only as a probability, as all the other answers and the features have it; from
-repeats of a question it is known better. The rates are those of the highest posterior by expectation and maximisation,
-as of A. P. Dawid and A. M. Skene (Applied Statistics 28, 1979), with one table for all and items that are exchangeable.
+repeats of a question it is known better. The rates are those of the highest posterior by expectation and
+maximisation, as of A. P. Dawid and A. M. Skene (Applied Statistics 28, 1979), with one table for all and items that
+are exchangeable.
 """
 
 from typing import NamedTuple

@@ -111,8 +111,8 @@ def question_sensitivity(posterior: Array, table: Array, kind: Kind) -> float:
     elsewhere = [right[patterns_of(clusters, triplets + n_items * role)] for role in np.eye(3, dtype=np.int64)]
     changed = sum(float(np.mean(answers != now)) for answers in elsewhere)
     correct = table[np.arange(len(right)), right]
-    more: float = np.mean(correct - (1 - correct) / (table.shape[1] - 1))
-    return changed * more / n_items
+    lead = float(np.mean(correct - (1 - correct) / (table.shape[1] - 1)))
+    return float(changed * lead / n_items)
 
 
 def _triplets(n_items: int) -> Array:

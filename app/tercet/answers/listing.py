@@ -17,7 +17,6 @@ from tercet.runs.queries import find_run, last_done
 from tercet.runs.results import AnswerReport, Array
 from tercet.storage import Storage
 from tercet.web.errors import FieldError, Invalid
-from tercet_algorithms.answers.patterns import ANSWERS, Kind
 
 ENOUGH = 500  # numbers looked up at once
 
@@ -190,6 +189,6 @@ def _foreseen(report: AnswerReport, place: int, value: str) -> float | None:
     """Return how probable the answer was before any run used it; None where no run had an expectation."""
     if report.foreseen is None:
         return None
-    kind: Kind = "relative" if report.foreseen.shape[1] == len(ANSWERS["relative"]) else "outlier"
-    probability = float(report.foreseen[place, ANSWERS[kind].index(value)])
+    values = next(values for values in VALUES.values() if value in values and len(values) == report.foreseen.shape[1])
+    probability = float(report.foreseen[place, values.index(value)])
     return None if np.isnan(probability) else probability

@@ -35,8 +35,7 @@ def of_ceiling(metrics: dict[str, Any]) -> str:
         )
     return (
         f"On {agreement['questions']:,} questions that several people answered, two of them agree "
-        f"in {agreement['agreement']:.0%}: no clusters could foretell more than about {agreement['ceiling']:.0%} of "
-        "answers."
+        f"in {agreement['agreement']:.0%}: no clusters could foretell more than about {agreement['ceiling']:.0%}."
     )
 
 

@@ -32,10 +32,6 @@ RUN_EXAMPLE: dict[str, Any] = {
         "answers_satisfied": 0.91,
         "prequential_accuracy": 0.8,
         "prequential_answers": 10,
-        "random_answers": 61,
-        "random_accuracy": 0.84,
-        "random_accuracy_interval": [0.72, 0.91],
-        "random_expected": 0.87,
         "items_moved": 4,
         "mean_confidence": 0.88,
         "lower_bound": -0.61,
@@ -103,12 +99,12 @@ class RunOut(BaseModel):
 
     Further `metrics`, each missing where it is not known: `answers_satisfied` is the share of the answers used that
     the clusters agree with, so high by nature; `prequential_accuracy` that of new answers which the run before had
-    foretold.
-    `expected_gain` is what the next 50 and 200 answers are expected to buy, with an interval of 80 %: items that move
-    to another cluster, and by how much a larger share of answers to random questions is foretold. `agreement` is how far
-    two people agree on questions that several answered, and the share of answers that any clusters could foretell at
-    most then. `error_rates` are the shares of clear cases with "don't know" (`unsure`) or a wrong item (`mixed_up`),
-    and of others where an item was named (`invented`), as learned from the project's answers.
+    foretold. `expected_gain` is what the next 50 and 200 answers are expected to buy, with an interval of 80 %: items
+    that move to another cluster, and by how much a larger share of answers to random questions is foretold.
+    `agreement` is how far two people agree on questions that several answered, and the share of answers that any
+    clusters could foretell at most then. `error_rates` are the shares of clear cases with "don't know" (`unsure`) or
+    a wrong item (`mixed_up`), and of others where an item was named (`invented`), as learned from the project's
+    answers.
     """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})

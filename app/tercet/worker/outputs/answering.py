@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.reports import Beliefs
 from tercet_algorithms.answers.error_rates import learn_error_rates
@@ -16,11 +18,16 @@ def measure(inputs: JobInputs, believed: Beliefs) -> dict[str, Any]:
     if not len(inputs.answers):
         return {}
     newest = slice(-NEWEST, None)
-    answers = inputs.triplets[newest], inputs.answers[newest], inputs.labelers[newest].tolist(), inputs.kind
     rates = learn_error_rates(believed.patterns[newest], believed.columns[newest], inputs.kind)
-    metrics: dict[str, Any] = {"error_rates": {name: round(value, 4) for name, value in rates._asdict().items()}}
-    ceiling = agreement_ceiling(*answers)
+    return {"error_rates": {name: round(value, 4) for name, value in rates._asdict().items()}, **agreement(inputs)}
+
+
+def agreement(inputs: JobInputs) -> dict[str, Any]:
+    """Return how far labelers agree on the questions that several of them answered; empty if there are none."""
+    newest = slice(-NEWEST, None)
+    answers = inputs.triplets[newest], inputs.answers[newest], inputs.labelers[newest].tolist(), inputs.kind
+    ceiling, alpha = agreement_ceiling(*answers), krippendorff_alpha(*answers)
+    metrics: dict[str, Any] = {}
     if ceiling.questions:
         metrics["agreement"] = {name: round(value, 4) for name, value in ceiling._asdict().items()}
-    alpha = krippendorff_alpha(*answers)
-    return metrics if alpha != alpha else metrics | {"krippendorff_alpha": alpha}
+    return metrics if np.isnan(alpha) else metrics | {"krippendorff_alpha": alpha}

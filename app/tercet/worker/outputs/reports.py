@@ -61,7 +61,7 @@ def report(inputs: JobInputs, outcome: FitOutcome, believed: Beliefs, foreseen: 
     return Report(answers, _labelers(inputs, outcome, foreseen, doubts))
 
 
-def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[Hashable, Independence]:
+def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[int, Independence]:
     """Return whether each labeler's answers have to do with the items, by what was foreseen of them, and by the others.
 
     What was foreseen is blameless but knew little; all the other answers know more, but the fit has learned from those
@@ -72,7 +72,7 @@ def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[Hashabl
     columns = believed.columns
     before = independence(labelers[known], foreseen[known].astype(np.float64), columns[known])
     others = independence(labelers[newest], believed.probabilities_left_out[newest], columns[newest])
-    return more_doubtful(before, others)
+    return {int(str(labeler)): doubt for labeler, doubt in more_doubtful(before, others).items()}
 
 
 def answer_probabilities_of(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Array:
