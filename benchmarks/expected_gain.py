@@ -5,7 +5,7 @@
 Ten sets, real and synthetic, with random questions and with those of the policy, answers with people's errors, a
 refit after every fifty. At each stage but the first, what the next 50 and 200 answers are expected to do is
 compared with what they did: items that moved, and the share of answers to 3,000 random questions that clusters
-foretell. Results go to benchmarks/results/expected_gain.txt. Projects are kept in --cache; --runs 0 only computes
+predict. Results go to benchmarks/results/expected_gain.txt. Projects are kept in --cache; --runs 0 only computes
 the forecasts again.
 """
 
@@ -67,7 +67,7 @@ def outcomes_of(project: Trajectory, setting: str) -> list[Outcome]:
     n_batches, n_items = len(labels) - 1, labels.shape[1]
     questions = random_triplets(n_items, N_QUESTIONS, np.random.default_rng(0))
     right = right_answers("relative")[patterns_of(project.y, questions)]
-    foretold = [TABLE_IV[right, answer_probabilities(P, questions, TABLE).argmax(axis=1)].mean() for P in posteriors]
+    predicted = [TABLE_IV[right, answer_probabilities(P, questions, TABLE).argmax(axis=1)].mean() for P in posteriors]
     moved_in = np.count_nonzero(labels[1:] != labels[:-1], axis=1)
     expected_in = [direct_gain(P, TABLE, BATCH).moved for P in posteriors]
     outcomes = []
@@ -86,7 +86,7 @@ def outcomes_of(project: Trajectory, setting: str) -> list[Outcome]:
                     random_share=1.0 if setting == "random" else RANDOM_SHARE,
                 )
                 moved = int(np.count_nonzero(labels[stage] != labels[end]))
-                outcomes.append(Outcome(gain, moved, foretold[end] - foretold[stage], stage * BATCH))
+                outcomes.append(Outcome(gain, moved, predicted[end] - predicted[stage], stage * BATCH))
     return outcomes
 
 
@@ -131,7 +131,7 @@ def line(title: str, outcomes: list[Outcome]) -> str:
     expected = np.median([[o.gain.moved.median, 100 * o.gain.predicted.median] for o in outcomes], axis=0)
     return (
         f"{title:32} {len(outcomes):4} forecasts  moved {moved:.2f} ({came[0]:.0f}, expected {expected[0]:.0f})  "
-        f"foretold {predicted:.2f} ({came[1]:+.1f} of 100, expected {expected[1]:+.1f})"
+        f"predicted {predicted:.2f} ({came[1]:+.1f} of 100, expected {expected[1]:+.1f})"
     )
 
 

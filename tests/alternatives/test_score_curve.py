@@ -80,10 +80,10 @@ def test_no_more_numbers_are_written_than_there_is_room_for(count: int) -> None:
 
 def test_the_sentence_says_what_was_taken_and_why() -> None:
     assert made(3, [-0.9, -0.4, -0.5]).sentence == (
-        "Of 2 to 4 clusters, 3 foretold answers held back best and were taken."
+        "Of 2 to 4 clusters, 3 predicted answers held back best and were taken."
     )
     assert made(3, [-0.9, -0.45, -0.4]).sentence == (
-        "Of 2 to 4 clusters, 4 foretold answers held back best; 3 were taken, "
+        "Of 2 to 4 clusters, 4 predicted answers held back best; 3 were taken, "
         "the fewest that did as well but for chance."
     )
 
@@ -93,7 +93,7 @@ def test_runs_with_a_number_that_was_set_have_none() -> None:
     assert curve_of(run({"chosen": {"n_clusters": 3}})) is None
 
 
-@pytest.mark.parametrize(("scoring", "said"), [("log_score", "Log score"), ("accuracy", "Share foretold")])
+@pytest.mark.parametrize(("scoring", "said"), [("log_score", "Log score"), ("accuracy", "Share predicted")])
 def test_the_page_draws_it(app: FastAPI, database: Database, storage: Storage, scoring: str, said: str) -> None:
     curve = {"n_clusters": [2, 3, 4], "mean": [-0.9, -0.45, -0.4], "standard_error": [0.05, 0.06, 0.07]}
     with database.transaction() as session:

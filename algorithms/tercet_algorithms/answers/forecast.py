@@ -48,7 +48,7 @@ class ExpectedGain(NamedTuple):
 
     answers: int
     moved: Estimate  # items whose cluster will be another one
-    predicted: Estimate  # rise of the share of questions drawn at random whose answers are foretold
+    predicted: Estimate  # rise of the share of questions drawn at random whose answers are predicted
 
 
 def forecast_gain(
@@ -73,7 +73,7 @@ def forecast_gain(
     n_items : int
         Number of items; no more can move.
     sensitivity : float
-        By how much a larger share of random questions is foretold per item that comes to its own cluster, see
+        By how much a larger share of random questions is predicted per item that comes to its own cluster, see
         `question_sensitivity`.
     random_share : float in [0, 1]
         Share of the questions that are drawn at random.
@@ -95,10 +95,10 @@ def forecast_gain(
 
 
 def question_sensitivity(posterior: Array, table: Array, kind: Kind) -> float:
-    """Return by how much a larger share of random questions is foretold per item that comes to its own cluster.
+    """Return by how much a larger share of random questions is predicted per item that comes to its own cluster.
 
     In random triplets each item in turn is put into its second cluster; where that changes the right answer, a question
-    is foretold the better by what the table gives a right answer more than a wrong one.
+    is predicted the better by what the table gives a right answer more than a wrong one.
     """
     n_items, n_clusters = posterior.shape
     if n_items < 3 or n_clusters < 2:

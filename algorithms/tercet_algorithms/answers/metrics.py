@@ -28,11 +28,11 @@ class LabelerAgreement(NamedTuple):
 
 
 class AgreementCeiling(NamedTuple):
-    """How far people agree on questions that two or more of them answered, and what that leaves to be foretold."""
+    """How far people agree on questions that two or more of them answered, and what that leaves to be predicted."""
 
     questions: int
     agreement: float  # mean share of pairs of people who gave the same answer; nan where no question has two answers
-    ceiling: float  # the largest share of answers that any clusters could foretell; nan likewise
+    ceiling: float  # the largest share of answers that any clusters could predict; nan likewise
 
 
 def pairwise_f(true_labels: Any, labels: Any) -> float:
@@ -105,14 +105,14 @@ def krippendorff_alpha(triplets: Any, answers: Any, labelers: Iterable[Hashable]
 
 
 def agreement_ceiling(triplets: Any, answers: Any, labelers: Iterable[Hashable], kinds: Any = None) -> AgreementCeiling:
-    """Return the share of answers that clusters could foretell at most, where people agree no further than they do.
+    """Return the share of answers that clusters could predict at most, where people agree no further than they do.
 
     Parameters, errors and what counts as one question are those of `krippendorff_alpha`.
 
     Notes
     -----
     With p the probabilities of the answers to a question, two people agree with probability sum p^2, and who always
-    foretells the most probable answer is right with max p <= sqrt(sum p^2). By Jensen's inequality the mean of that
+    predicts the most probable answer is right with max p <= sqrt(sum p^2). By Jensen's inequality the mean of that
     over questions is at most the square root of the mean agreement, and at least the agreement itself.
     """
     questions, values, _, _ = _answered(triplets, answers, labelers, kinds)

@@ -63,7 +63,7 @@ class SystemFigures(BaseModel):
     """One system; figures about answers are missing where there are too few.
 
     `held_out_log_score` is the mean log probability of answers that a fit had not seen, 0 at best, and
-    `held_out_accuracy` the share that it foretold, from features, bag labels and the other answers, as far as the
+    `held_out_accuracy` the share that it predicted, from features, bag labels and the other answers, as far as the
     system reads them; `answers_satisfied` is the share of all yes and no answers that
     the clusters of a fit to all answers agree with; `stability` the mean adjusted Rand index between fits with
     different seeds; `seconds` the time of one such fit.

@@ -32,7 +32,7 @@ def _too_few(answers: int) -> str:
 
 def _best(row: dict[str, Any], answers: int, titles: dict[str, str]) -> str:
     return (
-        f"{titles[row['name']]} predicts answers best: of {answers:,} that its fits had not seen it foretold "
+        f"{titles[row['name']]} predicts answers best: of {answers:,} that its fits had not seen it predicted "
         f"{row['held_out_accuracy']:.0%}, with a mean log probability of {row['held_out_log_score']:.3f}."
     )
 

@@ -29,7 +29,7 @@ def uninformed(reports: Iterable[LabelerReport]) -> dict[int, str]:
     return {
         report.labeler: (
             f"With a probability of more than {HELD_FROM:.0%} these {report.answers:,} answers have nothing to do "
-            "with the items: all the other answers foretell them hardly better than chance."
+            "with the items: all the other answers predict them hardly better than chance."
         )
         for report in reports
         if report.doubt is not None and report.doubt >= HELD_FROM

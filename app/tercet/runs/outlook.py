@@ -1,9 +1,9 @@
-"""A run's outlook in words: what the next answers will probably buy, what could be foretold at best, how people err."""
+"""A run's outlook in words: what the next answers will probably buy, what could be predicted at best, how people err."""
 
 from typing import Any
 
 # Below so many questions with two answers agreement says nothing; below so many clear cases error rates do not.
-FEWEST_QUESTIONS, FEWEST_CLEAR = 30, 50
+FEWEST_QUESTIONS, FEWEST_CLEAR = 30, 200
 
 
 def of_gain(metrics: dict[str, Any]) -> str:
@@ -18,24 +18,24 @@ def of_gain(metrics: dict[str, Any]) -> str:
     return (
         f"The next {near['answers']} answers will probably move {moved['median']:,.0f} items to another cluster "
         f"({_range(moved)}), the next {far['answers']} answers {later['median']:,.0f} ({_range(later)}). Of 100 "
-        f"answers to random questions clusters would then foretell {_more(near['predicted'])}, and "
+        f"answers to random questions clusters would then predict {_more(near['predicted'])}, and "
         f"{_more(far['predicted'])}."
     )
 
 
 def of_ceiling(metrics: dict[str, Any]) -> str:
-    """Return how much could be foretold at best, by how far people agree; or that too few questions say it."""
+    """Return how much could be predicted at best, by how far people agree; or that too few questions say it."""
     if not metrics.get("n_answers"):
         return ""
     agreement = metrics.get("agreement", {"questions": 0})
     if agreement["questions"] < FEWEST_QUESTIONS:
         return (
-            f"How much could be foretold at best is not known: that needs {FEWEST_QUESTIONS} questions which two "
+            f"How much could be predicted at best is not known: that needs {FEWEST_QUESTIONS} questions which two "
             f"people or more have answered, and there are {agreement['questions']}."
         )
     return (
         f"On {agreement['questions']:,} questions that several people answered, two of them agree "
-        f"in {agreement['agreement']:.0%}: no clusters could foretell more than about {agreement['ceiling']:.0%}."
+        f"in {agreement['agreement']:.0%}: no clusters could predict more than about {agreement['ceiling']:.0%}."
     )
 
 

@@ -103,10 +103,10 @@ class RunOut(BaseModel):
 
     Further `metrics`, each missing where it is not known: `answers_satisfied` is the share of the answers used that
     the clusters agree with, so high by nature; `prequential_accuracy` that of new answers which the run before had
-    foretold. `expected_gain` is what the next 50 and 200 answers are expected to buy, with an interval of 80 %: items
-    that move to another cluster, and by how much a larger share of answers to random questions is foretold.
+    predicted. `expected_gain` is what the next 50 and 200 answers are expected to buy, with an interval of 80 %: items
+    that move to another cluster, and by how much a larger share of answers to random questions is predicted.
     `agreement` is how far two people agree on questions that several answered, and the share of answers that any
-    clusters could foretell at most then. `error_rates` are the shares of clear cases with "don't know" (`unsure`) or
+    clusters could predict at most then. `error_rates` are the shares of clear cases with "don't know" (`unsure`) or
     a wrong item (`mixed_up`), and of others where an item was named (`invented`), as learned from the project's
     answers.
     """

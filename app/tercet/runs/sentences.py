@@ -3,7 +3,7 @@
 from tercet.models import RunStatus
 from tercet.runs.schemas import RunOut
 
-SCORES = {"log_score": "the mean log probability of such an answer, 0 at best", "accuracy": "the share foretold"}
+SCORES = {"log_score": "the mean log probability of such an answer, 0 at best", "accuracy": "the share predicted"}
 
 
 def describe(run: RunOut) -> str:

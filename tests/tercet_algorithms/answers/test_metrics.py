@@ -39,7 +39,7 @@ def test_answers_satisfied_counts_repeated_answers_and_both_kinds():
     assert answers_satisfied(Y, [], []) == 0
 
 
-# --- what agreement leaves to be foretold ---
+# --- what agreement leaves to be predicted ---
 
 
 def test_the_ceiling_lies_between_agreement_and_its_root():
@@ -53,7 +53,7 @@ def test_the_ceiling_lies_between_agreement_and_its_root():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_nobody_foretells_more_than_the_ceiling(seed):
-    """Whoever knows the right answers and how people err foretells the most probable answer of each question."""
+    """Whoever knows the right answers and how people err predicts the most probable answer of each question."""
     table = habit_matrix("careful", error=0.3)
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=30)

@@ -127,7 +127,7 @@ class DcrcCvParameters(_Dcrc):
     cv: Annotated[int, advanced("Folds", ge=2, le=20)] = 5
     """Parts into which the answers are divided; each is held back once and predicted by the others."""
     scoring: Annotated[Literal["log_score", "accuracy"], advanced("Score")] = "log_score"
-    """Log score is the mean log probability of the answers held back, accuracy the share foretold."""
+    """Log score is the mean log probability of the answers held back, accuracy the share predicted."""
 
     @model_validator(mode="after")
     def _check_ranges(self) -> Self:
