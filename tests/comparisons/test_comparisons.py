@@ -148,7 +148,7 @@ def figures(lead: float = 0.1, over_kmeans: float = 0.3, guess: float = -0.9, an
 
 def test_a_verdict_says_why_and_how_sure() -> None:
     sure = sentence(figures(), TITLES)
-    assert sure.startswith("DCRC predicts answers best: of 300 that its fits had not seen it predicted 80%, with a mean")
+    assert sure.startswith("DCRC predicts answers best: of 300 that its fits had not seen it predicted 80%, with")
     assert "It is 0.100 ahead of SKLR, more than the standard error of that difference (0.040)" in sure
     assert "K-means" not in sure
     assert "it may be luck" in sentence(figures(lead=0.03), TITLES)

@@ -1,4 +1,4 @@
-"""A run's outlook in words: what the next answers will probably buy, what could be predicted at best, how people err."""
+"""A run's outlook in words: what the next answers will probably buy, what can be predicted at best, how people err."""
 
 from typing import Any
 
