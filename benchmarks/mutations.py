@@ -244,11 +244,11 @@ FAULTS = (
         "tests/labeling/test_holds.py",
     ),
     Fault(
-        "app/tercet/labeling/holds.py",
-        "half of what others' answers depend on the items is enough, however few answers show it",
-        "theirs.slope < min(LEAST_SHARE * others.slope, others.slope - apart)",
-        "theirs.slope < LEAST_SHARE * others.slope",
-        "tests/labeling/test_holds.py",
+        "algorithms/tercet_algorithms/answers/independence.py",
+        "what speaks for a labeler speaks against them",
+        "_mean_likelihood(of_trust, trusts, _LITTLE) - _mean_likelihood(of_trust, trusts, _SHARES)",
+        "_mean_likelihood(of_trust, trusts, _SHARES) - _mean_likelihood(of_trust, trusts, _LITTLE)",
+        "tests/tercet_algorithms/answers/test_independence.py",
     ),
     Fault(
         "app/tercet/labeling/holds.py",

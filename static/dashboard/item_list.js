@@ -155,7 +155,7 @@ export class ItemList {
     const close = createElement("button", { type: "button", className: "small", textContent: "Close", onclick: () => this.close() });
     const ask = createElement("button", { type: "button", className: "small", textContent: "Ask about these" });
     ask.hidden = !positions.length || positions.length > MOST_ASKED_ABOUT;
-    const answer = createElement("p", { className: "small muted" });
+    const answer = createElement("span", { className: "muted" });
     answer.setAttribute("role", "status");
     ask.onclick = async () => {
       const problem = await this.items.askAbout(positions);
@@ -167,8 +167,8 @@ export class ItemList {
     scroll.append(createElement("table", {}, createElement("thead", {}, headRow()), this.#rows), this.#more);
     const spread = countByCluster(positions, points).map(([cluster, size]) => createElement("span", {}, chip(cluster), ` ${size}`));
     this.panel.replaceChildren(
-      createElement("header", {}, heading, ask, close),
-      answer,
+      createElement("header", {}, heading, close),
+      createElement("p", { className: "small" }, ask, " ", answer),
       createElement("p", { className: "counts" }, ...spread),
       scroll,
     );

@@ -240,6 +240,7 @@ def test_a_file_that_cannot_be_sent_is_removed(home: Page, live_server: LiveServ
     assert (half.status, number) == (200, "1")
     home.on("dialog", lambda dialog: dialog.accept())  # the browser asks whether to leave
     home.reload()
+    home.get_by_text("Take files out again").click()
     expect(home.get_by_text("half.png")).to_be_visible()
     home.get_by_role("button", name="Remove half.png").click()
     expect(home.get_by_text("half.png")).to_have_count(0)

@@ -16,7 +16,7 @@ from sqlalchemy import select
 import tercet
 from tercet.database import Database
 from tercet.exchange import selections
-from tercet.models import ClusterNote, FeatureSet, Item, Project, Role, Run, Triplet
+from tercet.models import Answer, ClusterNote, FeatureSet, Item, Project, Role, Run, Triplet
 from tercet.runs import results
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -278,7 +278,7 @@ def test_the_page_says_how_much_each_holds(songs: TestClient, database: Database
 def test_deleted_items_are_in_nothing_that_goes_out(fitted: TestClient, database: Database, settings: Settings) -> None:
     """Features without them can be uploaded again, and the report counts those that are left."""
     with database.reading() as session:
-        asked = session.scalars(select(Triplet)).all()
+        asked = session.scalars(select(Triplet).join(Answer, Answer.triplet_id == Triplet.id)).all()
         busy = {number for row in asked for number in (row.anchor_id, row.left_id, row.right_id)}
         free = session.scalars(select(Item).where(Item.id.not_in(busy)).order_by(Item.position)).first()
         assert free is not None, "thirty answers are about some of the sixty items"

@@ -87,9 +87,9 @@ def independence(labelers: Sequence[Hashable] | Array, foreseen: Any, columns: A
         others = weighted.sum(axis=0) - weighted + _IMAGINED * (np.log(_TRUSTS + 1e-9) + np.log(1 - _TRUSTS + 1e-9))
         trusts = _TRUSTS[others.argmax(axis=1)]
         odds = _mean_likelihood(of_trust, trusts, _LITTLE) - _mean_likelihood(of_trust, trusts, _SHARES)
-        found = [Independence(*row) for row in zip(counts.tolist(), odds.tolist(), trusts.tolist(), strict=True)]
-        doubts = np.array([labeler.probability for labeler in found])
-    return dict(zip(names, found, strict=True))
+        findings = [Independence(*row) for row in zip(counts.tolist(), odds.tolist(), trusts.tolist(), strict=True)]
+        doubts = np.array([labeler.probability for labeler in findings])
+    return dict(zip(names, findings, strict=True))
 
 
 def more_doubtful(
