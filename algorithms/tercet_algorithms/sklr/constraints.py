@@ -48,10 +48,16 @@ class DistanceConstraints:
         largest: Array = padded[self.of_answer].max(axis=1)
         return np.where(np.isneginf(largest), 0.0, largest)
 
-    def sources(self, chosen: Array) -> str:
-        """Name what gives the constraints in a mask (m,): rows of answers or, where there are none, links."""
-        rows = np.flatnonzero(self.largest_by_answer(chosen.astype(float)) > 0)
-        return f"answers rows {rows[:10].tolist()}" if len(rows) else "must_link or cannot_link"
+    def refuse(self, impossible: Array) -> None:
+        """Raise ValueError if a mask (m,) of constraints that no kernel meets has any; name the answers or links."""
+        if not impossible.any():
+            return
+        rows = np.flatnonzero(self.largest_by_answer(impossible.astype(float)) > 0)
+        where = f"answers rows {rows[:10].tolist()}" if len(rows) else "must_link or cannot_link"
+        raise ValueError(
+            f"{where}: an item is told apart from one that has the same features, which no kernel of the features can "
+            "do; leave these out or use a finite C"
+        )
 
 
 def distance_constraints(

@@ -176,8 +176,7 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
     ((2, 3), (5, 3))
     >>> bool(model.score_answers(X, triplets, answers) > np.log(0.8))  # mean log probability, in nats
     True
-    >>> loaded = SKLR(2).set_state_arrays(model.state_arrays())
-    >>> bool((loaded.predict(X) == model.labels_).all())
+    >>> bool((SKLR(2).set_state_arrays(model.state_arrays()).predict(X) == model.labels_).all())
     True
     """
 
@@ -536,15 +535,11 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         near, far = link_bounds(Z, rng) if constraints.has_links else (1.0, 1.0)
         problem = make_problem(Z, constraints, self.gamma, np.inf if hard else self.C, near, far)
         impossible = problem.impossible()
-        if hard and impossible.any():
-            raise ValueError(
-                f"{constraints.sources(impossible)}: an item is told apart from one that has the same features, which "
-                "no kernel of the features can do; leave these out or use a finite C"
-            )
+        if hard:
+            constraints.refuse(impossible)
         # No kernel of the features can tell items with the same features apart: such answers stay without effect.
         problem, softened = (variant.without(impossible) for variant in (problem, problem.capped(_FALLBACK_C)))
-        parameters = (self.gamma, self.C, self.solver)
-        made_of = fingerprint(parameters, digest, constraints.keys, constraints.weights)
+        made_of = fingerprint((self.gamma, self.C, self.solver), digest, constraints.keys, constraints.weights)
         return Learning(problem, softened, self.solver, self.max_iter, self.tol, made_of)
 
     def _store_result(
