@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_moons
 
 import tercet
 from tercet.database import Database
@@ -14,6 +15,9 @@ from tercet.prediction.model import ClusterModel, load_model, model_file, with_r
 from tercet.runs import results
 from tercet.settings import Settings
 from tercet.storage import Storage
+from tercet.worker.outputs.models import model_of_dcrc
+from tercet_algorithms import DCRC
+from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tests.runs.support import answer_truly, compute, get_run, make_songs, request
 from tests.worker.test_other_systems import make_bagged
 
@@ -60,6 +64,19 @@ def test_fitted_items_keep_their_clusters(database: Database, storage: Storage, 
         np.testing.assert_array_equal(model.predict(features), result.labels)
         if algorithm == "sklr" or algorithm == "cmbc":  # DCRC's posterior knows the answers too
             np.testing.assert_allclose(model.predict_proba(features), result.posterior, atol=1e-4)
+
+
+def test_graph_of_neighbours() -> None:
+    X, y = make_moons(150, noise=0.06, random_state=0)
+    rng = np.random.default_rng(0)
+    triplets = random_triplets(len(X), 60, rng)
+    fitted = DCRC(2, epsilon=0.05, candidates="auto", n_init=2, n_moves=0, random_state=0)
+    fitted.fit(X, triplets=triplets, answers=true_answers(y, triplets))
+    arrays = {**model_of_dcrc(fitted), "n_clusters": np.array(2)}
+    assert str(arrays["kind"]) == "graph"
+    model = load_model(io.BytesIO(model_file(arrays, {"run": 1})))
+    near = X + 0.01
+    np.testing.assert_allclose(model.predict_proba(near), fitted.predict_proba(near), atol=1e-6)
 
 
 def test_numbers_follow_the_run_before(database: Database, storage: Storage, settings: Settings) -> None:

@@ -34,3 +34,23 @@ def test_a_run_says_what_it_did(name: str, database: Database, storage: Storage,
     sentences = describe(RunOut.of(get_run(database, run_id)))
     for part in SAID[name]:
         assert part in sentences
+
+
+def test_a_run_says_what_structure_answers_go_by(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_songs(database, storage, parameters={"n_init": 1, "n_moves": 0, "candidates": "auto"})
+    answer_truly(database, project, 30)
+    run_id = request(database, project)
+    assert compute(database, settings) == "done"
+    run = RunOut.of(get_run(database, run_id))
+    weights = run.metrics["candidate_weights"]
+    assert sum(weights.values()) == pytest.approx(1)
+    for weights, sentence in (
+        (
+            {"features": 0.4, "graph": 0.6, "kmeans": 0, "spectral": 0},
+            "a graph of neighbours predicts answers best here",
+        ),
+        ({"features": 1.0, "graph": 0, "kmeans": 0, "spectral": 0}, ""),
+    ):
+        said = describe(run.model_copy(update={"metrics": {**run.metrics, "candidate_weights": weights}}))
+        assert sentence in said
+        assert ("predicts answers best" in said) == bool(sentence)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tercet_algorithms.answers.patterns import Array
+from tercet_algorithms.common.graph import MOST_POINTS, GraphMap, graph_map
 from tercet_algorithms.common.kernels import APPROXIMATE, FeatureMap, Kernel, approximate_map, check_size, exact_map
 
 # So many rows at a time: their double-precision copy stays in the processor's cache.
@@ -41,12 +42,31 @@ class FeatureSpace:
 
     mean: Array  # (D,)
     scale: Array  # (D,)
-    kernel: FeatureMap | None = None
+    kernel: FeatureMap | GraphMap | None = None
 
     @property
     def width(self) -> int:
         """Number of features that the model sees."""
         return len(self.mean) if self.kernel is None else self.kernel.width
+
+    @property
+    def plain(self) -> "FeatureSpace":
+        """The same space without eigenvectors of a graph."""
+        return FeatureSpace(self.mean, self.scale) if isinstance(self.kernel, GraphMap) else self
+
+    def with_graph(self, X: Array, n_vectors: int) -> "FeatureSpace":
+        """Return this space and so many eigenvectors of a graph over the rows of X, or over some of very many."""
+        rows = np.arange(len(X))
+        if len(X) > MOST_POINTS:
+            rows = np.sort(np.random.RandomState(0).permutation(len(X))[:MOST_POINTS])
+        return FeatureSpace(self.mean, self.scale, graph_map(self.transform(X[rows]), n_vectors))
+
+    def has_graph_of(self, other: "FeatureSpace") -> bool:
+        """Return whether both have the same eigenvectors of the same rows."""
+        ours, theirs = self.kernel, other.kernel
+        if not isinstance(ours, GraphMap) or not isinstance(theirs, GraphMap):
+            return False
+        return np.array_equal(ours.points, theirs.points) and np.array_equal(ours.vectors, theirs.vectors)
 
     def transform(self, X: Array) -> Array:
         """Return features of a block of rows, (n, width) in double precision."""
@@ -94,7 +114,7 @@ class SpacePlan:
     def check(self, previous: FeatureSpace) -> None:
         """Raise ValueError where the previous space belongs to another kernel."""
         kernel, current = previous.kernel, (self.kernel, self._gamma(len(previous.mean)))
-        before = (None, None) if kernel is None else (kernel.kernel, kernel.gamma)
+        before = (kernel.kernel, kernel.gamma) if isinstance(kernel, FeatureMap) else (None, None)
         if before != current:
             raise ValueError(
                 f"a warm start needs the same kernel and gamma: the previous fit has {before}, this one {current}; "

@@ -10,5 +10,7 @@
 - table: P(answer | pattern) of a labeler for one kind of question; learner: what updates tables during a fit
 - witness: the item of a bag that stands for one of the bag's labels
 - space: the coordinates that W belongs to, standardised columns or a kernel's features
-- fold, candidate: answers held out together, and a setting of parameters that they judge
+- fold, candidate: answers held out together, and what they judge: a setting of parameters, or a structure that a model
+  goes by (features, a graph of neighbours, a clustering)
+- pool: models whose scores are added up; chain: the search of one candidate
 """

@@ -30,7 +30,7 @@ class Belief(NamedTuple):
 # The first one holds where answers are too few to choose by.
 BELIEFS = Belief("people", 0.5), Belief("people", 1.0), Belief(0.05, 1.0)
 _N_FOLDS = 3
-_FEWEST_ANSWERS = 10
+FEWEST_ANSWERS = 10
 # More answers and items than these choose no better, and take longer.
 _MOST_ANSWERS, _MOST_ITEMS = 2000, 5000
 _KAPPA = 0.3
@@ -53,9 +53,9 @@ def choose_belief(
     beliefs : tuple of Belief
     """
     rng = np.random.RandomState(0)  # the same answers are believed in the same way, whatever the fit's own seed
-    if len(constraints) < _FEWEST_ANSWERS or model.n_clusters == 1 or len(beliefs) == 1:
+    if len(constraints) < FEWEST_ANSWERS or model.n_clusters == 1 or len(beliefs) == 1:
         return beliefs[0]
-    constraints, items = _sampled(constraints, len(features), rng)
+    constraints, items = sampled_answers(constraints, len(features), rng)
     X = space.transform(features[items])
     scores = np.zeros(len(beliefs))
     for fold in answer_folds(constraints, _N_FOLDS, rng):
@@ -80,7 +80,7 @@ def _scores(model: Any, X: Array, answers: Constraints, held_out: Constraints, b
     return np.array(scores)
 
 
-def _sampled(constraints: Constraints, n_items: int, rng: np.random.RandomState) -> tuple[Constraints, Array]:
+def sampled_answers(constraints: Constraints, n_items: int, rng: np.random.RandomState) -> tuple[Constraints, Array]:
     """Return at most as many answers as choosing needs, and the items (n,) to fit them to: theirs and others.
 
     The triplets of these answers are rows of those items.

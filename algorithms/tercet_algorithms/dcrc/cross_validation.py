@@ -68,7 +68,7 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
         from there, which is ten times as fast and compares parameters, not local optima.
     estimator : DCRC or None
         Its other parameters (kernel, solver, use_dnk, ...) are used in every fit. Its values of the chosen ones are
-        where the search begins: at the nearest value of the list.
+        where the search begins: at the nearest value of the list. `candidates` is "features" in all fits.
     refit : bool
         Whether to fit everything with the best parameters at the end; without it there are no clusters.
     n_jobs : int or None
@@ -236,7 +236,12 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
             used = used.select(~used.is_dnk())
         seed, fold_of = self._divide(used) if resume is None else (resume.seed, resume.fold_of)
         base.set_params(
-            n_init=self.n_init, n_moves=self.n_moves, n_jobs=self.n_jobs, verbose=self.verbose, random_state=seed
+            candidates="features",
+            n_init=self.n_init,
+            n_moves=self.n_moves,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=seed,
         )
         fixed = {
             "bags": bags,

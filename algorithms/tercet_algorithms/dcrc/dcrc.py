@@ -39,7 +39,8 @@ from tercet_algorithms.common.parameters import (
 )
 from tercet_algorithms.dcrc.bag_evidence import are_labelled, evidence_of
 from tercet_algorithms.dcrc.belief import BELIEFS, Belief, choose_belief
-from tercet_algorithms.dcrc.fitted import FittedDCRC
+from tercet_algorithms.dcrc.candidate_fits import CandidateFits
+from tercet_algorithms.dcrc.candidates import ALONE, FEATURES, GRAPH
 from tercet_algorithms.dcrc.labeler_tables import TableLearner
 from tercet_algorithms.dcrc.lower_bound import LowerBound
 from tercet_algorithms.dcrc.mean_field import MeanField
@@ -53,7 +54,6 @@ from tercet_algorithms.dcrc.search import (
     DCRCSearch,
     FitState,
     Solver,
-    plan_starts,
 )
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 
@@ -62,7 +62,7 @@ Weight = Literal["paper", "balanced"]
 _LAM, _COLUMNS = 2**-8, 24
 
 
-class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Clusters from features and from answers about triplets of items.
 
     Parameters
@@ -77,6 +77,12 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
     answer_weight : float in (0, 1] or None
         Power that the likelihood of every answer is taken to; below 1 because mean field counts evidence more than
         once that hangs together. None is 1/2 for "people", 1 for a number, and with epsilon="auto" it is chosen.
+    candidates : "auto" or "features"
+        "features" fits this model to the features alone. "auto" weighs it against three others by answers that are
+        held out for it: the same model on features and eigenvectors of a graph of neighbours, which follows curved
+        clusters, and K-means and spectral clustering, which no answer can spoil. Their weighted scores are the model.
+        It gains most where classes are curved, may lose a little elsewhere, and takes two to five times as long.
+        As "features" with fewer than 10 answers, more than 20,000 items, labelled bags, a kernel or hard answers.
     tau : float
         Weight of cluster separation and, with `balance`, of cluster balance (Eqs 8 and 9).
     lam : "auto" or float
@@ -151,10 +157,12 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         say; single precision where X is
     constrained_ : positions of the items that occur in answers that were used
     epsilon_, answer_weight_ : how answers were taken to err and to count, as set or chosen
+    candidate_weights_ : dict, "features", "graph", "kmeans" and "spectral" -> weight of the candidate; sums to 1
     lam_ : the penalty, as set or by the features
     label_names_, cluster_label_affinity_ : the C bag labels and their shares in each cluster (K, C), the most likely
         given the bags; only with bags
-    coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_, or on the kernel's features
+    coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_, or on the kernel's features; on R
+        eigenvectors of a graph beside D columns, (K, D + R), where these have weight
     mean_, scale_ : (D,)
     labeler_tables_ : dict, labeler -> kind -> (5, A) table P(answer | pattern); rows as in `answers.patterns`.
         This and the two below only with labeler_tables="learn"; without `labelers` the one labeler is None
@@ -163,7 +171,8 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         answered, so labelers compare. Someone who turns every answer round tells all, too: see the next
     labeler_accuracy_ : dict, labeler -> expected share of right answers over the same patterns
     lower_bound_, lower_bounds_ : the final bound (Eq 10) and its trace over the winning start's iterations; with
-        learned tables it holds the logarithm of their prior, 0 at the epsilon table
+        learned tables it holds the logarithm of their prior, 0 at the epsilon table. Of several candidates that of the
+        heavier one that learns from answers
     n_iter_, converged_, n_features_in_, feature_names_in_
 
     Notes
@@ -217,6 +226,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         "n_clusters": POSITIVE_INTEGER,
         "epsilon": [*number_between(0, 2 / 3, "left"), *one_of("auto", "people")],
         "answer_weight": [None, *number_between(0, 1, "right")],
+        "candidates": one_of("auto", "features"),
         "tau": NUMBER_FROM_0,
         "lam": [*NUMBER_FROM_0, *one_of("auto")],
         "balance": BOOLEAN,
@@ -248,6 +258,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         *,
         epsilon: Errors | Literal["auto"] = "auto",
         answer_weight: float | None = None,
+        candidates: Literal["auto", "features"] = "features",
         tau: float = 1.0,
         lam: float | Literal["auto"] = "auto",
         balance: bool = True,
@@ -275,6 +286,7 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         self.n_clusters = n_clusters
         self.epsilon = epsilon
         self.answer_weight = answer_weight
+        self.candidates = candidates
         self.tau = tau
         self.lam = lam
         self.balance = balance
@@ -384,17 +396,21 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         init_labels = None if init is None else read_labels(init, len(features), self.n_clusters)
         rng = check_random_state(self.random_state)
         plan = SpacePlan(self.standardize, self.kernel, self.gamma, self.kernel_params or {}, self.n_components)
-        previous = self._previous(plan, features.shape[1]) if self.warm_start and hasattr(self, "coef_") else None
-        space = plan.fit(features, None if previous is None else previous.space, rng)
+        if warm := self.warm_start and hasattr(self, "coef_"):
+            self._check_previous(plan, features.shape[1])
+        space = plan.fit(features, self._space.plain if warm else None, rng)
         self.epsilon_, self.answer_weight_ = self._choose_belief(features, space, constraints)
+        labelled = are_labelled(checked_bags).any()
+        if not labelled and self._has_candidates(len(features), len(constraints)):
+            before = self._space if warm else None
+            space = self._weigh_candidates(self._for_folds(), features, space, constraints, before)
+        else:
+            self._weighing = ALONE
         evidence = PatternEvidence(constraints, must_link, cannot_link, self.answer_weight_)
-        search, order = self._search(features, space, evidence, checked_bags, previous, init_labels)
-        further = [INIT] * (init_labels is not None) + [BAGS] * (search.objective.bags is not None)
-        kinds_of_starts = plan_starts(self.n_init, self.n_moves, previous is not None, rng, further)
-        state = resume if resume is not None else search.first_state(*kinds_of_starts)
-        search.check_resumable(state)
-        state, stopped = search.run(state, callback, self.n_jobs, self.verbose)
-        self._store_results(search, space, state, order, features.dtype)
+        searches, order = self._searches(features, space, evidence, checked_bags, warm, init_labels)
+        further = [INIT] * (init_labels is not None) + [BAGS] * int(labelled)
+        ends, stopped = self._run(searches, further, rng, resume, callback)
+        self._store_results(searches, ends, space, features, order)
         remember_features(self, X)
         if bags is not None:
             self.label_names_, self.cluster_label_affinity_ = (
@@ -427,8 +443,15 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
         beliefs: tuple[Belief, ...] = BELIEFS
         if self.answer_weight is not None:
             beliefs = tuple(dict.fromkeys(belief._replace(weight=self.answer_weight) for belief in BELIEFS))
+        self._answers_at_choice = len(constraints)
+        return choose_belief(self._for_folds(), features, space, constraints, beliefs)
+
+    def _for_folds(self) -> "DCRC":
+        """Return a model to judge by answers held out, of features that are as they are in the space."""
         # Not a clone: the `fit` of a subclass may take other arguments.
-        model = DCRC(**{name: getattr(self, name) for name in DCRC._get_param_names()}).set_params(
+        model = DCRC(**{name: getattr(self, name) for name in DCRC._get_param_names()})
+        model.set_params(
+            candidates="features",
             n_init=1,
             n_moves=0,
             warm_start=False,
@@ -438,17 +461,24 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
             kernel=None,
             labeler_tables="fixed",
         )
-        self._answers_at_choice = len(constraints)
-        return choose_belief(model, features, space, constraints, beliefs)
+        return model
 
-    def _previous(self, plan: SpacePlan, n_features: int) -> PreviousFit:
-        """Return the fit that a warm start continues from; raises ValueError where it is one of another kind."""
-        previous = PreviousFit(
-            self.coef_, self.intercept_, self._space, self.posterior_, self.constrained_, self._tables
-        )
-        previous.check(self.n_clusters, n_features)
-        plan.check(self._space)
-        return previous
+    def _searches(
+        self,
+        features: Array,
+        space: FeatureSpace,
+        evidence: PatternEvidence,
+        bags: Bags,
+        warm: bool,
+        init_labels: Array | None,
+    ) -> tuple[dict[str, DCRCSearch], Array]:
+        """Return the searches of the candidates that learn from answers, and the order that they have the items in."""
+        searches = {}
+        for name, of_candidate in {FEATURES: space.plain, GRAPH: space}.items():
+            if self._weighing.of(name):
+                previous = self._previous(name, of_candidate) if warm else None
+                searches[name], order = self._search(features, of_candidate, evidence, bags, previous, init_labels)
+        return searches, order
 
     def _search(
         self,
@@ -498,20 +528,35 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
             warm=warm,
             warm_labels=warm_labels,
             init_labels=None if init_labels is None else init_labels[order],
+            pools_starts=self._pools_starts or self._weighing.n_answers > 0,
         )
         return search, order
 
     def _store_results(
-        self, search: DCRCSearch, space: FeatureSpace, state: FitState, order: Array, dtype: Any
+        self,
+        searches: dict[str, DCRCSearch],
+        ends: dict[str, FitState],
+        space: FeatureSpace,
+        features: Array,
+        order: Array,
     ) -> None:
-        """Set the fitted attributes; `order` are the positions of the items in the order of the search."""
-        solution = state.current if state.best is None else state.best
+        """Set the fitted attributes; `order` are the positions of the items in the order of the searches."""
+        leading = max(ends, key=self._weighing.of)
+        solution, search = ends[leading].solution, searches[leading]
         objective, W, q = search.objective, solution.W, solution.q.copy()
-        evidence = search.evidence_at(solution, state.cluster_labels)
+        evidence = search.evidence_at(solution, ends[leading].cluster_labels)
+        objective.refresh(q, objective.softmax(W), evidence, tol=1e-4, hard=search.is_hard(solution))
+        self.lower_bound_ = objective.at_fixed_q(W, q, evidence)[0]
+        self._models = {FEATURES: W}
+        self._pool = ends[leading].pool
+        if self._weighing.n_answers:
+            if objective.X.shape[1] != space.width + 1:
+                objective = objective.with_features(space.design(features, order))
+            W, q = self._pooled(ends, leading, q, objective.X)
+            objective.refresh(q, objective.softmax(W), evidence, tol=1e-4)
         softmax = objective.softmax(W)
-        p = np.empty(softmax.P.T.shape, dtype)
+        p = np.empty(softmax.P.T.shape, features.dtype)
         p[order] = softmax.P.T
-        objective.refresh(q, softmax, evidence, tol=1e-4, hard=search.is_hard(solution))
         posterior = np.empty_like(p)
         posterior[order] = objective.posterior(W, q, evidence).T
         tables = None
@@ -519,10 +564,10 @@ class DCRC(ClusterMixin, FittedDCRC, QuestionSuggestion, BaseEstimator):  # type
             tables = search.learner.learned(solution.tables, search.answer_patterns(q))
         self._store_space(space, tables)
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
+        self.candidate_weights_ = self._weighing.by_name()
         self.posterior_ = posterior
         self.constrained_ = np.sort(order[: objective.n_constrained])
         self.labels_ = (posterior if self.transductive and self.epsilon_ != 0 else p).argmax(axis=1)
-        self.lower_bound_ = objective.at_fixed_q(W, q, evidence)[0]
         self.lower_bounds_ = solution.bounds
         self.n_iter_ = len(solution.bounds)
         self.converged_ = solution.converged

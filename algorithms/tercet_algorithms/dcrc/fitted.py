@@ -15,7 +15,9 @@ from tercet_algorithms.answers.patterns import Array, Errors, Kind, answer_table
 from tercet_algorithms.common.answer_prediction import AnswerPrediction
 from tercet_algorithms.common.feature_space import FeatureSpace, blocks
 from tercet_algorithms.common.features import check_features_of
+from tercet_algorithms.common.graph import GraphMap
 from tercet_algorithms.common.kernels import FeatureMap, Kernel
+from tercet_algorithms.dcrc.candidates import CANDIDATES, FEATURES, Weighing
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 
 _STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_", "labels_")
@@ -35,6 +37,8 @@ class FittedDCRC(AnswerPrediction):
     intercept_: Array
     posterior_: Array
     _space: FeatureSpace
+    _models: dict[str, Array]
+    _weighing: Weighing
     _tables: LearnedTables | None
 
     def predict_proba(self, X: Any) -> Array:
@@ -143,6 +147,9 @@ class FittedDCRC(AnswerPrediction):
         arrays |= {name: np.asarray(getattr(self, name)) for name in _BELIEF if hasattr(self, name)}
         if self._space.kernel is not None:
             arrays |= self._space.kernel.to_arrays()
+        if self._weighing.n_answers:
+            arrays |= self._weighing.to_arrays()
+            arrays |= {f"model_{name}": W for name, W in self._models.items()}
         if self._tables is not None:
             arrays |= self._tables.to_arrays()
         return arrays
@@ -166,8 +173,10 @@ class FittedDCRC(AnswerPrediction):
         """
         if (self.kernel is not None) != ("kernel_points" in arrays):
             raise ValueError("the arrays are those of a model with another kernel")
-        kernel = None
-        if self.kernel is not None:
+        kernel: FeatureMap | GraphMap | None = None
+        if "graph_points" in arrays:
+            kernel = GraphMap.from_arrays(arrays)
+        elif self.kernel is not None:
             kernel = FeatureMap.from_arrays(self.kernel, self.kernel_params or {}, arrays)
         self._store_space(
             FeatureSpace(arrays["mean_"], arrays["scale_"], kernel),
@@ -175,6 +184,11 @@ class FittedDCRC(AnswerPrediction):
         )
         for name in ("coef_", "intercept_", "posterior_", "constrained_"):
             setattr(self, name, arrays[name])
+        self._weighing = Weighing.from_arrays(arrays)
+        self.candidate_weights_ = self._weighing.by_name()
+        self._models = {name: arrays[f"model_{name}"] for name in CANDIDATES if f"model_{name}" in arrays}
+        if not self._weighing.n_answers:
+            self._models = {FEATURES: np.column_stack([self.coef_, self.intercept_])}
         self.epsilon_ = "people" if self.epsilon == "auto" else self.epsilon
         for name in _BELIEF:
             if name in arrays:

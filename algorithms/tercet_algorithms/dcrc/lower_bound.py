@@ -83,6 +83,12 @@ class LowerBound:
         bound._buffers = None
         return bound
 
+    def with_features(self, X: Array) -> "LowerBound":
+        """Return the same bound of other features (N, D + 1) of the same items."""
+        bound = self.separate()
+        bound.X = X
+        return bound
+
     def evidence(
         self,
         cluster_labels: Array = NO_LABELS,

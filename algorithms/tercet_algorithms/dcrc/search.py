@@ -25,6 +25,7 @@ from tercet_algorithms.dcrc.lower_bound import Evidence, LowerBound, climb, fit_
 from tercet_algorithms.dcrc.mean_field import MeanField
 from tercet_algorithms.dcrc.moves import rearrange
 from tercet_algorithms.dcrc.pattern_evidence import PatternEvidence
+from tercet_algorithms.dcrc.pooling import StartPool
 from tercet_algorithms.dcrc.sampling import sample, shares, some_items
 
 Solver = Literal["profile", "em"]
@@ -66,6 +67,15 @@ class DCRCSolution(ArrayRecord):
 
 
 @dataclass(frozen=True)
+class Chains(ArrayRecord):
+    """Where a fit is that has several searches, one for each candidate that learns from answers."""
+
+    n_chains: int
+    best: DCRCSolution | None = None  # of the first chain, where this is the second
+    pool: StartPool | None = None
+
+
+@dataclass(frozen=True)
 class FitState(ArrayRecord):
     """Everything needed to continue a fit of the same data, answers and parameters."""
 
@@ -75,6 +85,13 @@ class FitState(ArrayRecord):
     current: DCRCSolution
     best: DCRCSolution | None  # of the finished starts
     cluster_labels: Array  # (K, C) 0 and 1, which bag labels go with which cluster; empty without bags
+    pool: StartPool | None = None  # of the finished starts
+    chains: Chains | None = None  # None in a fit that has one search
+
+    @property
+    def solution(self) -> DCRCSolution:
+        """The best so far."""
+        return self.current if self.best is None else self.best
 
     @property
     def iteration(self) -> int:
@@ -92,7 +109,10 @@ class FitState(ArrayRecord):
     def fraction(self) -> float:
         """Progress in [0, 1]; within a start a guess, since nobody knows how many iterations it will take."""
         within = 1.0 if self.current.finished else self.iteration / (self.iteration + 4)
-        return (self.start + within) / len(self.seeds)
+        of_chain = (self.start + within) / len(self.seeds)
+        if self.chains is None:
+            return of_chain
+        return ((self.chains.best is not None) + of_chain) / self.chains.n_chains
 
     def moved_to(self, start: int, current: DCRCSolution) -> "FitState":
         """Return the state where this start has come to this solution."""
@@ -120,16 +140,22 @@ class DCRCSearch:
     warm: DCRCSolution | None = None
     warm_labels: Array | None = None  # (K, C) bag labels of the clusters of the warm start
     init_labels: Array | None = None  # (N,) clusters to start from, in the order of the objective
+    pools_starts: bool = False
 
-    def first_state(self, start_kinds: Array, seeds: Array) -> FitState:
-        """Return the state before anything was done."""
+    def first_state(
+        self, start_kinds: Array, seeds: Array, n_chains: int = 1, before: FitState | None = None
+    ) -> FitState:
+        """Return the state before anything of this chain was done; `before` is the last of the one before it."""
         objective, seed, cluster_labels = self.objective, int(seeds[0]), NO_LABELS
         if self.warm_labels is not None:
             cluster_labels = self.warm_labels
         elif objective.bags is not None:
             cluster_labels = start_from_bags(objective, objective.bags, self.n_clusters, seed)[1]
         current = self.first(int(start_kinds[0]), seed, None, cluster_labels)
-        return FitState(start_kinds, seeds, 0, current, None, cluster_labels)
+        chains = None
+        if n_chains > 1:
+            chains = Chains(n_chains) if before is None else Chains(n_chains, before.solution, before.pool)
+        return FitState(start_kinds, seeds, 0, current, None, cluster_labels, chains=chains)
 
     def check_resumable(self, state: FitState) -> None:
         """Raise ValueError where a state cannot belong to this fit."""
@@ -151,7 +177,20 @@ class DCRCSearch:
             start += 1
             kind, seed = int(state.start_kinds[start]), int(state.seeds[start])
             current = self.first(kind, seed, state.best, state.cluster_labels)
-        return state.moved_to(start, self.iterate(current, state.cluster_labels))
+        return self._moved(state, start, self.iterate(current, state.cluster_labels))
+
+    def _moved(self, state: FitState, start: int, current: DCRCSolution) -> FitState:
+        """Return the state where this start has come to this solution, which is pooled at its end if asked to."""
+        state = state.moved_to(start, current)
+        pooled = self.pools_starts and current.finished
+        return replace(state, pool=self._pooled(state.pool, current)) if pooled else state
+
+    def _pooled(self, pool: StartPool | None, solution: DCRCSolution) -> StartPool:
+        """Return the pool with one more start."""
+        objective = self.objective
+        if pool is None or not objective.weight:
+            return StartPool(solution.W, 1.0, solution.bound)
+        return pool.joined_by(solution.W, solution.bound, objective.weight, objective.X)
 
     def _advance_by_starts(self, n_threads: int) -> Callable[[FitState], FitState]:
         """Return another `advance`: several starts at once to their ends, then one state for the end of each.
@@ -169,7 +208,7 @@ class DCRCSearch:
                 batch = [n for n in range(start, min(start + n_threads, len(kinds))) if kinds[n] != MOVE]
                 jobs = [delayed(self._separate()._finish)(state, n) for n in batch]
                 ends.update(zip(batch, Parallel(n_threads, prefer="threads")(jobs), strict=True))
-            return state.moved_to(start, ends.pop(start))
+            return self._moved(state, start, ends.pop(start))
 
         return advance
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.common.feature_space import FeatureSpace
+from tercet_algorithms.common.kernels import FeatureMap
 from tercet_algorithms.dcrc.bag_evidence import NO_LABELS, NO_WITNESSES
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 from tercet_algorithms.dcrc.lower_bound import LowerBound
@@ -22,15 +23,6 @@ class PreviousFit:
     posterior: Array
     constrained: Array
     tables: LearnedTables | None = None
-
-    def check(self, n_clusters: int, n_features: int) -> None:
-        """Raise ValueError where a fit of so many clusters and features cannot go on from this one."""
-        previous, expected = (len(self.coef), len(self.space.mean)), (n_clusters, n_features)
-        if previous != expected:
-            raise ValueError(
-                f"a warm start needs the same clusters and features: the previous fit has {previous}, "
-                f"this one {expected}; fit without warm_start"
-            )
 
     def solution(
         self, space: FeatureSpace, objective: LowerBound, order: Array, tables: Array, stage: int
@@ -59,7 +51,7 @@ class PreviousFit:
     def _weights(self, space: FeatureSpace) -> Array:
         if space is self.space:
             return np.column_stack([self.coef, self.intercept])
-        if space.kernel is None:
+        if not isinstance(space.kernel, FeatureMap):  # of a graph's eigenvectors only the same ones are gone on from
             slopes = self.coef / self.space.scale
             intercept = self.intercept + slopes @ (space.mean - self.space.mean)
             return np.column_stack([slopes * space.scale, intercept])

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+# Of DCRC's graph.
+NEIGHBOURS = 10
 
 
 def standardised(X: Array, model: Mapping[str, Array]) -> Array:
@@ -22,6 +24,8 @@ def inputs(X: Array, model: Mapping[str, Array]) -> Array:
             return bits
         case "linear":
             return standardised(X, model)
+        case "graph":
+            return _graph(standardised(X, model), model)
         case "waves":
             waves: Array = np.cos(standardised(X, model) @ model["points"].T + model["phases"])
             waves *= np.sqrt(2 / len(model["points"]))
@@ -44,6 +48,14 @@ def squared_distances(A: Array, B: Array) -> Array:
     squared: Array = np.square(A).sum(axis=1)[:, None] - 2 * products + np.square(B).sum(axis=1)
     np.maximum(squared, 0, out=squared)
     return squared
+
+
+def _graph(Z: Array, model: Mapping[str, Array]) -> Array:
+    """Return the columns and, beside them, the mean of the eigenvectors over the nearest points of each row."""
+    squared = squared_distances(Z, model["points"])
+    n_neighbours = min(NEIGHBOURS, squared.shape[1])
+    nearest = np.argpartition(squared, n_neighbours - 1, axis=1)[:, :n_neighbours]
+    return np.column_stack([Z, model["vectors"][nearest].mean(axis=1)])
 
 
 def _adaptive(Z: Array, model: Mapping[str, Array]) -> Array:

@@ -5,6 +5,14 @@ from tercet.runs.schemas import RunOut
 
 SCORES = {"log_score": "the mean log probability of such an answer, 0 at best", "accuracy": "the share predicted"}
 
+# What the candidates of DCRC go by.
+STRUCTURES = {
+    "features": "A model of the features",
+    "graph": "A model of the features and of a graph of neighbours",
+    "kmeans": "K-means, which reads no answers,",
+    "spectral": "Spectral clustering, which reads no answers,",
+}
+
 
 def describe(run: RunOut) -> str:
     """Return what a finished run did, in sentences; empty if it has not ended well or its metrics say too little."""
@@ -21,11 +29,20 @@ def _dcrc(run: RunOut) -> str:
         else ""
     )
     return (
-        f"{places}DCRC {_began(run)} and fitted {_clusters(run)}{_ended(run)}. "
+        f"{places}DCRC {_began(run)} and fitted {_clusters(run)}{_ended(run)}. {_structure(run)}"
         f"Its bound, {run.metrics['lower_bound']:.4g}, is higher the better clusters and answers fit, and compares "
         "only runs of the same parameters and answers; confidence is the probability that the model gives an item's "
         "cluster."
     )
+
+
+def _structure(run: RunOut) -> str:
+    """Return which candidate predicted answers best that were held out for it; empty where none were weighed."""
+    weights = run.metrics.get("candidate_weights", {})
+    if weights.get("features", 1.0) == 1.0:
+        return ""
+    best = max(weights, key=lambda name: weights[name])
+    return f"{STRUCTURES[best]} predicts answers best here, and counts {weights[best]:.0%} beside others. "
 
 
 def _dcrc_cv(run: RunOut) -> str:

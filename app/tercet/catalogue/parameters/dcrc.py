@@ -78,6 +78,9 @@ class DcrcParameters(_Dcrc):
     epsilon: Annotated[Errors, Field(title="How answers err")] = "auto"
     """People say “don’t know” in every fifth clear case and mix items up in every 25th. Auto chooses between people and
     0.05 by predicting answers held out. A number is the probability that an answer is wrong, 0 takes all as certain."""
+    candidates: Annotated[Literal["auto", "features"], Field(title="Structure")] = "features"
+    """Features fits these alone. Auto weighs four by how well they predict answers held out: features, features and a
+    graph of neighbours, K-means and spectral clustering: better where classes are curved, not everywhere; slower."""
     balance: Annotated[bool, Field(title="Draw clusters towards equal sizes")] = True
     """Better off where sizes are known to differ widely."""
     tau: Annotated[float, advanced("Separation", ge=0)] = 1.0

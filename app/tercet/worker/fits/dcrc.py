@@ -47,7 +47,8 @@ def fit_dcrc(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
     }
     model = DCRC(**{**run.parameters, **changes}, warm_start=state is not None)
     _fit(model, inputs, state, resume, callback, adopted)
-    return _outcome(model, inputs, plan)
+    figures = {"candidate_weights": model.candidate_weights_} if model.candidates == "auto" else {}
+    return _outcome(model, inputs, plan, figures=figures)
 
 
 def fit_dcrc_cv(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> FitOutcome:

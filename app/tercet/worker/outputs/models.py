@@ -17,6 +17,9 @@ def model_of_dcrc(model: DCRC) -> Model:
     """Return the scores w_c' phi(x) + b_c."""
     state = model.state_arrays()
     arrays = {name: state[f"{name}_"] for name in ("mean", "scale", "intercept")}
+    if "graph_points" in state:
+        graph = {"points": state["graph_points"], "vectors": state["graph_vectors"]}
+        return {"kind": np.array("graph"), "weights": state["coef_"].T, **graph, **arrays}
     if "kernel_points" not in state:
         return {"kind": np.array("linear"), "weights": state["coef_"].T, **arrays}
     points, basis = state["kernel_points"], state["kernel_basis"]

@@ -1,0 +1,118 @@
+"""Candidates of DCRC: their weights, and their pool as one model for new items, warm starts and resumed fits."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs, make_moons
+
+from tercet_algorithms import DCRC, FitState
+from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
+from tercet_algorithms.common.graph import graph_map, nearest
+from tercet_algorithms.dcrc.pooling import matching, pool
+
+
+def _moons(n_answers: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Two curved classes that no straight border divides, and right answers about them."""
+    X, y = make_moons(150, noise=0.06, random_state=0)
+    return X, y, _asked(y, n_answers)
+
+
+def _asked(y: np.ndarray, n_answers: int) -> dict[str, np.ndarray]:
+    triplets = random_triplets(len(y), n_answers, np.random.default_rng(0))
+    return {"triplets": triplets, "answers": true_answers(y, triplets)}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> DCRC:
+    X, _, asked = _moons(60)
+    return DCRC(2, epsilon=0.05, candidates="auto", n_init=3, n_moves=1, random_state=0).fit(X, **asked)
+
+
+def test_curved_classes_go_by_the_graph(fitted: DCRC) -> None:
+    X, y, asked = _moons(60)
+    weights = fitted.candidate_weights_
+    assert sum(weights.values()) == pytest.approx(1)
+    assert weights["graph"] + weights["spectral"] > 0.5
+    alone = DCRC(2, epsilon=0.05, n_init=3, n_moves=1, random_state=0).fit(X, **asked)
+    assert alone.candidate_weights_ == {"features": 1, "graph": 0, "kmeans": 0, "spectral": 0}
+    agree, agree_alone = (max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) for model in (fitted, alone))
+    assert agree > agree_alone
+
+
+def test_unlabelled_bags_change_nothing(fitted: DCRC) -> None:
+    X, _, asked = _moons(60)
+    bags = {"bags": np.arange(len(X)) // 10, "bag_labels": {}}
+    model = clone(fitted).fit(X, **asked, **bags)
+    assert np.array_equal(model.posterior_, fitted.posterior_)
+
+
+def test_copies_know_whether_candidates_were_weighed(fitted: DCRC) -> None:
+    X, _, asked = _moons(60)
+    alone = DCRC(2, epsilon=0.05, n_init=1, n_moves=0, random_state=0).fit(X, **asked)
+    for model in (fitted, alone):
+        assert pickle.loads(pickle.dumps(model)).state_arrays().keys() == model.state_arrays().keys()
+    assert not any(name.startswith(("candidate", "model", "graph")) for name in alone.state_arrays())
+
+
+def test_pool_is_the_model_of_new_items(fitted: DCRC) -> None:
+    X, _, _ = _moons(60)
+    free = np.setdiff1d(np.arange(len(X)), fitted.constrained_)
+    assert np.allclose(fitted.predict_proba(X[free]), fitted.posterior_[free], atol=1e-4)
+    loaded = DCRC(2).set_state_arrays(fitted.state_arrays())
+    assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    assert loaded.candidate_weights_ == fitted.candidate_weights_
+
+
+def test_warm_start_keeps_weights_and_graph() -> None:
+    X, _, asked = _moons(60)
+    some = {name: values[:50] for name, values in asked.items()}
+    model = DCRC(2, epsilon=0.05, candidates="auto", n_init=2, n_moves=0, warm_start=True, random_state=0).fit(
+        X, **some
+    )
+    weights, vectors = model.candidate_weights_, model.state_arrays()["graph_vectors"]
+    model.fit(X, **asked)
+    assert model.candidate_weights_ == weights
+    assert model.state_arrays()["graph_vectors"] is vectors
+
+
+def test_resumed_fit_ends_as_if_it_had_run_through() -> None:
+    """Also from within the second search, where two candidates learn from answers."""
+    X, y = make_blobs(100, centers=3, cluster_std=3, random_state=1)
+    asked = _asked(y, 60)
+    states: list[FitState] = []
+    model = DCRC(3, epsilon=0.05, candidates="auto", n_init=2, n_moves=1, random_state=0)
+    model.fit(X, **asked, callback=states.append)
+    assert min(model.candidate_weights_["features"], model.candidate_weights_["graph"]) > 0
+    fractions = [state.fraction for state in states]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    second = next(state for state in states if state.chains is not None and state.chains.best is not None)
+    for state in (states[0], second, states[-1]):
+        stored = FitState.from_arrays(state.to_arrays())
+        resumed = clone(model).fit(X, **asked, resume=stored)
+        assert np.array_equal(resumed.posterior_, model.posterior_)
+
+
+def test_few_answers_leave_the_features_alone() -> None:
+    X, _, asked = _moons(9)
+    model = DCRC(2, candidates="auto", n_init=1, n_moves=0, random_state=0).fit(X, **asked)
+    assert model.candidate_weights_["features"] == 1
+
+
+def test_eigenvectors_are_harmonic_and_equal_rows_are_alike() -> None:
+    Z = np.random.default_rng(0).normal(size=(80, 3))
+    graph = graph_map(Z, 5)
+    assert np.array_equal(graph.transform(Z[:7]), graph.transform(Z)[:7])
+    assert np.array_equal(graph.transform(Z)[:, :3], Z)
+    assert all(row in neighbours for row, neighbours in enumerate(nearest(Z, Z)))
+
+
+def test_pool_of_renumbered_models_is_the_model() -> None:
+    rng = np.random.default_rng(0)
+    W, X = 3 * rng.normal(size=(4, 6)), np.column_stack([rng.normal(size=(50, 5)), np.ones(50)])
+    order = rng.permutation(4)
+    assert np.array_equal(matching(W[order], W, X), np.argsort(order))
+    pooled, _ = pool({"first": W, "second": W[order]}, {"first": 0.3, "second": 0.7}, X)
+    assert np.allclose(pooled, W)
