@@ -18,7 +18,7 @@ def of_gain(metrics: dict[str, Any]) -> str:
     return (
         f"The next {near['answers']} answers will probably move {moved['median']:,.0f} items to another cluster "
         f"({_range(moved)}), the next {far['answers']} answers {later['median']:,.0f} ({_range(later)}). Of 100 "
-        f"answers to random questions clusters would then predict {_more(near['predicted'])}, and "
+        f"answers to random questions the clusters will then predict {_more(near['predicted'])}, or "
         f"{_more(far['predicted'])}."
     )
 
@@ -55,4 +55,5 @@ def _range(estimate: dict[str, float]) -> str:
 
 
 def _more(estimate: dict[str, float]) -> str:
-    return f"{100 * estimate['median']:+.1f} ({100 * estimate['low']:+.1f} to {100 * estimate['high']:+.1f})"
+    """Return how many more of 100 answers will be predicted, with the interval."""
+    return f"{100 * estimate['median']:.1f} more ({100 * estimate['low']:.1f} to {100 * estimate['high']:.1f})"
