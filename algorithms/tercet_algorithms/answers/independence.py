@@ -69,15 +69,15 @@ def independence(labelers: Sequence[Hashable] | Array, foreseen: Any, columns: A
     ValueError
         Where shapes do not fit together, or `foreseen` has rows that are no probabilities.
     """
-    f, given = np.asarray(foreseen, dtype=np.float64), np.asarray(columns)
+    f, chosen = np.asarray(foreseen, dtype=np.float64), np.asarray(columns)
     codes, names = _codes(labelers)
-    if f.ndim != 2 or given.shape != (len(f),) or codes.shape != (len(f),):
-        raise ValueError(f"foreseen (M, A), columns and labelers (M,) differ: {f.shape}, {given.shape}, {codes.shape}")
+    if f.ndim != 2 or chosen.shape != (len(f),) or codes.shape != (len(f),):
+        raise ValueError(f"foreseen (M, A), columns and labelers (M,) differ: {f.shape}, {chosen.shape}, {codes.shape}")
     if not (np.isfinite(f).all() and (f >= 0).all() and np.allclose(f.sum(axis=1), 1, atol=0.01)):
         raise ValueError("foreseen must hold probabilities: rows of numbers of at least 0 that sum to 1")
     if len(names) < 2:
         return {}
-    likelier = _likelier(f, given, codes)
+    likelier = _likelier(f, chosen, codes)
     counts = np.bincount(codes)
     doubts = np.full(len(names), PRIOR)
     of_trust = np.zeros((len(names), len(_TRUSTS)))  # log P(answers of a labeler | w) - log P(by habit)
@@ -154,6 +154,6 @@ def _likelier(foreseen: Array, columns: Array, codes: Array) -> Array:
     habit = np.empty(len(codes))
     habit[order] = (n_unsure + 1 / n_answers) / (before + 1)  # as if one answer more had been given, by chance
     by_habit = np.where(unsure, habit, (1 - habit) / (n_answers - 1))
-    given = np.clip(foreseen, _LEAST, None)[np.arange(len(codes)), columns]
-    likelier: Array = given / by_habit
+    by_items = np.clip(foreseen, _LEAST, None)[np.arange(len(codes)), columns]
+    likelier: Array = by_items / by_habit
     return likelier

@@ -163,9 +163,10 @@ def undo(session: Session, storage: Storage, project: Project, row: Import) -> l
     _demand(row, (ImportStatus.DONE,), "cannot be undone")
     added = queries.items_at(session, project.id, row.report["first_position"], row.report["added"])
     if count := queries.answers_about(session, [item.id for item in added]):
-        given = "1 answer has" if count == 1 else f"{count:,} answers have"
+        answers = "1 answer has" if count == 1 else f"{count:,} answers have"
         raise Conflict(
-            f"{given} been given about the items of this import, so it cannot be undone. Single items can be set aside."
+            f"{answers} been given about the items of this import, so it cannot be undone. "
+            "Single items can be set aside."
         )
     before = storage.get_json(f"{folder_of(row)}/before.json")
     for values in before:

@@ -68,9 +68,9 @@ def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[int, In
     that are judged as well. Whichever says more counts.
     """
     newest = np.arange(len(labelers))[-MOST_JUDGED:]
-    known = newest[np.isfinite(foreseen[newest]).all(axis=1)]
+    judged = newest[np.isfinite(foreseen[newest]).all(axis=1)]
     columns = believed.columns
-    before = independence(labelers[known], foreseen[known].astype(np.float64), columns[known])
+    before = independence(labelers[judged], foreseen[judged].astype(np.float64), columns[judged])
     others = independence(labelers[newest], believed.probabilities_left_out[newest], columns[newest])
     return {int(str(labeler)): doubt for labeler, doubt in more_doubtful(before, others).items()}
 
