@@ -4,9 +4,9 @@ What was foreseen of an answer before a fit had used it is compared with how oft
 anyway. With q the labeler's habits and f what was foreseen, an answer has the probability (1 - w) q + w f. The w of the
 others says how far answers of people who look follow what is foreseen: little while a fit knows little. Whoever looks
 has about that w. Whoever does not has half of it at most, not 0, where the fit has learned from the answers that are
-judged. The ratio of the two likelihoods is a sequential test (A. Wald, Sequential Analysis, 1947): where answers are
-foreseen from earlier ones only, the odds of one who looks reach 1 / alpha with a probability of alpha at most, however
-often one looks at them (Ville's inequality).
+judged. The ratio of the two likelihoods is a sequential test (A. Wald, Sequential Analysis, 1947): if answers were
+foreseen from earlier ones only, and w were known, the odds of one who looks would reach 1 / alpha with a probability of
+alpha at most, however often they are computed (Ville's inequality). Neither holds exactly here.
 """
 
 from collections.abc import Hashable, Sequence

@@ -4,6 +4,7 @@ Computed in the job from the final posteriors, so that pages only read it. A sus
 where an analyst looks first.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,7 +62,7 @@ def report(inputs: JobInputs, outcome: FitOutcome, believed: Beliefs, foreseen: 
     return Report(answers, _labelers(inputs, outcome, foreseen, doubts))
 
 
-def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[int, Independence]:
+def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[Hashable, Independence]:
     """Return whether each labeler's answers have to do with the items, by what was foreseen of them, and by the others.
 
     What was foreseen is blameless but knew little; all the other answers know more, but the fit has learned from those
@@ -72,7 +73,7 @@ def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[int, In
     columns = believed.columns
     before = independence(labelers[judged], foreseen[judged].astype(np.float64), columns[judged])
     others = independence(labelers[newest], believed.probabilities_left_out[newest], columns[newest])
-    return {int(str(labeler)): doubt for labeler, doubt in more_doubtful(before, others).items()}
+    return more_doubtful(before, others)
 
 
 def answer_probabilities_of(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Array:
@@ -102,7 +103,7 @@ def _ranks(suspects: Array, count: int) -> Array:
 
 
 def _labelers(
-    inputs: JobInputs, outcome: FitOutcome, foreseen: Array, doubts: dict[int, Independence]
+    inputs: JobInputs, outcome: FitOutcome, foreseen: Array, doubts: dict[Hashable, Independence]
 ) -> list[LabelerReport]:
     labelers, rows = np.unique(inputs.labelers, return_inverse=True)
     counts = np.bincount(rows, minlength=len(labelers))
