@@ -126,10 +126,14 @@ def _pin(session: Session, project: Project, run: Run) -> None:
     if run.reason != "request":
         run.algorithm = project.algorithm  # the settings may have changed while it waited
     features, n_items = preconditions.items_to_cluster(session, project, run.algorithm)
-    run.feature_set_id = None if features is None else features.id
     if run.purpose != Purpose.COMPARISON:
         run.parameters = algorithms.resolve(project, run.algorithm, run.parameters, n_items)
         preconditions.check(session, project, run.algorithm, run.parameters)
+        if wanted := run.parameters.get("cluster_by"):
+            by = preconditions.clustered_by(session, project, features, wanted)
+            run.parameters = {**run.parameters, "cluster_by": by}
+    by_features = features is not None and run.parameters.get("cluster_by") != "answers"
+    run.feature_set_id = features.id if features is not None and by_features else None
 
 
 def _sentence(problem: Problem) -> str:
