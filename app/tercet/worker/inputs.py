@@ -37,7 +37,7 @@ class JobInputs:
     """Everything a task reads; arrays are by item position, answers in the order in which they were given."""
 
     kind: Kind  # of the project's question
-    features: Array  # (N, D), memory-mapped; points that were learned from the answers where the items have none
+    features: Array  # (N, D), memory-mapped; with or of points that were learned from the answers, if a run asks
     item_ids: Array  # (N,)
     triplets: Array  # (M, 3) positions
     answers: Array  # (M,) as stored: yes, no, dnk or 1, 2, 3, dnk
@@ -45,7 +45,7 @@ class JobInputs:
     numbers: Array  # (M,) the answers' numbers in their project
     previous: PreviousResult | None
     bags: BagLabels | None = None  # where a bag has labels
-    points: Array | None = None  # (N, d) that the features are made of, where these were learned
+    points: Array | None = None  # (N, d) learned from the answers, where they are among the features or all of them
     known_clusterings: Array | None = None  # (N, c) codes of the known clusterings that CMBC shall differ from
     # (n,) which positions are in use, N of them; None: all. Everything else here is of the items in use alone.
     in_use: Array | None = None

@@ -119,7 +119,7 @@ def _fit(job: Job) -> tuple[JobInputs, FitOutcome, dict[str, Any]]:
     """
     inputs = load(job.database, job.storage, job.run)
     checkpoints = Checkpoints(job, inputs.digest())
-    if job.run.feature_set_id is None:
+    if learned_points.are_wanted(job.run.parameters):
         inputs = learned_points.add_points(job.run, inputs, checkpoints)
     state = checkpoints.resume()
     outcome = systems.fit(job.run, inputs, state, checkpoints)
