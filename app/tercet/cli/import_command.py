@@ -185,8 +185,7 @@ def compute(database: "Database", settings: "Settings", run: "Run") -> None:
     claim = lifecycle.claim_next(database, settings.run_lease_seconds, of_project=run.project_id)
     if claim is not None:
         typer.echo("Computing the first clusters ...", err=True)
-        place = settings.resolved_database_url(), settings.resolved_storage_url(), settings.run_lease_seconds
-        run_task(JobPlace(*place), claim.run_id)
+        run_task(JobPlace.of(settings), claim.run_id)
 
 
 def print_clusters(database: "Database", storage: "Storage", project: str, run: "Run | None") -> None:
