@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -29,8 +29,7 @@ STYLES = ("web/style.css", "dashboard/dashboard.css", "exchange/report.css")
 WIDTH, HEIGHT, MARGIN = 720, 480, 8
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """An item on the map, in the units of the drawing."""
 
     x: float

@@ -7,7 +7,7 @@ import inspect
 import re
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal
+from typing import Literal, NamedTuple
 
 # Sections that list names; the text of the others, such as Notes, stays text.
 LISTS = {"Parameters", "Attributes", "Returns", "Raises", "Yields", "Warns", "Other Parameters"}
@@ -24,8 +24,7 @@ class DocBlock:
     text: str
 
 
-@dataclass(frozen=True)
-class DocEntry:
+class DocEntry(NamedTuple):
     """One name of a section, with its type and what it means."""
 
     name: str

@@ -1,6 +1,7 @@
 """What the settings page shows of pictures and features: clips to try settings on, and groups to choose from."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -12,8 +13,7 @@ from tercet.models import FeatureSet, Item, Project
 KIND_OF_MEDIA = ("audio", "image")
 
 
-@dataclass(frozen=True)
-class Clip:
+class Clip(NamedTuple):
     """A sound of the project; `which` says why this one is shown."""
 
     which: str

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MOST_FAULTS = 100
 
@@ -24,8 +25,7 @@ class Selection:
     tier: str | None = None
 
 
-@dataclass(frozen=True)
-class SelectionFault:
+class SelectionFault(NamedTuple):
     """What is wrong with one value of a file of selections."""
 
     row: int

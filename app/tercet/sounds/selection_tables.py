@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
+from typing import NamedTuple
 
 from tercet.sounds.selection import Selection, SelectionFault, checked
 
@@ -35,8 +36,7 @@ CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)")
 NOTHING_CALLED = "nocall"  # BirdNET-Analyzer's row for a file without a detection
 
 
-@dataclass(frozen=True)
-class TableColumn:
+class TableColumn(NamedTuple):
     """Where a value of the selections stands: number and name of the column, and what its unit is worth."""
 
     place: int
