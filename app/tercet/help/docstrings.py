@@ -1,6 +1,6 @@
-"""Reads docstrings in numpydoc's form, as far as ours use it: text, sections of entries, lists and examples.
+"""Parses numpydoc docstrings, as far as this project uses the format: text, sections, lists and examples.
 
-Written here because what it takes is less than a page, while numpydoc brings Sphinx along.
+The numpydoc package would bring Sphinx along, for less than a page of code.
 """
 
 import inspect
