@@ -1,8 +1,7 @@
-"""Where items lie that have no features: learned from the answers of a run before it clusters them.
+"""Learns an embedding of items without features from the answers, before they are clustered.
 
-What is known of such items, faces under their names, is what people said about them. The points of an embedding take
-the place of features, in the run's map too; the next run goes on from them and turns its own to match, so that the
-weights of its warm start still mean the same.
+The points take the place of features, in the run's map too. The next run starts from them and aligns its own with them,
+so that the weights of its warm start keep their meaning.
 """
 
 from collections.abc import Callable
@@ -36,7 +35,7 @@ class Stages(Protocol):
 
 
 def add_points(run: Run, inputs: JobInputs, checkpoints: Stages) -> JobInputs:
-    """Return the inputs with points for features: those that another copy of the task learned, or new ones."""
+    """Return the inputs with points as features: those of an earlier copy of the task, or new ones."""
     stored = checkpoints.stored or {}
     if _POINTS in stored:
         points = stored.pop(_POINTS)
