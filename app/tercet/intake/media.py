@@ -11,7 +11,7 @@ import warnings
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -47,8 +47,7 @@ UNREADABLE = (
 )
 
 
-@dataclass(frozen=True)
-class Blob:
+class Blob(NamedTuple):
     """Bytes and the suffix that tells their type."""
 
     content: bytes

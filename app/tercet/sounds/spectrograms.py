@@ -1,4 +1,4 @@
-"""Sound as pictures: samples in, spectrograms out.
+"""Draws spectrograms.
 
 A labeler compares songs by eye before listening, so the picture must be the same for every clip of a
 project: one frequency range, one time scale, the noise kept dark and a faint call still visible. The

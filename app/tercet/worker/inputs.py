@@ -1,4 +1,4 @@
-"""What a task computes with, loaded once: features, pinned answers, bag labels, the previous result."""
+"""Loads the inputs of a run: features, answers, bag labels, the previous result."""
 
 import hashlib
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ class JobInputs:
 
 
 def load(database: Database, storage: Storage, run: Run) -> JobInputs:
-    """Read what the run pinned."""
+    """Read the features and answers that the run was started with."""
     with database.reading() as session:
         project = session.get_one(Project, run.project_id)
         features = None if run.feature_set_id is None else session.get_one(FeatureSet, run.feature_set_id)

@@ -1,4 +1,4 @@
-"""The computation of one run by a worker: begin, load, fit with checkpoints, store the result, refill the queue.
+"""Computes one run in a worker: begin, load, fit with checkpoints, store the result, refill the queue.
 
 Dask calls `run_job` in a process of its own, perhaps on another machine, perhaps a second time after a crash. Its
 caller passes nothing but the addresses of database and storage: everything else is in the run's row, which

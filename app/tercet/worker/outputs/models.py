@@ -1,4 +1,4 @@
-"""What a run leaves to predict with: the fitted estimator as plain arrays, which `tercet.prediction` reads.
+"""The fitted estimator as plain arrays, with which `tercet.prediction` predicts new items.
 
 DCRC, SKLR and CMBC's mixture all come down to scores that are linear in some inputs, of which the softmax is taken.
 Fitted items that the inputs compare new ones with are named by their positions: their rows are in the features anyway.
