@@ -166,6 +166,9 @@ LABELER_EXAMPLE: dict[str, Any] = {
     "doubt": 0.02,
     "quality": 0.71,
     "accuracy": 0.93,
+    "unsure": 0.24,
+    "mixed_up": 0.03,
+    "invented": 0.05,
 }
 
 
@@ -191,9 +194,13 @@ class LabelerOut(BaseModel):
         None, description="probability that the answers have nothing to do with the items; they count so much less"
     )
     quality: float | None = Field(
-        description="as the last run learned it from the answers it used, where it learns how people answer"
+        description="how much the answers tell about the right ones, 0 to 1, by what runs that had not used them "
+        "foresaw and by what others answered; of few answers it is nearly everybody's"
     )
     accuracy: float | None = Field(description="likewise: the probability of the right answer")
+    unsure: float | None = Field(None, description="likewise: share of “don't know” where an item is right")
+    mixed_up: float | None = Field(None, description="likewise: share of a wrong item there")
+    invented: float | None = Field(None, description="likewise: share of an item where none is right")
 
 
 class LabelerList(BaseModel):

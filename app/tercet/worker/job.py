@@ -137,13 +137,14 @@ def _finish_clustering(
     """Store the report and the resolutions with the result, and end the run with its metrics; return the report."""
     foreseen = prequential.foresee(job.run, inputs, outcome.epsilon)
     believed = reports.beliefs(inputs, outcome, result.posterior)
-    reported = reports.report(inputs, outcome, believed, foreseen)
+    rates = answering.learn(inputs, foreseen)
+    reported = reports.report(inputs, outcome, believed, foreseen, rates)
     results.save_report(job.storage, key, reported)
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
     metrics = measure(inputs, outcome, result) | resumed
-    metrics |= prequential.measure_new(job.run, inputs, foreseen) | prequential.measure_drawn(inputs, foreseen)
-    metrics |= answering.measure(inputs, believed)
+    metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
+    metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     if job.run.purpose == Purpose.CURRENT:
         metrics |= gains.measure(job, inputs, outcome, result)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:

@@ -4,22 +4,45 @@ from typing import Any
 
 import numpy as np
 
+from tercet.runs.results import Array
 from tercet.worker.inputs import JobInputs
-from tercet.worker.outputs.reports import Beliefs
-from tercet_algorithms.answers.error_rates import learn_error_rates
+from tercet.worker.outputs.prequential import Foreseen
+from tercet.worker.outputs.reports import answer_columns
+from tercet_algorithms.answers.error_rates import LearnedRates, learn_error_rates
 from tercet_algorithms.answers.metrics import agreement_ceiling, krippendorff_alpha
+from tercet_algorithms.answers.pool import canonical
 
 # Measured over the newest answers: over a million it would take seconds, and change no digit.
 NEWEST = 20_000
 
 
-def measure(inputs: JobInputs, believed: Beliefs) -> dict[str, Any]:
+def learn(inputs: JobInputs, foreseen: Foreseen) -> LearnedRates | None:
+    """Return how people err, by what was foreseen of their answers and by repeats; None where there is neither.
+
+    Single answers that no run foresaw say nothing: a fit agrees with what it was fitted to.
+    """
+    newest = np.arange(len(inputs.answers))[-NEWEST:]
+    triplets = canonical(inputs.triplets[newest], inputs.kind)
+    _, questions, counts = np.unique(triplets, axis=0, return_inverse=True, return_counts=True)
+    questions, rights = questions.ravel(), foreseen.rights[newest]
+    is_foreseen = np.isfinite(rights).all(axis=1)
+    says: Array = is_foreseen | (counts[questions] > 1)
+    if not says.any():
+        return None
+    rights = np.where(is_foreseen[:, None], rights, 1 / rights.shape[1])
+    columns = answer_columns(inputs.answers[newest], inputs.kind)
+    return learn_error_rates(
+        rights[says], columns[says], inputs.kind, labelers=inputs.labelers[newest][says], questions=questions[says]
+    )
+
+
+def measure(inputs: JobInputs, rates: LearnedRates | None) -> dict[str, Any]:
     """Return error rates and agreement; each is missing where there are no answers, or none to one question."""
     if not len(inputs.answers):
         return {}
-    newest = slice(-NEWEST, None)
-    rates = learn_error_rates(believed.patterns[newest], believed.columns[newest], inputs.kind)
-    return {"error_rates": {name: round(value, 4) for name, value in rates._asdict().items()}, **agreement(inputs)}
+    everybody = {} if rates is None else rates.everybody._asdict()
+    metrics = {"error_rates": {name: round(value, 4) for name, value in everybody.items()}} if everybody else {}
+    return metrics | agreement(inputs)
 
 
 def agreement(inputs: JobInputs) -> dict[str, Any]:
