@@ -21,6 +21,8 @@ _LABELER_COLUMNS = {
     "unsure": float,
     "mixed_up": float,
     "invented": float,
+    "known": np.int64,
+    "known_right": np.int64,
     "doubt": float,
 }
 MAP = "/map.bin"
@@ -70,6 +72,8 @@ class LabelerReport:
     unsure: float | None = None  # share of "don't know" where an item is right
     mixed_up: float | None = None  # share of a wrong item there
     invented: float | None = None  # share of an item where none is right
+    known: int = 0  # answers to questions whose right one is known, see `worker/outputs/known_questions.py`
+    known_right: int = 0  # those of them that are right
     doubt: float | None = None  # probability that the answers have nothing to do with the items; None alone
 
 
@@ -132,13 +136,16 @@ def _load_report(storage: Storage, key: str) -> Report | None:
     # Reports of Tercet 0.1 hold nothing that was foreseen, and no doubts.
     n_labelers = len(arrays["labelers_labeler"])
     unknown = {name: np.full(n_labelers, np.nan if kind is float else 0) for name, kind in _LABELER_COLUMNS.items()}
-    rows = zip(*(arrays.get(f"labelers_{name}", unknown[name]).tolist() for name in _LABELER_COLUMNS), strict=True)
-    return Report(answers, [_labeler_report(*row) for row in rows])
+    columns = {name: arrays.get(f"labelers_{name}", unknown[name]).tolist() for name in _LABELER_COLUMNS}
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return Report(answers, [_labeler_report(row) for row in rows])
 
 
-def _labeler_report(labeler: int, answers: int, foreseen: float, expected: float, *learned: float) -> LabelerReport:
-    figures = (None if value != value else value for value in learned)
-    return LabelerReport(labeler, answers, int(foreseen), expected if foreseen else None, *figures)
+def _labeler_report(row: dict[str, float]) -> LabelerReport:
+    values: dict[str, Any] = {name: None if value != value else value for name, value in row.items()}  # NaN is unknown
+    counts = {name: int(row[name]) for name, kind in _LABELER_COLUMNS.items() if kind is np.int64}
+    expected = row["expected"] if row["foreseen"] else None
+    return LabelerReport(**{**values, **counts, "expected": expected})
 
 
 def load(storage: Storage, key: str) -> Result:

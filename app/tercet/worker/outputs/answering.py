@@ -19,18 +19,23 @@ NEWEST = 20_000
 def learn(inputs: JobInputs, foreseen: Foreseen) -> LearnedRates | None:
     """Return how people err, by what was foreseen of their answers and by repeats; None where there is neither.
 
-    Single answers that no run foresaw say nothing: a fit agrees with what it was fitted to.
+    Single answers that no run foresaw say nothing: a fit agrees with what it was fitted to. Where an analyst knows the
+    right answer, it is certain; the answer that is known to be right says nothing of who gave it.
     """
     newest = np.arange(len(inputs.answers))[-NEWEST:]
     triplets = canonical(inputs.triplets[newest], inputs.kind)
     _, questions, counts = np.unique(triplets, axis=0, return_inverse=True, return_counts=True)
     questions, rights = questions.ravel(), foreseen.rights[newest]
-    is_foreseen = np.isfinite(rights).all(axis=1)
-    says: Array = is_foreseen | (counts[questions] > 1)
-    if not says.any():
+    is_foreseen: Array = np.asarray(np.isfinite(rights).all(axis=1))
+    columns = answer_columns(inputs.answers[newest], inputs.kind)
+    is_known = np.zeros(len(newest), dtype=bool) if inputs.known is None else inputs.known[newest]
+    is_repeated: Array = counts[questions] > 1
+    says = np.flatnonzero((is_foreseen | is_repeated) & ~is_known)
+    if not len(says):
         return None
     rights = np.where(is_foreseen[:, None], rights, 1 / rights.shape[1])
-    columns = answer_columns(inputs.answers[newest], inputs.kind)
+    for question, column in zip(questions[is_known], columns[is_known], strict=True):
+        rights[questions == question] = np.eye(rights.shape[1])[column]
     return learn_error_rates(
         rights[says], columns[says], inputs.kind, labelers=inputs.labelers[newest][says], questions=questions[says]
     )

@@ -4,7 +4,7 @@ Computed in the job from the final posteriors, so that pages only read it. A sus
 where an analyst looks first.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,9 +58,17 @@ def tables_of(labelers: Array, kind: Kind, outcome: FitOutcome) -> Array:
 
 
 def report(
-    inputs: JobInputs, outcome: FitOutcome, believed: Beliefs, foreseen: Foreseen, rates: LearnedRates | None
+    inputs: JobInputs,
+    outcome: FitOutcome,
+    believed: Beliefs,
+    foreseen: Foreseen,
+    rates: LearnedRates | None,
+    known: Mapping[int, tuple[int, int]],
 ) -> Report:
-    """Return the report of all answers and labelers, with what was foreseen of each answer."""
+    """Return the report of all answers and labelers, with what was foreseen of each answer.
+
+    `known` says of each labeler how many known questions they answered, and how many right.
+    """
     probabilities = believed.probabilities
     of_answer = probabilities[np.arange(len(probabilities)), believed.columns]
     best = probabilities.max(axis=1, initial=0)
@@ -71,7 +79,7 @@ def report(
     before = (array.astype(np.float16) for array in foreseen)
     answers = AnswerReport(inputs.numbers, of_answer.astype(np.float32), suspicion, *before)
     doubts = _doubts(inputs.labelers, believed, foreseen.answers)
-    return Report(answers, _labelers(inputs, foreseen.answers, doubts, rates))
+    return Report(answers, _labelers(inputs, foreseen.answers, doubts, rates, known))
 
 
 def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[Hashable, Independence]:
@@ -115,7 +123,11 @@ def _ranks(suspects: Array, count: int) -> Array:
 
 
 def _labelers(
-    inputs: JobInputs, foreseen: Array, doubts: dict[Hashable, Independence], rates: LearnedRates | None
+    inputs: JobInputs,
+    foreseen: Array,
+    doubts: dict[Hashable, Independence],
+    rates: LearnedRates | None,
+    known: Mapping[int, tuple[int, int]],
 ) -> list[LabelerReport]:
     labelers, rows = np.unique(inputs.labelers, return_inverse=True)
     counts = np.bincount(rows, minlength=len(labelers))
@@ -128,6 +140,8 @@ def _labelers(
             foreseen=int(n_foreseen),
             expected=float(hit / n_foreseen) if n_foreseen else None,
             doubt=doubts[int(labeler)].probability if int(labeler) in doubts else None,
+            known=known[int(labeler)][0],
+            known_right=known[int(labeler)][1],
             **_habits(rates, int(labeler)),
         )
         for labeler, count, n_foreseen, hit in zip(labelers, counts, scored, hits, strict=True)
