@@ -6,7 +6,7 @@ import numpy as np
 
 from tercet.models import Run
 from tercet.runs.results import Array
-from tercet.worker.fits.outcome import Callback, FitOutcome, LabelerFit
+from tercet.worker.fits.outcome import Callback, FitOutcome
 from tercet.worker.fits.warm_start import SearchPlan, adopted_clusters, plan_search, warm_outcome, warm_state
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.models import model_of_dcrc
@@ -121,11 +121,8 @@ def _curve(search: DCRCCV) -> dict[str, Any]:
     return {"clusters_curve": {name: values.tolist() for name, values in curve._asdict().items()}}
 
 
-def _labelers(model: DCRC, inputs: JobInputs) -> dict[int, LabelerFit]:
-    return {
-        labeler: LabelerFit(tables[inputs.kind], model.labeler_quality_[labeler], model.labeler_accuracy_[labeler])
-        for labeler, tables in getattr(model, "labeler_tables_", {}).items()
-    }
+def _labelers(model: DCRC, inputs: JobInputs) -> dict[int, Array]:
+    return {labeler: tables[inputs.kind] for labeler, tables in getattr(model, "labeler_tables_", {}).items()}
 
 
 def _seed(run: Run) -> int:
