@@ -8,10 +8,11 @@ cannot-links and the labels of bags that items come in (species heard in a recor
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -20,20 +21,17 @@ from tercet_algorithms.answers.bag_naming import label_affinity
 from tercet_algorithms.answers.patterns import Array, Errors
 from tercet_algorithms.answers.questions import QuestionSuggestion
 from tercet_algorithms.answers.reading import Constraints, read_constraints, read_labels, read_pairs
+from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan, mean_and_variance
 from tercet_algorithms.common.features import check_features, check_no_target, remember_features, row_names
 from tercet_algorithms.common.kernels import KERNELS, Kernel
 from tercet_algorithms.common.parameters import (
     BOOLEAN,
     INTEGER_FROM_0,
-    N_JOBS,
     NUMBER_FROM_0,
     POSITIVE_INTEGER,
     POSITIVE_NUMBER,
-    RANDOM_STATE,
-    VERBOSE,
     Constraint,
-    check_parameters,
     number_between,
     one_of,
 )
@@ -62,7 +60,8 @@ Weight = Literal["paper", "balanced"]
 _LAM, _COLUMNS = 2**-8, 24
 
 
-class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+@dataclass(eq=False, repr=False)
+class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Clusters from features and from answers about triplets of items.
 
     Parameters
@@ -222,7 +221,33 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+    n_clusters: int = 8
+    _: KW_ONLY
+    epsilon: Errors | Literal["auto"] = "auto"
+    answer_weight: float | None = None
+    candidates: Literal["auto", "features"] = "features"
+    tau: float = 1.0
+    lam: float | Literal["auto"] = "auto"
+    balance: bool = True
+    use_dnk: bool = True
+    n_init: int = 10
+    n_moves: int = 10
+    solver: Solver = "profile"
+    weight: Weight = "balanced"
+    max_iter: int = 100
+    tol: float = 1e-5
+    standardize: bool = True
+    kernel: Kernel | None = None
+    gamma: float | None = None
+    kernel_params: Mapping[str, Any] | None = None
+    n_components: int = 200
+    labeler_tables: Literal["fixed", "learn"] = "fixed"
+    table_prior: float = 3.0
+    bag_epsilon: float = 0.005
+    transductive: bool = True
+    warm_start: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = Estimator._parameter_constraints | {
         "n_clusters": POSITIVE_INTEGER,
         "epsilon": [*number_between(0, 2 / 3, "left"), *one_of("auto", "people")],
         "answer_weight": [None, *number_between(0, 1, "right")],
@@ -247,69 +272,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         "bag_epsilon": number_between(0, 1 / 2, "neither"),
         "transductive": BOOLEAN,
         "warm_start": BOOLEAN,
-        "n_jobs": N_JOBS,
-        "verbose": VERBOSE,
-        "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        epsilon: Errors | Literal["auto"] = "auto",
-        answer_weight: float | None = None,
-        candidates: Literal["auto", "features"] = "features",
-        tau: float = 1.0,
-        lam: float | Literal["auto"] = "auto",
-        balance: bool = True,
-        use_dnk: bool = True,
-        n_init: int = 10,
-        n_moves: int = 10,
-        solver: Solver = "profile",
-        weight: Weight = "balanced",
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        standardize: bool = True,
-        kernel: Kernel | None = None,
-        gamma: float | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_components: int = 200,
-        labeler_tables: Literal["fixed", "learn"] = "fixed",
-        table_prior: float = 3.0,
-        bag_epsilon: float = 0.005,
-        transductive: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.answer_weight = answer_weight
-        self.candidates = candidates
-        self.tau = tau
-        self.lam = lam
-        self.balance = balance
-        self.use_dnk = use_dnk
-        self.n_init = n_init
-        self.n_moves = n_moves
-        self.solver = solver
-        self.weight = weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.standardize = standardize
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.labeler_tables = labeler_tables
-        self.table_prior = table_prior
-        self.bag_epsilon = bag_epsilon
-        self.transductive = transductive
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(
         self,
@@ -423,7 +386,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         return self
 
     def _check_parameters(self) -> None:
-        check_parameters(self)
+        super()._check_parameters()
         if self.labeler_tables == "learn" and self.epsilon == 0:
             raise ValueError("labeler_tables='learn' needs epsilon above 0: hard answers leave nothing to learn")
 

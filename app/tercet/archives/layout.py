@@ -33,6 +33,7 @@ LEFT_OUT = {
 LEFT_OUT_COLUMNS = {
     *(("project", name) for name in ("event_number", "archived_at", "deleted_at")),
     *(("run", name) for name in ("checkpoint", "lease_expires_at")),
+    ("triplet", "asked_of"),
 }
 # Columns that hold a key of the storage.
 BLOBS = {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob",)}

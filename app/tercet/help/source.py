@@ -54,7 +54,7 @@ def read_class(name: str) -> DocClass:
     return DocClass(
         name,
         module,
-        _signature(name, methods["__init__"]),
+        _signature(name, methods["__init__"]) if "__init__" in methods else _constructor(name, lineage),
         _doc(node),
         [DocMethod(key, _signature(key, method), _doc(method)) for key, method in methods.items() if key[0] != "_"],
         sorted(bases - {ancestor.name for ancestor in lineage}),
@@ -116,6 +116,26 @@ def _methods_of(lineage: list[ast.ClassDef]) -> dict[str, ast.FunctionDef]:
             if isinstance(statement, ast.FunctionDef):
                 methods.setdefault(statement.name, statement)
     return methods
+
+
+def _constructor(name: str, lineage: list[ast.ClassDef]) -> str:
+    """Write the call of a dataclass: fields before KW_ONLY may be given by position, those of bases by name alone."""
+    parameters = [
+        "*" if isinstance(field.annotation, ast.Name) and field.annotation.id == "KW_ONLY" else _default(field)
+        for node in lineage
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and _is_dataclass(node) and "ClassVar" not in ast.unparse(field.annotation)
+    ]
+    return f"{name}({', '.join(parameters)})"
+
+
+def _is_dataclass(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(mark).startswith("dataclass") for mark in node.decorator_list)
+
+
+def _default(field: ast.AnnAssign) -> str:
+    assert field.value is not None, "every parameter of an estimator has a default"
+    return f"{ast.unparse(field.target)}={ast.unparse(field.value)}"
 
 
 def _signature(name: str, function: ast.FunctionDef) -> str:

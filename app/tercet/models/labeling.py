@@ -53,6 +53,10 @@ class Triplet(Base):
     source: Mapped[str] = mapped_column(String(12))
     # Higher is asked earlier. Null is out of the queue: answered often enough, or given by a client.
     priority: Mapped[float | None]
+    # Wanted beyond the project's redundancy, because a run doubts the answers that there are.
+    extra_answers: Mapped[int] = mapped_column(server_default="0")
+    # The number of the only labeler who is asked while it waits, until the next run decides anew; null: anybody.
+    asked_of: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

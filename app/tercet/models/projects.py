@@ -34,6 +34,7 @@ class Project(Base):
         CheckConstraint("question_kind IN ('relative', 'outlier')", name="question_kind"),
         CheckConstraint("n_clusters >= 1", name="n_clusters"),
         CheckConstraint("redundancy >= 1", name="redundancy"),
+        CheckConstraint("repeats_in_doubt >= 0", name="repeats_in_doubt"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -48,6 +49,8 @@ class Project(Base):
     # Of the questions; the others are drawn at random, for figures that chosen questions would make worse.
     informative_share: Mapped[float] = mapped_column(default=0.95)
     redundancy: Mapped[int] = mapped_column(default=1)
+    # The most further answers to a question whose answers a run doubts.
+    repeats_in_doubt: Mapped[int] = mapped_column(default=2)
     # The rerun rule: after every n answers, or t seconds after the last one, never later than T seconds.
     rerun_answers: Mapped[int] = mapped_column(default=10)
     rerun_idle_seconds: Mapped[float] = mapped_column(default=20.0)

@@ -25,6 +25,7 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "algorithm": "dcrc",
     "parameters": {},
     "informative_share": 0.95,
+    "repeats_in_doubt": 2,
     "rerun_idle_seconds": 20.0,
     "rerun_max_seconds": 120.0,
     "answers": 1204,
@@ -56,6 +57,9 @@ class ProjectSettings(BaseModel):
     parameters: dict[str, Any] | None = None
     informative_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
     redundancy: Annotated[Count, Field(ge=1, le=1_000)] | None = None
+    repeats_in_doubt: Annotated[Count, Field(ge=0, le=10)] | None = Field(
+        None, description="the most further answers to a question where labelers disagree or a run doubts the answer"
+    )
     rerun_answers: Annotated[Count, Field(ge=1, le=1_000_000)] | None = None
     rerun_idle_seconds: Seconds | None = None
     rerun_max_seconds: Seconds | None = None
@@ -110,6 +114,7 @@ class ProjectOut(BaseModel):
     parameters: dict[str, Any]
     informative_share: float
     redundancy: int
+    repeats_in_doubt: int
     rerun_answers: int
     rerun_idle_seconds: float
     rerun_max_seconds: float

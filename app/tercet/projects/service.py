@@ -111,6 +111,7 @@ COPIED = (
     "algorithm",
     "informative_share",
     "redundancy",
+    "repeats_in_doubt",
     "rerun_answers",
     "rerun_idle_seconds",
     "rerun_max_seconds",

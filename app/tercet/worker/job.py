@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from tercet.database import Database
 from tercet.labeling import holds
-from tercet.labeling.refill import demand, refill
+from tercet.labeling.refill import Queued, demand, refill
 from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
@@ -28,7 +28,7 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
-from tercet.worker.outputs import answering, cluster_map, gains, prequential, questions, reports, resolutions
+from tercet.worker.outputs import answering, cluster_map, gains, prequential, questions, repeats, reports, resolutions
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
 from tercet.worker.place import JobPlace, open_place
@@ -78,7 +78,7 @@ def _compute_current(job: Job) -> None:
     reported = _finish_clustering(job, key, inputs, outcome, result, resumed)
     if inputs.previous is not None and inputs.previous.run.result is not None:
         results.delete_state(job.storage, inputs.previous.run.result)
-    _refill(job.database, job.run, inputs, result, outcome)
+    _refill(job.database, job.run, inputs, result, outcome, reported)
     _check_labelers(job, inputs, reported)
 
 
@@ -183,9 +183,14 @@ def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, An
         lifecycle.write(session, run, *further_events, **values, metrics=metrics, lease_expires_at=None)
 
 
-def _refill(database: Database, run: Run, inputs: JobInputs, result: Result, outcome: FitOutcome) -> None:
-    """Put questions that are worth asking under the new posteriors into the labelers' queue."""
-    rng = np.random.default_rng(run.number)
-    chosen = questions.choose(result.posterior, inputs, outcome, demand(database, run), rng)
+def _refill(
+    database: Database, run: Run, inputs: JobInputs, result: Result, outcome: FitOutcome, reported: Report
+) -> None:
+    """Put questions that are worth asking, or asking again, under the new posteriors into the labelers' queue."""
+    rng, needed = np.random.default_rng(run.number), demand(database, run)
+    about = questions.items_of(needed, result.posterior, inputs)
+    chosen = questions.choose(result.posterior, inputs, outcome, needed, about, rng)
+    again = repeats.choose(result.posterior, inputs, outcome, reported.labelers, needed, about)
     ids = [(anchor, left, right) for anchor, left, right in inputs.item_ids[chosen.triplets].tolist()]
-    refill(database, run.project_id, zip(ids, chosen.sources, strict=True))
+    new = [Queued(triplet, source) for triplet, source in zip(ids, chosen.sources, strict=True)]
+    refill(database, run.project_id, repeats.among(new, again, inputs.item_ids))

@@ -95,7 +95,8 @@ def _fit(
 
 def _outcome(model: DCRC, inputs: JobInputs, plan: SearchPlan, **details: Any) -> FitOutcome:
     labelers, arrays = _labelers(model, inputs), model_of_dcrc(model)
-    return warm_outcome(model, plan, epsilon=model.epsilon_, labelers=labelers, model=arrays, **details)
+    believed = {"epsilon": model.epsilon_, "answer_weight": model.answer_weight_}
+    return warm_outcome(model, plan, labelers=labelers, model=arrays, **believed, **details)
 
 
 def _grid(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class FitOutcome:
     # Answers at the last search over all starts; a fit that only continued the previous one keeps its number.
     searched_answers: int
     epsilon: Errors  # how it took answers to err
+    answer_weight: float = 1.0  # the power that it took their likelihood to
     labelers: dict[int, LabelerFit] = field(default_factory=dict)  # by user id
     suspects: Array | None = None  # rows of the answers, most suspect first; None: they are ranked by probability
     embedding: Array | None = None  # (N, r), where clusters of any number can be cut

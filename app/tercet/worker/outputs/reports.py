@@ -48,6 +48,14 @@ def beliefs(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Beliefs
     return Beliefs(columns, without, probabilities, of_others)
 
 
+def tables_of(labelers: Array, kind: Kind, outcome: FitOutcome) -> Array:
+    """Return P(answer | pattern) of the labelers of m answers, (m, 5, A): as the fit learned it, or the common one."""
+    common = answer_table(kind, outcome.epsilon or HARD_EPSILON)
+    people, rows = np.unique(labelers, return_inverse=True)
+    learned = [outcome.labelers[person].table if person in outcome.labelers else common for person in people.tolist()]
+    return np.stack([*learned, common])[rows]
+
+
 def report(inputs: JobInputs, outcome: FitOutcome, believed: Beliefs, foreseen: Array) -> Report:
     """Return the report of all answers and labelers, with what was foreseen of each answer, (M, A)."""
     probabilities = believed.probabilities
