@@ -1,4 +1,4 @@
-"""More files for a project that exists, the list of its imports; projects copied, deleted and had back."""
+"""More files for a project that exists, the list of its imports; projects copied, deleted and restored."""
 
 import re
 from dataclasses import asdict
@@ -52,7 +52,7 @@ def test_an_import_adds_is_listed_and_is_undone(open_page: OpenPage, live_server
     assert_accessible(page, "imports")
     row.get_by_role("link", name="1").click()
     page.get_by_role("button", name="Undo this import").click()
-    expect(page.get_by_text("its items were taken out again")).to_be_visible()
+    expect(page.get_by_text("its items removed")).to_be_visible()
 
 
 def test_who_adds_two_items_to_thirty_is_not_told_that_two_are_few(

@@ -90,8 +90,8 @@ def _sentence(points: list[CurvePoint], best: CurvePoint, chosen: int) -> str:
     was = "was" if chosen == 1 else "were"
     tried = f"Of {points[0].n_clusters} to {points[-1].n_clusters} clusters"
     if best.n_clusters == chosen:
-        return f"{tried}, {chosen} predicted answers held back best and {was} taken."
+        return f"{tried}, {chosen} predicted held-out answers best and {was} chosen."
     return (
-        f"{tried}, {best.n_clusters} predicted answers held back best; {chosen} {was} taken, the fewest that did as "
+        f"{tried}, {best.n_clusters} predicted held-out answers best; {chosen} {was} chosen, the fewest that did as "
         "well but for chance."
     )

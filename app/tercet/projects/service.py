@@ -85,7 +85,7 @@ def create_project(session: Session, user: User, *, name: str, key: str | None =
         raise Conflict(f"'{key}' cannot be a project's key.", [FieldError("key", "is the address of another page")])
     holder = None if key is None else queries.holder_of_key(session, key)
     if holder is not None and holder.deleted_at is not None:
-        detail = f"A project '{key}' was deleted, and can be had back for 30 days: choose another key."
+        detail = f"A project '{key}' was deleted and can be restored for 30 days: choose another key."
         raise Conflict(detail, [FieldError("key", "is taken by a deleted project")])
     if holder is not None:
         raise Conflict(f"There is already a project '{key}': choose another key.", [FieldError("key", "is taken")])

@@ -55,7 +55,7 @@ def _dcrc_cv(run: RunOut) -> str:
     fit = f"DCRC {choice} ({values}) and fitted {_clusters(run)}{_ended(run)}."
     if score is None:
         return f"{fit} There were too few answers to hold some back, so parameters near the defaults were taken."
-    return f"{fit} Answers held back in the search had a score of {score:.3f}: {SCORES[run.parameters['scoring']]}."
+    return f"{fit} Held-out answers of the search had a score of {score:.3f}: {SCORES[run.parameters['scoring']]}."
 
 
 def _sklr(run: RunOut) -> str:

@@ -132,9 +132,9 @@ class DcrcCvParameters(_Dcrc):
     )
     """Penalties of the squared weights, to choose from."""
     cv: Annotated[int, advanced("Folds", ge=2, le=20)] = 5
-    """Parts into which the answers are divided; each is held back once and predicted by the others."""
+    """Parts into which the answers are divided; each is held out once and predicted from the others."""
     scoring: Annotated[Literal["log_score", "accuracy"], advanced("Score")] = "log_score"
-    """Log score is the mean log probability of the answers held back, accuracy the share predicted."""
+    """Log score is the mean log probability of the held-out answers, accuracy the share predicted."""
 
     @model_validator(mode="after")
     def _check_ranges(self) -> Self:
