@@ -40,8 +40,8 @@ def demand(n: int, *labelers: int, pending: object = None, most: int = 3) -> Dem
     return Demand(n, 0, 0.0, items, labelers=labelers, most_answers=most)
 
 
-def report(labeler: int, expected: float, foreseen: int = 1000, doubt: float = 0.0) -> LabelerReport:
-    return LabelerReport(labeler, foreseen, foreseen, expected, None, None, doubt)
+def report(labeler: int, accuracy: float, doubt: float = 0.0) -> LabelerReport:
+    return LabelerReport(labeler, 100, 100, accuracy, None, accuracy, doubt=doubt)
 
 
 REPORTS = [report(ADA, 0.9), report(BEN, 0.6), report(CEM, 0.8)]
@@ -91,12 +91,14 @@ def test_what_is_on_screens_or_about_other_items_is_left() -> None:
     assert [repeat.triplet for repeat in again] == [(2, 3, 11)]
 
 
-def test_reliability_is_what_was_foreseen_less_by_doubts_and_by_chance() -> None:
-    reliable = reliability([report(ADA, 0.9), report(BEN, 0.9, doubt=0.5), report(CEM, 1.0, foreseen=1)])
-    assert reliable[ADA] == pytest.approx(0.9, abs=0.001)
-    assert reliable[BEN] == pytest.approx(0.45, abs=0.001)
-    assert reliable[CEM] == pytest.approx((1 + 10 * (1801 / 2001)) / 11)
-    assert reliability([]) == {}
+def test_a_doubtful_labeler_is_less_reliable_and_one_unknown_stands_in_the_middle() -> None:
+    reports = [report(ADA, 0.9), report(BEN, 0.95, doubt=0.5), LabelerReport(CEM, 1, 0, None, None, None)]
+    assert reliability(reports) == pytest.approx({ADA: 0.9, BEN: 0.475})
+    inputs = answered(4, 4, 4)
+    again = choose(POSTERIOR, inputs, fit({}, POSTERIOR), reports, demand(10, ADA, BEN, CEM), EVERYTHING)
+    assert [repeat.asked_of for repeat in again] == [ADA]
+    again = choose(POSTERIOR, inputs, fit({}, POSTERIOR), reports, demand(10, BEN, CEM), EVERYTHING)
+    assert [repeat.asked_of for repeat in again] == [CEM]
 
 
 def test_one_stands_before_ten_new_ones() -> None:

@@ -142,9 +142,9 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     warm_start : bool
         Whether `fit` continues from the previous fit (or from `set_state_arrays`).
     n_jobs : int or None
-        How many starts are made at once, each in a thread; -1 is one for each processor. Moves come one after the
-        other all the same. The result is the same for any number; with more than one a callback hears of the end
-        of each start instead of every iteration.
+        How many starts or moves are made at once, each in a thread; -1 is one for each processor. Moves that others
+        made in vain, since one before them was kept, are made again. The result is the same for any number; with more
+        than one a callback hears of the end of each start instead of every iteration.
     verbose : bool or int
         Whether to print a line for each outer iteration.
     random_state : int, RandomState or None

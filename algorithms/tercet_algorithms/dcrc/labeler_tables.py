@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr, xlogy
+from scipy.special import rel_entr
 
+from tercet_algorithms.answers.error_rates import information_share
 from tercet_algorithms.answers.patterns import (
     ANSWERS,
     KINDS,
@@ -182,15 +183,6 @@ class LearnedTables:
 
 
 _ARRAYS = ("table_labelers", "table_kinds", "tables", "table_counts", "table_patterns")
-
-
-def information_share(joint: Array, right: Array) -> float:
-    """Return the mutual information of answer and right answer over the entropy of the latter; 0 where that is 0."""
-    possible = -float(xlogy(right, right).sum())
-    if possible < 1e-12:
-        return 0.0
-    shared = float((xlogy(joint, joint) - xlogy(joint, np.outer(right, joint.sum(axis=0)))).sum())
-    return float(np.clip(shared / possible, 0, 1))
 
 
 def _padded(kind: Kind, epsilon: Errors) -> Array:

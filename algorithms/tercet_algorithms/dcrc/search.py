@@ -195,17 +195,20 @@ class DCRCSearch:
     def _advance_by_starts(self, n_threads: int) -> Callable[[FitState], FitState]:
         """Return another `advance`: several starts at once to their ends, then one state for the end of each.
 
-        Only moves, which begin from the best of what was before, go on one after the other.
+        So are moves, all from the best solution so far. Where one of them finds a better one, those after it, which by
+        themselves would have begun from that, are made again, so that every end is what it is without threads.
         """
         ends: dict[int, DCRCSolution] = {}
+        best: DCRCSolution | None = None
 
         def advance(state: FitState) -> FitState:
-            start = state.start + state.current.finished
-            kinds = state.start_kinds
-            if kinds[start] == MOVE:
-                return self.advance(state)
+            nonlocal best
+            start, are_moves = state.start + state.current.finished, state.start_kinds == MOVE
+            if are_moves[start] and best is not state.best:
+                ends.clear()
             if start not in ends:
-                batch = [n for n in range(start, min(start + n_threads, len(kinds))) if kinds[n] != MOVE]
+                best, last = state.best, min(start + n_threads, len(are_moves))
+                batch = [n for n in range(start, last) if are_moves[n] == are_moves[start]]
                 jobs = [delayed(self._separate()._finish)(state, n) for n in batch]
                 ends.update(zip(batch, Parallel(n_threads, prefer="threads")(jobs), strict=True))
             return self._moved(state, start, ends.pop(start))
@@ -217,10 +220,10 @@ class DCRCSearch:
         return replace(self, objective=self.objective.separate())
 
     def _finish(self, state: FitState, start: int) -> DCRCSolution:
-        """Return the end of the start at work or of a later one that is no move."""
+        """Return the end of the start at work, or of a later one; a move begins from the best that the state has."""
         solution, cluster_labels = state.current, state.cluster_labels
         if start != state.start:
-            solution = self.first(int(state.start_kinds[start]), int(state.seeds[start]), None, cluster_labels)
+            solution = self.first(int(state.start_kinds[start]), int(state.seeds[start]), state.best, cluster_labels)
         while not solution.finished:
             solution = self.iterate(solution, cluster_labels)
         return solution

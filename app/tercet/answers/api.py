@@ -53,6 +53,24 @@ def put_back(project: str, answer: UUID, me: Me, db: Db) -> DecidedOut:
         return DecidedOut.model_validate(service.put_back(session, access, answer))
 
 
+@router.put("/{project}/answers/{answer}/right", status_code=204, responses=problems(409))
+def mark_right(project: str, answer: UUID, me: Me, db: Db) -> None:
+    """Say that an answer is right.
+
+    Its question is asked of other labelers, as often as the project's `known_share` says and without a sign, to see how
+    they answer. 409: the answer is not used, or another one to the same question is marked as right.
+    """
+    with db.transaction() as session:
+        service.mark_right(session, authorize(session, me, project, Action.WRITE), answer)
+
+
+@router.delete("/{project}/answers/{answer}/right", status_code=204, responses=problems(409))
+def unmark_right(project: str, answer: UUID, me: Me, db: Db) -> None:
+    """Take back that an answer is right. 409: nobody said so."""
+    with db.transaction() as session:
+        service.unmark_right(session, authorize(session, me, project, Action.WRITE), answer)
+
+
 @router.get("/{project}/labelers", responses=problems(422))
 def get_labelers(
     project: str,

@@ -95,6 +95,7 @@ def _answer_out(listing: Listing, answer: ListedAnswer) -> AnswerOut:
         response_ms=answer.response_ms,
         created_at=answer.created_at,
         withdrawn_at=answer.withdrawn_at,
+        known_at=answer.known_at,
         set_aside=aside,
         probability=round(doubt.probability, 4) if doubt else None,
         foreseen=round(doubt.foreseen, 4) if doubt and doubt.foreseen is not None else None,

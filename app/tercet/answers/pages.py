@@ -50,6 +50,22 @@ def put_back(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> Red
     return _back(project, back, f"answer-{decision.answer_number}")
 
 
+@router.post("/projects/{project}/answers/{answer}/right")
+def mark_right(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Say that an answer is right."""
+    with db.transaction() as session:
+        marked = service.mark_right(session, authorize(session, me, project, Action.WRITE), answer)
+        return _back(project, back, f"answer-{marked.number}")
+
+
+@router.post("/projects/{project}/answers/{answer}/not-known")
+def unmark_right(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Take back that an answer is right."""
+    with db.transaction() as session:
+        marked = service.unmark_right(session, authorize(session, me, project, Action.WRITE), answer)
+        return _back(project, back, f"answer-{marked.number}")
+
+
 @router.post("/projects/{project}/labelers/{labeler}/set-aside")
 def set_labeler_aside(
     project: str, labeler: Id, me: Me, db: Db, reason: Reason = "", back: Back = ""

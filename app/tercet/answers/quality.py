@@ -23,6 +23,8 @@ from tercet.storage import Storage
 
 # A pause of this length is no work.
 PAUSE = timedelta(minutes=5)
+# What runs learn of how a person answers.
+LEARNED = ("quality", "accuracy", "known", "known_right", "unsure", "mixed_up", "invented")
 
 
 def page(session: Session, storage: Storage, project: Project, after: int, limit: int) -> LabelerList:
@@ -50,8 +52,7 @@ def page(session: Session, storage: Storage, project: Project, after: int, limit
                 expected=reports[person].expected if person in reports else None,
                 foreseen=reports[person].foreseen if person in reports else 0,
                 doubt=reports[person].doubt if person in reports else None,
-                quality=reports[person].quality if person in reports else None,
-                accuracy=reports[person].accuracy if person in reports else None,
+                **{name: getattr(reports[person], name) for name in LEARNED if person in reports},
                 **habits[person],
             )
             for person in people

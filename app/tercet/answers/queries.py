@@ -34,6 +34,7 @@ class ListedAnswer(NamedTuple):
     response_ms: int | None
     created_at: datetime
     withdrawn_at: datetime | None
+    known_at: datetime | None
     set_aside_at: datetime | None
     set_aside_by: str | None
     reason: str | None
@@ -108,6 +109,7 @@ def _select_answers() -> Select[*tuple[object, ...]]:
             Answer.response_ms,
             Answer.created_at,
             Answer.withdrawn_at,
+            Answer.known_at,
             Decision.created_at,
             func.coalesce(by.name, ITSELF),
             Decision.reason,

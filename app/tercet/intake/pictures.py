@@ -136,7 +136,7 @@ def draw_pictures(work: Work) -> None:
     settings = settings or (fitted[0] if fitted else PictureSettings())
     drawn: dict[int, tuple[str, str]] = {}
     for number, item in enumerate(items):
-        work.report(number / len(items), f"Drawing {number + 1} of {len(items)} sounds")
+        work.report(number / len(items), f"Drawing {number + 1:,} of {len(items):,} sounds")
         if item.media is not None:
             prepared = media.prepare(work.storage.get(item.media), settings)
             pictures = (prepared.picture, "picture"), (prepared.thumbnail, "thumbnail")

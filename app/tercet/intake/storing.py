@@ -110,7 +110,7 @@ def prepare(
         prepared.picture_settings = pictures.to_store(*fitted) if fitted else None
         settings = fitted[0] if fitted else PictureSettings()
     for number, (key, source) in enumerate(sources.items()):
-        report(0.1 + 0.9 * number / len(sources), f"Storing {number + 1} of {len(sources)} media files")
+        report(0.1 + 0.9 * number / len(sources), f"Storing {number + 1:,} of {len(sources):,} media files")
         try:
             prepared.media[key] = _store_media(storage, folder, source, settings, prepared.new_blobs)
         except ValueError as error:

@@ -52,6 +52,7 @@ class Demand(NamedTuple):
     items: Collection[int] = ()
     labelers: Sequence[int] = ()  # who answer now
     most_answers: int = 1  # to a question, where they are in doubt
+    known_share: float = 0.0  # of the questions of each labeler, those whose answer is known
 
 
 def demand(database: Database, run: Run) -> Demand:
@@ -80,6 +81,7 @@ def demand(database: Database, run: Run) -> Demand:
         items=list(items),
         labelers=labelers,
         most_answers=project.redundancy + project.repeats_in_doubt,
+        known_share=project.known_share,
     )
 
 

@@ -104,6 +104,8 @@ class Answer(Base):
     response_ms: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
     withdrawn_at: Mapped[datetime | None]
+    # When an analyst said that it is right: its question is asked of others to see how they answer.
+    known_at: Mapped[datetime | None]
     # The decision by which it is set aside now.
     set_aside_id: Mapped[int | None] = mapped_column(ForeignKey("decision.id"))
 

@@ -35,6 +35,7 @@ class Project(Base):
         CheckConstraint("n_clusters >= 1", name="n_clusters"),
         CheckConstraint("redundancy >= 1", name="redundancy"),
         CheckConstraint("repeats_in_doubt >= 0", name="repeats_in_doubt"),
+        CheckConstraint("known_share >= 0 AND known_share <= 0.5", name="known_share"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -51,6 +52,8 @@ class Project(Base):
     redundancy: Mapped[int] = mapped_column(default=1)
     # The most further answers to a question whose answers a run doubts.
     repeats_in_doubt: Mapped[int] = mapped_column(default=2)
+    # Of the questions of each labeler: those whose right answer is known, to see how labelers answer.
+    known_share: Mapped[float] = mapped_column(default=0.0)
     # The rerun rule: after every n answers, or t seconds after the last one, never later than T seconds.
     rerun_answers: Mapped[int] = mapped_column(default=10)
     rerun_idle_seconds: Mapped[float] = mapped_column(default=20.0)

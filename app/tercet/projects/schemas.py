@@ -26,6 +26,7 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "parameters": {},
     "informative_share": 0.95,
     "repeats_in_doubt": 2,
+    "known_share": 0.0,
     "rerun_idle_seconds": 20.0,
     "rerun_max_seconds": 120.0,
     "answers": 1204,
@@ -59,6 +60,9 @@ class ProjectSettings(BaseModel):
     redundancy: Annotated[Count, Field(ge=1, le=1_000)] | None = None
     repeats_in_doubt: Annotated[Count, Field(ge=0, le=10)] | None = Field(
         None, description="the most further answers to a question where labelers disagree or a run doubts the answer"
+    )
+    known_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] | None = Field(
+        None, description="of each labeler's questions: those whose right answer is known, which labelers are not told"
     )
     rerun_answers: Annotated[Count, Field(ge=1, le=1_000_000)] | None = None
     rerun_idle_seconds: Seconds | None = None
@@ -115,6 +119,7 @@ class ProjectOut(BaseModel):
     informative_share: float
     redundancy: int
     repeats_in_doubt: int
+    known_share: float
     rerun_answers: int
     rerun_idle_seconds: float
     rerun_max_seconds: float

@@ -112,6 +112,7 @@ COPIED = (
     "informative_share",
     "redundancy",
     "repeats_in_doubt",
+    "known_share",
     "rerun_answers",
     "rerun_idle_seconds",
     "rerun_max_seconds",

@@ -42,6 +42,7 @@ class Claim:
     run_id: int
     project_id: int
     token: int
+    is_long: bool = False
 
 
 # Built once: `_STILL_DUE` is run while all answers of the project wait for its lock.
@@ -53,7 +54,7 @@ _CLAIMABLE = or_(
     (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= _AT),  # its lease has expired
 )
 _RESTED = (Run.reason != "answers") | Run.project_id.not_in(bindparam("resting", expanding=True))
-_DUE = select(Run.id, Run.project_id).where(_CLAIMABLE, _RESTED).order_by(Run.due_at)
+_DUE = select(Run.id, Run.project_id, Run.purpose).where(_CLAIMABLE, _RESTED).order_by(Run.due_at)
 _STILL_DUE = select(Run).where(Run.id == bindparam("run"), _CLAIMABLE).with_for_update(skip_locked=True, of=Run)
 
 
@@ -63,24 +64,30 @@ def announce(session: Session, run: Run) -> None:
 
 
 def claim_next(
-    database: Database, lease_seconds: float, resting: Collection[int] = (), of_project: int | None = None
+    database: Database,
+    lease_seconds: float,
+    resting: Collection[int] = (),
+    of_project: int | None = None,
+    *,
+    long_ones: bool = True,
 ) -> Claim | None:
     """Claim a run that is due, or one whose lease has expired; return None if there is none.
 
     Runs started by answers wait while their project is among the `resting`. With a project, only its runs are
-    looked at.
+    looked at; without the `long_ones`, no comparison, which takes many fits.
     """
     with database.reading() as session:
         candidates = session.execute(_DUE, {"at": now(), "resting": list(resting)}).all()
-    for run_id, project_id in candidates:
-        if of_project not in (None, project_id):
+    for run_id, project_id, purpose in candidates:
+        is_long = purpose == Purpose.COMPARISON
+        if of_project not in (None, project_id) or (is_long and not long_ones):
             continue
         with database.transaction() as session:
             project = lock_project(session, project_id)
             # Read again under the lock: another supervisor may have claimed it since.
             run = session.scalar(_STILL_DUE, {"run": run_id, "at": now()})
             if run is not None and _claim(session, project, run, lease_seconds):
-                return Claim(run.id, project_id, run.token)
+                return Claim(run.id, project_id, run.token, is_long)
     return None
 
 
@@ -126,10 +133,14 @@ def _pin(session: Session, project: Project, run: Run) -> None:
     if run.reason != "request":
         run.algorithm = project.algorithm  # the settings may have changed while it waited
     features, n_items = preconditions.items_to_cluster(session, project, run.algorithm)
-    run.feature_set_id = None if features is None else features.id
     if run.purpose != Purpose.COMPARISON:
         run.parameters = algorithms.resolve(project, run.algorithm, run.parameters, n_items)
         preconditions.check(session, project, run.algorithm, run.parameters)
+        if wanted := run.parameters.get("cluster_by"):
+            by = preconditions.clustered_by(session, project, features, wanted)
+            run.parameters = {**run.parameters, "cluster_by": by}
+    by_features = features is not None and run.parameters.get("cluster_by") != "answers"
+    run.feature_set_id = features.id if features is not None and by_features else None
 
 
 def _sentence(problem: Problem) -> str:

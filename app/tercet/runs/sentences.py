@@ -22,18 +22,21 @@ def describe(run: RunOut) -> str:
 
 
 def _dcrc(run: RunOut) -> str:
-    learned = run.metrics.get("learned_dimensions")
-    places = (
-        f"Items have no features, so places for them in {learned} dimensions were learned from the answers. "
-        if learned
-        else ""
-    )
     return (
-        f"{places}DCRC {_began(run)} and fitted {_clusters(run)}{_ended(run)}. {_structure(run)}"
+        f"{_points(run)}DCRC {_began(run)} and fitted {_clusters(run)}{_ended(run)}. {_structure(run)}"
         f"Its bound, {run.metrics['lower_bound']:.4g}, is higher the better clusters and answers fit, and compares "
         "only runs of the same parameters and answers; confidence is the probability that the model gives an item's "
         "cluster."
     )
+
+
+def _points(run: RunOut) -> str:
+    """Return what was learned from the answers of where items lie; empty where runs go by features."""
+    dimensions = run.metrics.get("learned_dimensions")
+    if not dimensions:
+        return ""
+    beside = "beside their features" if run.parameters.get("cluster_by") == "both" else "and features were not used"
+    return f"Points in {dimensions} dimensions, where items lie, were learned from the answers, {beside}. "
 
 
 def _structure(run: RunOut) -> str:

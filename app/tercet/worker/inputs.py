@@ -37,7 +37,7 @@ class JobInputs:
     """Everything a task reads; arrays are by item position, answers in the order in which they were given."""
 
     kind: Kind  # of the project's question
-    features: Array  # (N, D), memory-mapped; points that were learned from the answers where the items have none
+    features: Array  # (N, D), memory-mapped; with or of points that were learned from the answers, if a run asks
     item_ids: Array  # (N,)
     triplets: Array  # (M, 3) positions
     answers: Array  # (M,) as stored: yes, no, dnk or 1, 2, 3, dnk
@@ -45,7 +45,7 @@ class JobInputs:
     numbers: Array  # (M,) the answers' numbers in their project
     previous: PreviousResult | None
     bags: BagLabels | None = None  # where a bag has labels
-    points: Array | None = None  # (N, d) that the features are made of, where these were learned
+    points: Array | None = None  # (N, d) learned from the answers, where they are among the features or all of them
     known_clusterings: Array | None = None  # (N, c) codes of the known clusterings that CMBC shall differ from
     # (n,) which positions are in use, N of them; None: all. Everything else here is of the items in use alone.
     in_use: Array | None = None
@@ -54,6 +54,7 @@ class JobInputs:
     drawn: Array | None = None  # (M,) whether each answer is to a question drawn at random; None: nobody knows
     # (M,) from 0 to 1: less of those who may answer without looking, as the previous run has it. None: all alike.
     weights: Array | None = None
+    known: Array | None = None  # (M,) whether an analyst said that each answer is right; None: of none
 
     @property
     def n_labelled_bags(self) -> int:
@@ -138,6 +139,7 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         labelers=labelers,
         numbers=rows[has_features, 5].astype(np.int64),
         drawn=rows[has_features, 6] == Source.RANDOM,
+        known=rows[has_features, 7].astype(bool),
         previous=None if before is None else _previous(storage, before, in_use),
         bags=bags,
         known_clusterings=codes,
@@ -169,7 +171,7 @@ def _item_ids(session: Session, project_id: int, n: int) -> Array:
 
 def _answer_rows(session: Session, run: Run) -> Array:
     ids = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
-    columns = (*ids, Answer.value, Answer.labeler_id, Answer.number, Triplet.source)
+    columns = (*ids, Answer.value, Answer.labeler_id, Answer.number, Triplet.source, Answer.known_at.is_not(None))
     statement = (
         select(*columns)
         .join(Triplet, Triplet.id == Answer.triplet_id)

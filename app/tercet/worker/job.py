@@ -28,7 +28,17 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
-from tercet.worker.outputs import answering, cluster_map, gains, prequential, questions, repeats, reports, resolutions
+from tercet.worker.outputs import (
+    answering,
+    cluster_map,
+    gains,
+    known_questions,
+    prequential,
+    questions,
+    repeats,
+    reports,
+    resolutions,
+)
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
 from tercet.worker.place import JobPlace, open_place
@@ -119,7 +129,7 @@ def _fit(job: Job) -> tuple[JobInputs, FitOutcome, dict[str, Any]]:
     """
     inputs = load(job.database, job.storage, job.run)
     checkpoints = Checkpoints(job, inputs.digest())
-    if job.run.feature_set_id is None:
+    if learned_points.are_wanted(job.run.parameters):
         inputs = learned_points.add_points(job.run, inputs, checkpoints)
     state = checkpoints.resume()
     outcome = systems.fit(job.run, inputs, state, checkpoints)
@@ -137,13 +147,14 @@ def _finish_clustering(
     """Store the report and the resolutions with the result, and end the run with its metrics; return the report."""
     foreseen = prequential.foresee(job.run, inputs, outcome.epsilon)
     believed = reports.beliefs(inputs, outcome, result.posterior)
-    reported = reports.report(inputs, outcome, believed, foreseen)
+    rates = answering.learn(inputs, foreseen)
+    reported = reports.report(inputs, outcome, believed, foreseen, rates, known_questions.results(inputs))
     results.save_report(job.storage, key, reported)
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
     metrics = measure(inputs, outcome, result) | resumed
-    metrics |= prequential.measure_new(job.run, inputs, foreseen) | prequential.measure_drawn(inputs, foreseen)
-    metrics |= answering.measure(inputs, believed)
+    metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
+    metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     if job.run.purpose == Purpose.CURRENT:
         metrics |= gains.measure(job, inputs, outcome, result)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
@@ -191,6 +202,7 @@ def _refill(
     about = questions.items_of(needed, result.posterior, inputs)
     chosen = questions.choose(result.posterior, inputs, outcome, needed, about, rng)
     again = repeats.choose(result.posterior, inputs, outcome, reported.labelers, needed, about)
+    again += known_questions.choose(inputs, needed, again, rng)
     ids = [(anchor, left, right) for anchor, left, right in inputs.item_ids[chosen.triplets].tolist()]
     new = [Queued(triplet, source) for triplet, source in zip(ids, chosen.sources, strict=True)]
     refill(database, run.project_id, repeats.among(new, again, inputs.item_ids))

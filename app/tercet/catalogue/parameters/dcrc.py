@@ -78,9 +78,13 @@ class DcrcParameters(_Dcrc):
     epsilon: Annotated[Errors, Field(title="How answers err")] = "auto"
     """People say “don’t know” in every fifth clear case and mix items up in every 25th. Auto chooses between people and
     0.05 by predicting answers held out. A number is the probability that an answer is wrong, 0 takes all as certain."""
+    cluster_by: Annotated[Literal["features", "answers", "both"], Field(title="Cluster by")] = "features"
+    """Features, points that are learned from the answers alone, or both side by side. Points come from ten answers on,
+    and say most where every item is in several answers; items without features are always clustered by answers."""
     candidates: Annotated[Literal["auto", "features"], Field(title="Structure")] = "features"
     """Features fits these alone. Auto weighs four by how well they predict answers held out: features, features and a
-    graph of neighbours, K-means and spectral clustering: better where classes are curved, not everywhere; slower."""
+    graph of neighbours, K-means and spectral clustering: better where classes are curved, not everywhere; slower.
+    Learned points have seen every answer, so they are always fitted alone."""
     balance: Annotated[bool, Field(title="Draw clusters towards equal sizes")] = True
     """Better off where sizes are known to differ widely."""
     tau: Annotated[float, advanced("Separation", ge=0)] = 1.0

@@ -6,7 +6,7 @@ import numpy as np
 
 from tercet.models import Run
 from tercet.runs.results import Array
-from tercet.worker.fits.outcome import Callback, FitOutcome, LabelerFit
+from tercet.worker.fits.outcome import Callback, FitOutcome
 from tercet.worker.fits.warm_start import SearchPlan, adopted_clusters, plan_search, warm_outcome, warm_state
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.models import model_of_dcrc
@@ -39,13 +39,16 @@ def fit_dcrc(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
     adopted = adopted_clusters(run, inputs) if state is None else None
     plan = plan_search(run, inputs, state is not None or adopted is not None)
     keeps_adopted = adopted is not None and not plan.search
-    changes = {
+    changes: dict[str, Any] = {
         "n_init": plan.starts if plan.search or keeps_adopted else 1 + _starts_beside(inputs),
         "n_moves": 0 if keeps_adopted else _moves(run, inputs),
         "random_state": _seed(run),
         **inputs.scaling(),
     }
-    model = DCRC(**{**run.parameters, **changes}, warm_start=state is not None)
+    if inputs.points is not None:
+        changes["candidates"] = "features"  # no answer can be held out that points were learned from
+    parameters = {name: value for name, value in run.parameters.items() if name != "cluster_by"}
+    model = DCRC(**{**parameters, **changes}, warm_start=state is not None)
     _fit(model, inputs, state, resume, callback, adopted)
     figures = {"candidate_weights": model.candidate_weights_} if model.candidates == "auto" else {}
     return _outcome(model, inputs, plan, figures=figures)
@@ -118,11 +121,8 @@ def _curve(search: DCRCCV) -> dict[str, Any]:
     return {"clusters_curve": {name: values.tolist() for name, values in curve._asdict().items()}}
 
 
-def _labelers(model: DCRC, inputs: JobInputs) -> dict[int, LabelerFit]:
-    return {
-        labeler: LabelerFit(tables[inputs.kind], model.labeler_quality_[labeler], model.labeler_accuracy_[labeler])
-        for labeler, tables in getattr(model, "labeler_tables_", {}).items()
-    }
+def _labelers(model: DCRC, inputs: JobInputs) -> dict[int, Array]:
+    return {labeler: tables[inputs.kind] for labeler, tables in getattr(model, "labeler_tables_", {}).items()}
 
 
 def _seed(run: Run) -> int:

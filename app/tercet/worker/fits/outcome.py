@@ -30,15 +30,6 @@ class FitProgress(Protocol):
 
 
 @dataclass(frozen=True)
-class LabelerFit:
-    """How one labeler answers, where the estimator learns it."""
-
-    table: Array  # (5, A), P(answer | pattern)
-    quality: float
-    accuracy: float
-
-
-@dataclass(frozen=True)
 class FitOutcome:
     """The clusters that a fit ended with, numbered from 0 as the estimator has them, and its figures."""
 
@@ -53,7 +44,8 @@ class FitOutcome:
     searched_answers: int
     epsilon: Errors  # how it took answers to err
     answer_weight: float = 1.0  # the power that it took their likelihood to
-    labelers: dict[int, LabelerFit] = field(default_factory=dict)  # by user id
+    # P(answer | pattern), (5, A), by user id, where the estimator learns how each labeler answers.
+    labelers: dict[int, Array] = field(default_factory=dict)
     suspects: Array | None = None  # rows of the answers, most suspect first; None: they are ranked by probability
     embedding: Array | None = None  # (N, r), where clusters of any number can be cut
     model: dict[str, Array] | None = None  # what predicts new items, its clusters numbered as in `labels`

@@ -48,7 +48,7 @@ def warm_state(run: Run, inputs: JobInputs, same: tuple[str, ...]) -> dict[str, 
 
 
 def _width(points: Array | None) -> int:
-    """Return the dimension of learned points; 0 where there are features."""
+    """Return the dimension of learned points; 0 where there are none."""
     return 0 if points is None else int(points.shape[1])
 
 

@@ -25,8 +25,6 @@ NEWEST = 20_000
 NEW_TO_REPEAT = 10
 # Nobody gets more than so many times their even part of what is asked again.
 PARTS = 2
-# Answers that a labeler is taken to have given as the others do, before any.
-IMAGINED = 10
 
 
 class Repeat(NamedTuple):
@@ -98,17 +96,11 @@ class _Turns:
 
 
 def reliability(labelers: Sequence[LabelerReport]) -> dict[int, float]:
-    """Return how reliable each labeler is: the share of their answers that was foreseen, less by how they are doubted.
-
-    Shares of few answers are drawn to the mean of all.
-    """
-    foreseen = sum(report.foreseen for report in labelers)
-    usual = sum(report.foreseen * (report.expected or 0.0) for report in labelers) / max(foreseen, 1)
+    """Return how probably each labeler, of whom that is known, answers right and looks at the items."""
     return {
-        report.labeler: (report.foreseen * (report.expected or 0.0) + IMAGINED * usual)
-        / (report.foreseen + IMAGINED)
-        * (1 - (report.doubt or 0.0))
+        report.labeler: report.accuracy * (1 - (report.doubt or 0.0))
         for report in labelers
+        if report.accuracy is not None
     }
 
 
