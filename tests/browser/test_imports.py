@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tercet.models import Membership, Project, Role, User
 from tercet.sounds.picture_settings import PictureSettings
+from tercet.sounds.spectrograms import PICTURE_SIZE
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board
 from tests.browser.test_new_project import choose, do_jobs, stage
 from tests.factories import add_member, make_project
@@ -139,7 +140,7 @@ def test_pictures_of_sounds_are_drawn_by_a_preset(open_page: OpenPage, live_serv
     page.get_by_label("Draw them for").select_option("frog")
     for trial in trials.all():
         expect(trial).to_have_attribute("src", re.compile("high_hz=6000"))
-        expect(trial).to_have_js_property("naturalWidth", 480)
+        expect(trial).to_have_js_property("naturalWidth", PICTURE_SIZE[0])
     page.get_by_label("Lowest frequency").fill("7000")
     expect(page.locator("#trial-words")).to_contain_text("low_hz has to lie 10 Hz or more below high_hz")
     page.get_by_label("Draw them for").select_option("frog")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from tercet.database import Database
@@ -57,6 +58,22 @@ def test_from_a_folder_to_the_first_run(
     assert not storage.names_in(f"imports/{done['number']}/files"), "the uploaded files are gone"
     media = client.get(f"{PROJECT}/media/media/tone-0")
     assert media.content == tones(1)["site 0/tone-0.wav"]
+
+
+def test_lists_of_a_preview_say_what_they_hold(app: FastAPI) -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    parts = schemas["ImportPreview"]["properties"]
+    names = {
+        name: parts[name]["items"]["$ref"].rpartition("/")[2] for name in ("columns", "files", "faults", "left_out")
+    }
+    fields = {name: set(schemas[schema]["properties"]) for name, schema in names.items()}
+    assert fields == {
+        "columns": {"name", "role", "examples", "table"},
+        "files": {"path", "became", "detail", "items"},
+        "faults": {"field", "detail", "row", "file"},
+        "left_out": {"field", "detail", "row", "file"},
+    }
+    assert "skipped" in schemas[names["files"]]["properties"]["became"]["enum"]
 
 
 def test_pages_of_the_preview(client: TestClient, database: Database, settings: Settings) -> None:

@@ -10,6 +10,7 @@ from PIL import Image
 from tercet.database import Database
 from tercet.models import FeatureSet, Project
 from tercet.settings import Settings
+from tercet.sounds.spectrograms import PICTURE_SIZE
 from tests.intake.conftest import PROJECT, wav
 from tests.intake.support import do_jobs, import_files
 
@@ -53,7 +54,9 @@ def test_settings_are_tried_on_one_sound(sounds: TestClient, database: Database)
         assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png"), answer.text
         pictures.append(answer.content)
     assert pictures[0] != pictures[1]
-    assert Image.open(io.BytesIO(pictures[0])).width == 2 * 480, "half a second at a quarter of a second a picture"
+    assert Image.open(io.BytesIO(pictures[0])).width == 2 * PICTURE_SIZE[0], (
+        "half a second at a quarter of a second a picture"
+    )
     assert stored(database).picture_settings == before
 
 

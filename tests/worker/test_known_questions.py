@@ -7,7 +7,8 @@ import pytest
 
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs import answering
-from tercet.worker.outputs.known_questions import choose, results
+from tercet.worker.outputs.known_answers import results
+from tercet.worker.outputs.known_questions import choose
 from tercet.worker.outputs.prequential import Foreseen
 from tercet.worker.outputs.repeats import Repeat
 from tests.worker.test_questions import inputs_of

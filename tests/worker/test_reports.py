@@ -15,7 +15,7 @@ from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.inputs import JobInputs
-from tercet.worker.outputs import answering, known_questions
+from tercet.worker.outputs import answering
 from tercet.worker.outputs.prequential import Foreseen
 from tercet.worker.outputs.reports import beliefs
 from tercet.worker.outputs.reports import report as report_of
@@ -56,8 +56,7 @@ def fitted(**values: object) -> FitOutcome:
 
 def report(answered: JobInputs, outcome: FitOutcome, foreseen: np.ndarray) -> Report:
     before = Foreseen(foreseen, np.full(foreseen.shape, np.nan))
-    believed, rates = beliefs(answered, outcome, POSTERIOR), answering.learn(answered, before)
-    return report_of(answered, outcome, believed, before, rates, known_questions.results(answered))
+    return report_of(answered, outcome, POSTERIOR, before, answering.learn(answered, before))
 
 
 def test_what_the_other_answers_say_leaves_the_answer_itself_out() -> None:

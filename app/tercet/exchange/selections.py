@@ -15,6 +15,7 @@ import soundfile
 
 from tercet.database import Database
 from tercet.exchange.queries import ClusteredItem, clustered_items
+from tercet.intake.reading.kinds import SOUND_NAMES
 from tercet.models import Run
 from tercet.runs.results import Result
 from tercet.sounds.selection import Selection
@@ -70,7 +71,7 @@ def _selected(storage: Storage, item: ClusteredItem, names: Mapping[int, str]) -
         return None
     recording = str(item.details.get("recording") or (item.bag if is_segment and item.bag else item.key))
     name = names.get(item.cluster, "")
-    file = recording
+    file = PurePosixPath(recording).name  # Raven wants names alone, and finds the files beside the table
     if item.media and not is_segment:
         file = PurePosixPath(item.key).name + PurePosixPath(item.media).suffix
     label = f"{item.cluster} {name}".strip()
@@ -111,12 +112,18 @@ def _zip(parts: list[Selected], form: SelectionFormat) -> Iterator[bytes]:
     in_order = sorted(parts, key=lambda part: (part.recording, part.selection.begin_s, part.selection.end_s))
     for recording, group in groupby(in_order, key=lambda part: part.recording):
         if form == SelectionFormat.RAVEN:
-            name = files.make(f"{recording}.Table.1", ".selections.txt")
+            name = files.make(f"{_without_ending(recording)}.Table.1", ".selections.txt")
             yield from archive.add(name, [_raven(list(group))], packed=True)
         else:
             labels = write_audacity([part.selection for part in group]).encode()
-            yield from archive.add(files.make(recording, ".txt"), [labels], packed=True)
+            yield from archive.add(files.make(_without_ending(recording), ".txt"), [labels], packed=True)
     yield from archive.close()
+
+
+def _without_ending(recording: str) -> str:
+    """Return a recording's name as its table begins with it: `rec.Table.1.selections.txt` goes with `rec.wav`."""
+    ending = PurePosixPath(recording).suffix
+    return recording.removesuffix(ending) if ending.lower() in SOUND_NAMES else recording
 
 
 def _raven(parts: Sequence[Selected], *, in_sequence: bool = False) -> bytes:

@@ -72,7 +72,7 @@ class LabelerReport:
     unsure: float | None = None  # share of "don't know" where an item is right
     mixed_up: float | None = None  # share of a wrong item there
     invented: float | None = None  # share of an item where none is right
-    known: int = 0  # answers to questions whose right one is known, see `worker/outputs/known_questions.py`
+    known: int = 0  # answers to questions whose right one is known, see `worker/outputs/known_answers.py`
     known_right: int = 0  # those of them that are right
     doubt: float | None = None  # probability that the answers have nothing to do with the items; None alone
 

@@ -6,6 +6,7 @@ Every field can be chosen by a person; the presets are what people who record su
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,11 @@ class PictureSettings:
         _require_between("seconds", self.seconds, SHORTEST_SCALE, LONGEST_SCALE)
         _require_between("expansion", self.expansion, 1, LARGEST_EXPANSION)
         _require(self.colour_map in COLOUR_MAPS, f"colour_map has to be one of {', '.join(COLOUR_MAPS)}")
+
+
+def read_stored(stored: dict[str, Any] | None) -> PictureSettings | None:
+    """Return the settings that a project keeps beside the sentence that says why they are so; None: it has none."""
+    return PictureSettings(**{name: value for name, value in stored.items() if name != "reason"}) if stored else None
 
 
 def window_for(high_hz: float) -> float:

@@ -17,7 +17,7 @@ from tercet.runs.bag_labels import BagLabels
 from tercet.runs.queries import last_done
 from tercet.runs.results import AnswerReport, Array, LabelerReport, Result
 from tercet.storage import Storage
-from tercet_algorithms.answers.patterns import Kind
+from tercet_algorithms.answers.patterns import ANSWERS, Kind
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,11 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         bags=bags,
         known_clusterings=codes,
         in_use=in_use,
-        weights=None if before is None else _weights(results.labeler_report(storage, before), labelers, trusted),
+        weights=None if before is None else answer_weights(results.labeler_report(storage, before), labelers, trusted),
     )
 
 
-def _weights(reports: list[LabelerReport], labelers: Array, trusted: set[int]) -> Array | None:
+def answer_weights(reports: list[LabelerReport], labelers: Array, trusted: set[int]) -> Array | None:
     """Return how much each answer counts: by how probable it is that its labeler looks, all of it once put back."""
     doubts = {report.labeler: report.doubt for report in reports if report.doubt and report.labeler not in trusted}
     return np.array([1 - doubts.get(labeler, 0.0) for labeler in labelers.tolist()]) if doubts else None
@@ -213,3 +213,11 @@ def _previous(storage: Storage, run: Run, in_use: Array | None) -> PreviousResul
         result = Result(result.labels[there], result.confidence[there], result.posterior[there])
         coordinates, rows = coordinates[there], None if rows is None else rows[:, there]
     return PreviousResult(run, result, coordinates, state, rows, results.answer_report(storage, run))
+
+
+def answer_columns(answers: Array, kind: Kind) -> Array:
+    """Return the column of every answer in a table of its kind, (M,)."""
+    columns = np.zeros(len(answers), dtype=np.int64)
+    for column, name in enumerate(ANSWERS[kind]):
+        columns[answers == name] = column
+    return columns

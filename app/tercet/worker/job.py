@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from tercet.database import Database
 from tercet.labeling import holds
-from tercet.labeling.refill import Queued, demand, refill
+from tercet.labeling.refill import demand, refill
 from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
@@ -28,17 +28,7 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
-from tercet.worker.outputs import (
-    answering,
-    cluster_map,
-    gains,
-    known_questions,
-    prequential,
-    questions,
-    repeats,
-    reports,
-    resolutions,
-)
+from tercet.worker.outputs import answering, cluster_map, gains, prequential, queued, reports, resolutions
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
 from tercet.worker.place import JobPlace, open_place
@@ -88,7 +78,8 @@ def _compute_current(job: Job) -> None:
     reported = _finish_clustering(job, key, inputs, outcome, result, resumed)
     if inputs.previous is not None and inputs.previous.run.result is not None:
         results.delete_state(job.storage, inputs.previous.run.result)
-    _refill(job.database, job.run, inputs, result, outcome, reported)
+    needed = demand(job.database, job.run)
+    refill(job.database, job.run.project_id, queued.choose(job.run, inputs, outcome, result, reported.labelers, needed))
     _check_labelers(job, inputs, reported)
 
 
@@ -146,9 +137,8 @@ def _finish_clustering(
 ) -> Report:
     """Store the report and the resolutions with the result, and end the run with its metrics; return the report."""
     foreseen = prequential.foresee(job.run, inputs, outcome.epsilon)
-    believed = reports.beliefs(inputs, outcome, result.posterior)
     rates = answering.learn(inputs, foreseen)
-    reported = reports.report(inputs, outcome, believed, foreseen, rates, known_questions.results(inputs))
+    reported = reports.report(inputs, outcome, result.posterior, foreseen, rates)
     results.save_report(job.storage, key, reported)
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
@@ -192,17 +182,3 @@ def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, An
     further_events = [("clusters", {"run": run.number})] if run.purpose == Purpose.CURRENT else []
     with database.transaction() as session:
         lifecycle.write(session, run, *further_events, **values, metrics=metrics, lease_expires_at=None)
-
-
-def _refill(
-    database: Database, run: Run, inputs: JobInputs, result: Result, outcome: FitOutcome, reported: Report
-) -> None:
-    """Put questions that are worth asking, or asking again, under the new posteriors into the labelers' queue."""
-    rng, needed = np.random.default_rng(run.number), demand(database, run)
-    about = questions.items_of(needed, result.posterior, inputs)
-    chosen = questions.choose(result.posterior, inputs, outcome, needed, about, rng)
-    again = repeats.choose(result.posterior, inputs, outcome, reported.labelers, needed, about)
-    again += known_questions.choose(inputs, needed, again, rng)
-    ids = [(anchor, left, right) for anchor, left, right in inputs.item_ids[chosen.triplets].tolist()]
-    new = [Queued(triplet, source) for triplet, source in zip(ids, chosen.sources, strict=True)]
-    refill(database, run.project_id, repeats.among(new, again, inputs.item_ids))

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from tercet.runs.results import Array
-from tercet.worker.inputs import JobInputs
+from tercet.worker.inputs import JobInputs, answer_columns
 from tercet.worker.outputs.prequential import Foreseen
-from tercet.worker.outputs.reports import answer_columns
 from tercet_algorithms.answers.error_rates import LearnedRates, learn_error_rates
 from tercet_algorithms.answers.metrics import agreement_ceiling, krippendorff_alpha
 from tercet_algorithms.answers.pool import canonical

@@ -1,8 +1,4 @@
-"""Questions whose right answer is known: which are asked of whom, and how labelers answered them.
-
-Known is what an analyst said is right, and what two people or more answered alike. To its labeler such a question looks
-like any other. A labeler's own answer never makes a question known for them.
-"""
+"""Which questions whose right answer is known a run asks of whom: to their labeler each looks like any other."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,35 +6,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tercet.labeling.refill import Demand
-from tercet.runs.results import Array
-from tercet.worker.inputs import JobInputs, positions
+from tercet.worker.inputs import JobInputs, answer_columns, positions
+from tercet.worker.outputs.known_answers import ALIKE, marked_right, votes_of
 from tercet.worker.outputs.repeats import Repeat
-from tercet.worker.outputs.reports import answer_columns
-from tercet_algorithms.answers.patterns import ANSWERS
 from tercet_algorithms.answers.pool import canonical
-
-# So many people who answer alike make an answer known.
-ALIKE = 2
-
-
-def results(inputs: JobInputs) -> dict[int, tuple[int, int]]:
-    """Return how many known questions each labeler answered, and how many of them right."""
-    if not len(inputs.answers):
-        return {}
-    _, questions, votes = _votes(inputs)
-    columns = answer_columns(inputs.answers, inputs.kind)
-    own = np.eye(votes.shape[1], dtype=np.int64)[columns]
-    marked = _marked(inputs, questions, columns)
-    of_others = votes[questions] - own
-    by_others = of_others.max(axis=1) == of_others.sum(axis=1)
-    is_alike = by_others & (of_others.sum(axis=1) >= ALIKE)
-    is_known = np.zeros(len(columns), dtype=bool) if inputs.known is None else inputs.known
-    right = np.where(marked[questions] >= 0, marked[questions], np.where(is_alike, of_others.argmax(axis=1), -1))
-    counted = (right >= 0) & ~is_known
-    people, rows = np.unique(inputs.labelers, return_inverse=True)
-    answered = np.bincount(rows[counted], minlength=len(people))
-    correct = np.bincount(rows[counted & (right == columns)], minlength=len(people))
-    return dict(zip(people.tolist(), zip(answered.tolist(), correct.tolist(), strict=True), strict=True))
 
 
 def choose(inputs: JobInputs, demand: Demand, taken: list[Repeat], rng: Generator) -> list[Repeat]:
@@ -48,8 +19,8 @@ def choose(inputs: JobInputs, demand: Demand, taken: list[Repeat], rng: Generato
     """
     if not demand.known_share or not demand.labelers or not len(inputs.answers):
         return []
-    rows, questions, votes = _votes(inputs)
-    marked = _marked(inputs, questions, answer_columns(inputs.answers, inputs.kind))
+    rows, questions, votes = votes_of(inputs)
+    marked = marked_right(inputs, questions, answer_columns(inputs.answers, inputs.kind))
     is_alike = (votes.max(axis=1) == votes.sum(axis=1)) & (votes.sum(axis=1) >= ALIKE)
     known = rng.permutation(np.flatnonzero((marked >= 0) | is_alike))
     known = known[np.argsort(marked[known] < 0, kind="stable")]
@@ -73,19 +44,3 @@ def _turns(labelers: Sequence[int], counts: list[int]) -> Iterator[int]:
     """Return labelers by turns, each as often as its count says."""
     for turn in range(max(counts, default=0)):
         yield from (labeler for labeler, count in zip(labelers, counts, strict=True) if turn < count)
-
-
-def _votes(inputs: JobInputs) -> tuple[Array, Array, Array]:
-    """Return the questions (Q, 3), that of each answer (M,), and how often each answer was given to each (Q, A)."""
-    rows, questions = np.unique(canonical(inputs.triplets, inputs.kind), axis=0, return_inverse=True)
-    votes = np.zeros((len(rows), len(ANSWERS[inputs.kind])), dtype=np.int64)
-    np.add.at(votes, (questions.ravel(), answer_columns(inputs.answers, inputs.kind)), 1)
-    return rows, questions.ravel(), votes
-
-
-def _marked(inputs: JobInputs, questions: Array, columns: Array) -> Array:
-    """Return the answer that an analyst said is right to each question, -1 where none did, (Q,)."""
-    marked = np.full(int(questions.max(initial=-1)) + 1, -1)
-    if inputs.known is not None:
-        marked[questions[inputs.known]] = columns[inputs.known]
-    return marked

@@ -13,8 +13,8 @@ from tercet.labeling.refill import Demand, Queued
 from tercet.models import Source
 from tercet.runs.results import Array, LabelerReport
 from tercet.worker.fits.outcome import FitOutcome
-from tercet.worker.inputs import JobInputs, positions
-from tercet.worker.outputs.reports import answer_columns, tables_of
+from tercet.worker.inputs import JobInputs, answer_columns, positions
+from tercet.worker.outputs.reports import tables_of
 from tercet_algorithms.answers.doubts import in_doubt
 from tercet_algorithms.answers.patterns import pattern_probabilities
 from tercet_algorithms.answers.pool import canonical

@@ -4,15 +4,15 @@ Computed in the job from the final posteriors, so that pages only read it. A sus
 where an analyst looks first.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tercet.runs.results import AnswerReport, Array, LabelerReport, Report
 from tercet.worker.fits.outcome import FitOutcome
-from tercet.worker.inputs import JobInputs
-from tercet.worker.outputs import prequential
+from tercet.worker.inputs import JobInputs, answer_columns
+from tercet.worker.outputs import known_answers, prequential
 from tercet.worker.outputs.prequential import Foreseen
 from tercet_algorithms.answers.error_rates import LearnedRates
 from tercet_algorithms.answers.independence import Independence, independence, left_out, more_doubtful
@@ -58,17 +58,10 @@ def tables_of(labelers: Array, kind: Kind, outcome: FitOutcome) -> Array:
 
 
 def report(
-    inputs: JobInputs,
-    outcome: FitOutcome,
-    believed: Beliefs,
-    foreseen: Foreseen,
-    rates: LearnedRates | None,
-    known: Mapping[int, tuple[int, int]],
+    inputs: JobInputs, outcome: FitOutcome, posterior: Array, foreseen: Foreseen, rates: LearnedRates | None
 ) -> Report:
-    """Return the report of all answers and labelers, with what was foreseen of each answer.
-
-    `known` says of each labeler how many known questions they answered, and how many right.
-    """
+    """Return the report of all answers and labelers under posteriors (N, K), with what was foreseen of each answer."""
+    believed = beliefs(inputs, outcome, posterior)
     probabilities = believed.probabilities
     of_answer = probabilities[np.arange(len(probabilities)), believed.columns]
     best = probabilities.max(axis=1, initial=0)
@@ -79,7 +72,7 @@ def report(
     before = (array.astype(np.float16) for array in foreseen)
     answers = AnswerReport(inputs.numbers, of_answer.astype(np.float32), suspicion, *before)
     doubts = _doubts(inputs.labelers, believed, foreseen.answers)
-    return Report(answers, _labelers(inputs, foreseen.answers, doubts, rates, known))
+    return Report(answers, _labelers(inputs, foreseen.answers, doubts, rates))
 
 
 def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[Hashable, Independence]:
@@ -101,14 +94,6 @@ def answer_probabilities_of(inputs: JobInputs, outcome: FitOutcome, posterior: A
     return beliefs(inputs, outcome, posterior).probabilities
 
 
-def answer_columns(answers: Array, kind: Kind) -> Array:
-    """Return the column of every answer in a table of its kind, (M,)."""
-    columns = np.zeros(len(answers), dtype=np.int64)
-    for column, name in enumerate(ANSWERS[kind]):
-        columns[answers == name] = column
-    return columns
-
-
 def _by_probability(of_answer: Array, best: Array) -> Array:
     """Rank the answers that are not the most probable ones; 1 has the lowest probability relative to the best."""
     odds = of_answer / best
@@ -123,13 +108,10 @@ def _ranks(suspects: Array, count: int) -> Array:
 
 
 def _labelers(
-    inputs: JobInputs,
-    foreseen: Array,
-    doubts: dict[Hashable, Independence],
-    rates: LearnedRates | None,
-    known: Mapping[int, tuple[int, int]],
+    inputs: JobInputs, foreseen: Array, doubts: dict[Hashable, Independence], rates: LearnedRates | None
 ) -> list[LabelerReport]:
     labelers, rows = np.unique(inputs.labelers, return_inverse=True)
+    known = known_answers.results(inputs)
     counts = np.bincount(rows, minlength=len(labelers))
     scored = np.bincount(rows[np.isfinite(foreseen).all(axis=1)], minlength=len(labelers))
     hits = np.bincount(rows, weights=prequential.hits(inputs, foreseen), minlength=len(labelers))
