@@ -262,6 +262,11 @@ def test_bad_tables(read: Read, content: str | bytes, row: int | None, field: st
     assert says in plan.faults[0].detail
 
 
+def test_a_text_that_looks_like_a_table_of_selections_but_is_no_text(read: Read) -> None:
+    plan = read({"labels.txt": b"begin,end,\x01\x01\x01", "note.txt": "a thrush"})
+    assert [(fault.file, fault.field) for fault in plan.faults] == [("songs/labels.txt", "encoding")]
+
+
 def test_a_named_column_must_be_there(read: Read) -> None:
     files = {"t.csv": "p,q\na.wav,b.wav\n", "a.wav": wav(), "b.wav": wav()}
     assert list(read(files, media_column="q").media) == ["b"]

@@ -27,19 +27,22 @@ class NoText(ValueError):
     """The file is none of the encodings of text."""
 
 
-def encoding_of(path: Path) -> tuple[str, str]:
-    """Return Python's name of a text file's encoding and the name that people know; raise NoText if it has none.
+def encoding_of(path: Path, name: str) -> tuple[str, str]:
+    """Return Python's name of a text file's encoding and the name that people know; raise Invalid if it is no text.
 
     Whatever is no UTF-8 and has no mark is read as Windows-1252, the last resort: it may be wrong, and never fails.
     """
     with path.open("rb") as stream:
         beginning = stream.read(BEGINNING)
-        for mark, codec, name in MARKS:
+        for mark, codec, known_as in MARKS:
             if beginning.startswith(mark):
-                return codec, name
-        if b"\0" in beginning:
-            return _utf16_without_mark(beginning)
-        _check_controls(beginning)
+                return codec, known_as
+        try:
+            if b"\0" in beginning:
+                return _utf16_without_mark(beginning)
+            _check_controls(beginning)
+        except NoText as error:
+            raise fail("encoding", f"is no text, whatever its name says: {error}", file=name) from error
         stream.seek(0)
         codec = _fitting(stream)
     return codec, NAMES[codec]

@@ -26,10 +26,7 @@ UNREADABLE = (ValueError, RecursionError)
 def read_json(path: Path, name: str) -> tuple[Table, Faults]:
     """Read a table of JSON or NDJSON; a line of NDJSON that is no object is left out and noted."""
     check_bytes(path, name)
-    try:
-        codec, encoding = encodings.encoding_of(path)
-    except encodings.NoText as error:
-        raise fail("encoding", f"is no text: {error}", file=name) from error
+    codec, encoding = encodings.encoding_of(path, name)
     faults = Faults()
     lines = encodings.lines_of(path, codec, name)
     with path.open(encoding=codec, errors="replace") as stream:

@@ -119,10 +119,7 @@ def _text_kind(source: SourceFile, beginning: bytes, ending: str) -> tuple[Kind,
         return "foreign", "it is empty"
     if is_selections(beginning):
         return "selections", ""
-    try:
-        encodings.encoding_of(source.local)
-    except encodings.NoText as error:
-        raise fail("encoding", f"is no text, whatever its name says: {error}", file=str(source.path)) from error
+    encodings.encoding_of(source.local, str(source.path))
     return ("table" if ending in TABLES else "text"), ""
 
 

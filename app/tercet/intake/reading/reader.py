@@ -302,7 +302,7 @@ def _read_text(file: Recognised) -> str:
         raise fail(
             "text", f"is longer than {LONGEST_TEXT:,} bytes: cut it into texts that people can read", file=file.path
         )
-    codec, _ = encodings.encoding_of(file.source.local)
+    codec, _ = encodings.encoding_of(file.source.local, file.path)
     return "".join(encodings.lines_of(file.source.local, codec, file.path)).replace("\r\n", "\n").strip()
 
 

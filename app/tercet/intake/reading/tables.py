@@ -92,10 +92,7 @@ class Layout:
 
 def layout_of(path: Path, name: str) -> Layout:
     """Return encoding and separator of a delimited file."""
-    try:
-        codec, encoding = encodings.encoding_of(path)
-    except encodings.NoText as error:
-        raise fail("encoding", f"is no text: {error}", file=name) from error
+    codec, encoding = encodings.encoding_of(path, name)
     lines = list(itertools.islice(encodings.lines_of(path, codec, name), SNIFFED_LINES))
     if lines and (match := SEPARATOR_LINE.fullmatch(lines[0])):
         return Layout(codec, encoding, match[1], 1)
