@@ -292,6 +292,17 @@ def test_a_preview_says_how_a_table_was_read_and_what_tells_items_apart(
     assert "clusters" in page.split("Before people label")[1].split("</section>")[0]
 
 
+def test_a_preview_says_in_words_where_segments_lie(client: TestClient, database: Database, settings: Settings) -> None:
+    table = "Selection\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)\n"
+    table += "1\t0.25\t0.75\t800\t2000\n2\t1\t1.5\t950.4\t3100\n"
+    number = send(client, {"creek.wav": wav(2.0), "creek.Table.1.selections.txt": table.encode()})
+    items = check(client, database, settings, number)["items"]
+    assert [item["metadata"]["recording"] for item in items] == ["creek.wav", "creek.wav"]
+    page = client.get(f"/projects/songs/imports/{number}").text
+    assert '<p class="muted small">0.25–0.75 s, 0.8–2.0 kHz</p>' in page, "one recording needs no bag named"
+    assert '<p class="muted small">1.00–1.50 s, 1.0–3.1 kHz</p>' in page
+
+
 def test_a_preview_proposes_no_more_clusters_than_can_be_seen(
     client: TestClient, database: Database, settings: Settings
 ) -> None:

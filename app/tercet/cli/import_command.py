@@ -144,6 +144,7 @@ def print_import(project: str, done: "LocalImport") -> None:
     skipped = [(file.path, file.detail) for file in done.plan.files if file.became == "skipped"]
     skipped += [(fault.file or "", fault.detail) for fault in done.plan.faults]
     skipped += [(str(fault["file"]), fault["detail"]) for fault in done.report["left_out"]]
+    skipped = list(dict.fromkeys(skipped))  # a file that cannot be read is a fault of its row, too
     for path, reason in skipped[:MOST_LISTED]:
         typer.echo(f"  skipped {path}: {reason}")
     if len(skipped) > MOST_LISTED:

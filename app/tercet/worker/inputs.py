@@ -51,6 +51,7 @@ class JobInputs:
     in_use: Array | None = None
     # Whether the columns of the features have one scale already, which says what they tell: those of a recipe do.
     one_scale: bool = False
+    feature_groups: list[str] | None = None  # (D,) of each column, where a recipe has made the features
     drawn: Array | None = None  # (M,) whether each answer is to a question drawn at random; None: nobody knows
     # (M,) from 0 to 1: less of those who may answer without looking, as the previous run has it. None: all alike.
     weights: Array | None = None
@@ -112,6 +113,7 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         project = session.get_one(Project, run.project_id)
         features = None if run.feature_set_id is None else session.get_one(FeatureSet, run.feature_set_id)
         n_items = item_count(session, project.id) if features is None else features.n
+        recipe = None if features is None else features.recipe
         bags = bag_labels.load(session, project.id, n_items)
         in_use = _in_use(session, project.id, n_items)
         codes = None
@@ -132,7 +134,8 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
     return JobInputs(
         kind="outlier" if project.question_kind == "outlier" else "relative",
         features=values,
-        one_scale=features is not None and features.recipe is not None,
+        one_scale=recipe is not None,
+        feature_groups=None if recipe is None else recipe.get("group_of_column"),
         item_ids=item_ids,
         triplets=triplets,
         answers=rows[has_features, 3].astype(str),

@@ -43,6 +43,7 @@ def fit_dcrc(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
         "n_init": plan.starts if plan.search or keeps_adopted else 1 + _starts_beside(inputs),
         "n_moves": 0 if keeps_adopted else _moves(run, inputs),
         "random_state": _seed(run),
+        "feature_groups": inputs.feature_groups,
         **inputs.scaling(),
     }
     if inputs.points is not None:

@@ -66,7 +66,7 @@ def with_points(run: Run, inputs: JobInputs, points: Array) -> JobInputs:
         if not inputs.one_scale:
             measured = standardised(measured, np.ones(len(measured), dtype=np.bool_))
         features = side_by_side([measured, features.astype(np.float32)], [1.0, 1.0])
-    return replace(inputs, points=points, one_scale=True, features=features)
+    return replace(inputs, points=points, one_scale=True, feature_groups=None, features=features)
 
 
 def keep(points: Array, outcome: FitOutcome) -> FitOutcome:
