@@ -44,6 +44,13 @@ def make_songs(
         return project.id
 
 
+def answer_rightly(database: Database, project: int, classes: np.ndarray, count: int, seed: int = 0) -> None:
+    """Store right answers to random questions about items of these classes."""
+    triplets = random_triplets(len(classes), count, np.random.default_rng(seed))
+    with database.transaction() as session:
+        add_answers(session, project, triplets, NAMES[true_answers(classes, triplets)].tolist())
+
+
 def add_answers(session: Session, project_id: int, triplets: np.ndarray, values: list[str]) -> None:
     """Store answers to triplets of positions, as one labeler would have given them."""
     project = session.get_one(Project, project_id)

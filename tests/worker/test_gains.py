@@ -12,15 +12,8 @@ from tercet.runs.queries import lock_project
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.inputs import load
-from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tests.factories import add_member
-from tests.runs.support import NAMES, add_answers, blobs, compute, get_run, make_songs, request
-
-
-def answer_more(database: Database, project: int, n: int, seed: int) -> None:
-    triplets = random_triplets(60, n, np.random.default_rng(seed))
-    with database.transaction() as session:
-        add_answers(session, project, triplets, NAMES[true_answers(blobs(60)[1], triplets)].tolist())
+from tests.runs.support import answer_rightly, blobs, compute, get_run, make_songs, request
 
 
 def finish_run(database: Database, settings: Settings, project: int) -> Run:
@@ -35,9 +28,9 @@ def test_what_answers_buy_is_known_once_fifty_have_bought_something(
     project = make_songs(database, storage)
     first = finish_run(database, settings, project)
     assert first.metrics["stretches"] == []
-    answer_more(database, project, 40, 1)
+    answer_rightly(database, project, blobs(60)[1], 40, 1)
     assert "expected_gain" not in finish_run(database, settings, project).metrics, "fewer than fifty"
-    answer_more(database, project, 30, 2)
+    answer_rightly(database, project, blobs(60)[1], 30, 2)
     run = finish_run(database, settings, project)
     [(answers, moved, expected)] = run.metrics["stretches"]
     labels = [results.load(storage, done.result).labels for done in (first, run)]
@@ -49,7 +42,7 @@ def test_what_answers_buy_is_known_once_fifty_have_bought_something(
         assert gain["moved"]["low"] <= gain["moved"]["median"] <= gain["moved"]["high"] <= 60
         assert gain["predicted"]["low"] <= gain["predicted"]["median"] <= gain["predicted"]["high"]
     assert gains[1]["moved"]["median"] >= gains[0]["moved"]["median"]
-    answer_more(database, project, 60, 3)
+    answer_rightly(database, project, blobs(60)[1], 60, 3)
     stretches = finish_run(database, settings, project).metrics["stretches"]
     assert [stretch[0] for stretch in stretches] == [70, 60], "the past grows"
 
@@ -59,7 +52,7 @@ def test_doubtful_answers_count_less_until_somebody_has_looked(
 ) -> None:
     project = make_songs(database, storage)
     finish_run(database, settings, project)
-    answer_more(database, project, 60, 1)
+    answer_rightly(database, project, blobs(60)[1], 60, 1)
     with database.transaction() as session:
         doubtful = add_member(session, session.get_one(Project, project), Role.LABELER)
         analyst = add_member(session, session.get_one(Project, project), Role.ANALYST)
@@ -87,7 +80,7 @@ def test_doubtful_answers_count_less_until_somebody_has_looked(
 @pytest.mark.parametrize("removed", ["labelers_doubt", "labelers_foreseen"])
 def test_reports_from_before_are_read(database: Database, storage: Storage, settings: Settings, removed: str) -> None:
     project = make_songs(database, storage)
-    answer_more(database, project, 20, 1)
+    answer_rightly(database, project, blobs(60)[1], 20, 1)
     run = finish_run(database, settings, project)
     assert run.result is not None
     arrays = storage.get_arrays(run.result + results.REPORT)

@@ -18,9 +18,8 @@ from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker import inputs
 from tercet.worker.fits import dcrc
-from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tests.factories import add_features, add_member, signed_in
-from tests.runs.support import NAMES, add_answers, compute, get_run, make_songs, request
+from tests.runs.support import answer_rightly, compute, get_run, make_songs, request
 from tests.tercet_algorithms.bags.data import bagged
 
 LABELS = ["crow", "thrush", "wren", "owl"]
@@ -47,13 +46,6 @@ def make_bagged(database: Database, storage: Storage, algorithm: str, labelled: 
         for item, bag in zip(items_of(session, project_id), bags.tolist(), strict=True):
             item.bag_id = rows[bag].id
     return project_id, y
-
-
-def answer(database: Database, project_id: int, y: np.ndarray, count: int) -> None:
-    """Store right answers to random triplets."""
-    triplets = random_triplets(len(y), count, np.random.default_rng(0))
-    with database.transaction() as session:
-        add_answers(session, project_id, triplets, NAMES[true_answers(y, triplets)].tolist())
 
 
 def items_of(session: Session, project_id: int) -> list[Item]:
@@ -158,7 +150,7 @@ def test_clusters_tell_their_bag_labels(app: FastAPI, database: Database, storag
 def test_bag_labels_stay_when_answers_come(database: Database, storage: Storage, settings: Settings) -> None:
     project, y = make_bagged(database, storage, "dcrc")
     _, before = fitted(database, storage, settings, project)
-    answer(database, project, y, 20)
+    answer_rightly(database, project, y, 20)
     run, after = fitted(database, storage, settings, project)
     assert run.metrics["warm_start"]
     assert "4 labels of 30 bags and 20 answers" in describe(RunOut.of(run))
@@ -171,7 +163,7 @@ def test_bag_labels_stay_when_answers_come(database: Database, storage: Storage,
 def test_a_system_may_follow_any_other(database: Database, storage: Storage, settings: Settings) -> None:
     """Figures and maps do not care who computed the run before."""
     project, y = make_bagged(database, storage, "dcrc")
-    answer(database, project, y, 30)
+    answer_rightly(database, project, y, 30)
     for algorithm in ("bags", "cmbc", "sklr", "dcrc"):
         parameters = {"known_runs": [1], "method": "regress-out"} if algorithm == "cmbc" else {}
         run, _ = fitted(database, storage, settings, project, algorithm=algorithm, parameters=parameters)

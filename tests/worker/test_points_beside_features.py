@@ -16,9 +16,8 @@ from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.inputs import load
 from tercet_algorithms import DCRC, AnswerEmbedding
-from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tests.factories import add_features, add_member, make_project, signed_in
-from tests.runs.support import NAMES, add_answers, compute, get_run, request
+from tests.runs.support import answer_rightly, compute, get_run, request
 from tests.worker.test_comparison import ask, rows_of
 
 # What is learned is the same on every database.
@@ -37,12 +36,6 @@ def project(database: Database, storage: Storage) -> int:
         return project.id
 
 
-def answer(database: Database, project: int, count: int, seed: int = 0) -> None:
-    triplets = random_triplets(N_ITEMS, count, np.random.default_rng(seed))
-    with database.transaction() as session:
-        add_answers(session, project, triplets, NAMES[true_answers(CLASSES, triplets)].tolist())
-
-
 def cluster(database: Database, settings: Settings, project: int, by: str) -> Run:
     run = request(database, project, parameters={"cluster_by": by})
     assert compute(database, settings) == "done", get_run(database, run).error
@@ -56,7 +49,7 @@ def agreement(storage: Storage, run: Run) -> float:
 def test_what_features_do_not_show_answers_do(
     database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:
-    answer(database, project, 400)
+    answer_rightly(database, project, CLASSES, 400)
     runs = {by: cluster(database, settings, project, by) for by in ("features", "answers", "both")}
     agreements = {by: agreement(storage, run) for by, run in runs.items()}
     assert agreements["answers"] == 1
@@ -73,7 +66,7 @@ def test_what_features_do_not_show_answers_do(
 def test_features_and_points_count_alike(
     database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer(database, project, 60)
+    answer_rightly(database, project, CLASSES, 60)
     fitted: list[np.ndarray] = []
     fit = DCRC.fit
     monkeypatch.setattr(DCRC, "fit", lambda self, X, *a, **k: fitted.append(X) or fit(self, X, *a, **k))
@@ -90,11 +83,11 @@ def test_features_and_points_count_alike(
 def test_under_ten_answers_features_stay(
     database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:
-    answer(database, project, 9)
+    answer_rightly(database, project, CLASSES, 9)
     run = cluster(database, settings, project, "answers")
     assert run.parameters["cluster_by"] == "features", "the run says what it went by"
     assert run.feature_set_id is not None
-    answer(database, project, 1, seed=1)
+    answer_rightly(database, project, CLASSES, 1, seed=1)
     assert cluster(database, settings, project, "answers").parameters["cluster_by"] == "answers"
 
 
@@ -103,10 +96,10 @@ def test_the_next_run_goes_on_from_points_beside_features(
 ) -> None:
     with database.transaction() as session:
         session.get_one(Project, project).parameters = {"cluster_by": "both"}
-    answer(database, project, 300)
+    answer_rightly(database, project, CLASSES, 300)
     first = request(database, project)
     assert compute(database, settings) == "done"
-    answer(database, project, 12, seed=1)
+    answer_rightly(database, project, CLASSES, 12, seed=1)
     with database.transaction() as session:
         session.add(Run(project_id=project, number=2, algorithm="dcrc", due_at=now()))
     assert compute(database, settings) == "done"
@@ -120,7 +113,7 @@ def test_the_next_run_goes_on_from_points_beside_features(
 def test_no_candidate_is_weighed_by_answers_that_points_have_seen(
     database: Database, settings: Settings, project: int
 ) -> None:
-    answer(database, project, 60)
+    answer_rightly(database, project, CLASSES, 60)
     run = request(database, project, parameters={"cluster_by": "both", "candidates": "auto"})
     assert compute(database, settings) == "done"
     assert "candidate_weights" not in get_run(database, run).metrics
@@ -129,7 +122,7 @@ def test_no_candidate_is_weighed_by_answers_that_points_have_seen(
 def test_a_comparison_learns_points_without_the_answers_held_out(
     database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer(database, project, 200)
+    answer_rightly(database, project, CLASSES, 200)
     learned_from: list[int] = []
     fit = AnswerEmbedding.fit
 
@@ -155,7 +148,7 @@ def test_a_comparison_learns_points_without_the_answers_held_out(
 def test_it_is_chosen_in_the_settings_and_such_a_run_leaves_no_model(
     app: FastAPI, database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:
-    answer(database, project, 60)
+    answer_rightly(database, project, CLASSES, 60)
     with database.transaction() as session:
         owner = add_member(session, session.get_one(Project, project), Role.OWNER, "Ada")
     with signed_in(app, owner) as client:

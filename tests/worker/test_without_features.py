@@ -22,7 +22,7 @@ from tercet_algorithms.answers.simulated_labelers import random_triplets, true_a
 from tercet_algorithms.dcrc.search import DCRCSearch
 from tercet_algorithms.embedding.search import EmbeddingSearch
 from tests.factories import add_features, add_member, make_project, make_token
-from tests.runs.support import NAMES, add_answers, compute, ended, get_run, place, request, wait_for
+from tests.runs.support import NAMES, answer_rightly, compute, ended, get_run, place, request, wait_for
 from tests.worker.steps import before_each_step
 from tests.worker.test_supervisor import supervised
 
@@ -57,12 +57,6 @@ def project(database: Database) -> int:
         project = make_project(session, "names", n_items=N_ITEMS, n_clusters=3)
         add_member(session, project, Role.LABELER)
         return project.id
-
-
-def answer(database: Database, project: int, count: int, seed: int = 0) -> None:
-    triplets = random_triplets(N_ITEMS, count, np.random.default_rng(seed))
-    with database.transaction() as session:
-        add_answers(session, project, triplets, NAMES[true_answers(CLASSES, triplets)].tolist())
 
 
 @SQLITE
@@ -105,11 +99,11 @@ def test_ten_answers_start_the_first_run(client: TestClient, database: Database)
 def test_the_next_run_goes_on_from_the_points_and_the_clusters(
     database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:
-    answer(database, project, 300)
+    answer_rightly(database, project, CLASSES, 300)
     first = request(database, project)
     assert compute(database, settings) == "done"
     before = results.load_state(storage, get_run(database, first).result)["points"]
-    answer(database, project, 12, seed=1)
+    answer_rightly(database, project, CLASSES, 12, seed=1)
     with database.transaction() as session:
         session.add(Run(project_id=project, number=2, algorithm="dcrc", due_at=get_run(database, first).due_at))
     assert compute(database, settings) == "done"
@@ -136,7 +130,7 @@ def test_another_copy_goes_on_where_one_was_stopped(
     monkeypatch: pytest.MonkeyPatch,
     search: type,
 ) -> None:
-    answer(database, project, 200)
+    answer_rightly(database, project, CLASSES, 200)
     steps: list[object] = []
 
     def stop_at_the_third(state: object) -> None:
@@ -176,7 +170,7 @@ def test_algorithms_that_need_features_say_so(client: TestClient, database: Data
 def test_a_run_whose_answers_were_all_withdrawn_meanwhile_says_why_it_failed(
     database: Database, settings: Settings, project: int
 ) -> None:
-    answer(database, project, 10)
+    answer_rightly(database, project, CLASSES, 10)
     run = request(database, project)
     with database.transaction() as session:
         session.execute(delete(Answer))
@@ -188,7 +182,7 @@ def test_a_run_whose_answers_were_all_withdrawn_meanwhile_says_why_it_failed(
 def test_features_that_come_later_are_used(
     database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:
-    answer(database, project, 60)
+    answer_rightly(database, project, CLASSES, 60)
     request(database, project)
     assert compute(database, settings) == "done"
     with database.transaction() as session:

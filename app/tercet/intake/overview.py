@@ -188,8 +188,10 @@ def _facts(items: list[PreviewItem]) -> list[str]:
 def _place(item: PreviewItem) -> str:
     """Say where in its recording an item lies, in seconds and, where that is known, in kHz."""
     low, high = item.metadata.get("low_hz"), item.metadata.get("high_hz")
-    has_range = isinstance(low, int | float) and isinstance(high, int | float)
-    return f"{item.begin_s:.2f}–{item.end_s:.2f} s" + (f", {low / 1000:.1f}–{high / 1000:.1f} kHz" if has_range else "")
+    seconds = f"{item.begin_s:.2f}–{item.end_s:.2f} s"
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return f"{seconds}, {low / 1000:.1f}–{high / 1000:.1f} kHz"
+    return seconds
 
 
 def _short(value: Any) -> str:
