@@ -178,7 +178,7 @@ def test_a_folder_of_sounds_becomes_clusters(tercet: Tercet, tmp_path: Path, ope
     done = tercet("import", "songs", str(folder), *options, "--skip-bad")
     assert done.returncode == 0, done.stderr
     assert "skipped clips/notes.pdf" in done.stdout
-    assert "skipped clips/broken.wav" in done.stdout
+    assert done.stdout.count("skipped clips/broken.wav") == 1
     assert "2 clusters, of 4, 4 items." in done.stdout
     with opened.reading() as session:
         assert session.scalars(select(Import.source)).all() == ["command"]

@@ -27,7 +27,11 @@ class Settings(BaseSettings):
     secret_key: str = Field("", description="signs cookies; empty means a generated key kept in the data folder")
     public_url: str = Field("", description="address people use, for links; empty means the request's own")
     dask_scheduler: str = Field("", description="tcp:// address of a Dask scheduler; empty starts workers here")
-    workers: int = Field(1, ge=0, description="worker processes started here; 0 leaves runs to other servers")
+    workers: int = Field(
+        2,
+        ge=0,
+        description="worker processes started here: work of minutes leaves one free; 0 leaves all to other servers",
+    )
     run_lease_seconds: float = Field(15.0, gt=0, description="after this silence another worker takes a run over")
     triplet_lease_seconds: float = Field(
         300.0, gt=0, description="how long a question is held for the labeler who has it on screen"

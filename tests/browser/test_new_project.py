@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+import sqlalchemy as sa
 from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tercet.jobs import lifecycle
-from tercet.models import User
+from tercet.models import Import, User
+from tercet.sounds.spectrograms import PICTURE_SIZE
 from tercet.worker.jobs import run_background_job
 from tercet.worker.place import JobPlace
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, take_shot
@@ -184,6 +186,23 @@ def test_files_can_be_dropped(home: Page, live_server: LiveServer) -> None:
     expect(home.get_by_role("heading", name="Reading your files")).to_be_visible()
 
 
+def test_a_folder_can_be_dropped_with_its_subfolders(home: Page, live_server: LiveServer, folder: Path) -> None:
+    """As the system's file manager drops it: the browser walks the folder, which no script can make up."""
+    expect(home.locator("html.js")).to_be_attached()
+    session = home.context.new_cdp_session(home)
+    dragged = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        session.send("Input.dispatchDragEvent", {"type": kind, "x": 500, "y": 400, "data": dragged})
+    stage(home, "checking")
+    assert set(do_jobs(live_server)) == {"done"}
+    stage(home, "ready")
+    expect(home.get_by_label("Name", exact=True)).to_have_value("My eggs")
+    with live_server.database.reading() as database:
+        newest = database.scalars(sa.select(Import).order_by(Import.id.desc()).limit(1)).one()
+    lying = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    assert {file["path"] for file in newest.report["files"]} == {path for path in lying if path != ".hidden"}
+
+
 def test_an_empty_folder_is_said_to_be_empty(home: Page, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     (tmp_path / "nothing" / ".hidden").write_text("")
@@ -215,7 +234,7 @@ def test_a_recording_is_cut_by_keyboard_with_the_segments_in_sight(
     home.keyboard.press("End")  # two seconds
     expect(words).to_contain_text("2 sounds in 12 s")
     expect(boxes).to_have_count(2)
-    expect(home.locator("#segments-picture img")).to_have_js_property("naturalWidth", 1440)
+    expect(home.locator("#segments-picture img")).to_have_js_property("naturalWidth", 3 * PICTURE_SIZE[0])
     for width in (1280, 390):
         home.set_viewport_size({"width": width, "height": 900})
         assert_accessible(home, "segments")

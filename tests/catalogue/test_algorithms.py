@@ -31,8 +31,9 @@ OTHER_DEFAULTS = {
     "random_state": "runs can be repeated",
     ("dcrc-cv", "balance"): "true, false or both, by names",
 }
-# What is no parameter of the estimator itself: those of another inside, the range of clusters, what is known.
+# What is no parameter of the estimator itself: those of another inside, the range of clusters, what it gets to read.
 FURTHER = {
+    "dcrc": {"cluster_by"},
     "dcrc-cv": {"fewest_clusters", "most_clusters"} | set(DcrcParameters.model_fields),
     "cmbc": {"known_runs", "known_columns"},
 }

@@ -104,7 +104,7 @@ def test_whole_files_and_frequencies(songs: TestClient, database: Database, stor
     assert uncut[0]["Begin File"] == f"{uncut[0]['Item']}.wav", "Raven looks for the file under this name"
     parts = raven_rows(files["a _b__c_d.Table.1.selections.txt"])
     assert [(row["Low Freq (Hz)"], row["High Freq (Hz)"]) for row in parts] == [("1500.000", "4000.000")] * 2
-    assert parts[0]["Begin File"] == "a 'b' c/d"
+    assert parts[0]["Begin File"] == "d"
     labels = unzipped(songs.get(f"{LATEST}/selections?format=audacity").content)
     assert len(labels) == 11
     assert labels["a _b__c_d.txt"].decode().splitlines() == [
@@ -113,6 +113,26 @@ def test_whole_files_and_frequencies(songs: TestClient, database: Database, stor
         "5.500000\t5.800000\t3",
         "\\\t1500.000000\t4000.000000",
     ]
+
+
+@pytest.mark.parametrize(
+    ("recording", "table", "file"),
+    [
+        ("creek.flac", "creek.Table.1.selections.txt", "creek.flac"),
+        ("site 1/creek.MP3", "site 1_creek.Table.1.selections.txt", "creek.MP3"),
+        ("tape 1.2", "tape 1.2.Table.1.selections.txt", "tape 1.2"),
+    ],
+)
+def test_raven_finds_the_recording_of_segments(
+    songs: TestClient, database: Database, recording: str, table: str, file: str
+) -> None:
+    """Its ending is known since the import; the table is called like the recording, as Raven calls it."""
+    with database.transaction() as session:
+        for item in session.scalars(select(Item)):
+            item.details = {**item.details, "recording": recording}
+    files = unzipped(songs.get(f"{LATEST}/selections?format=raven").content)
+    assert list(files) == [table]
+    assert {row["Begin File"] for row in raven_rows(files[table])} == {file}
 
 
 def test_no_sounds(fitted: TestClient) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from tercet.database import Database
@@ -57,6 +58,22 @@ def test_from_a_folder_to_the_first_run(
     assert not storage.names_in(f"imports/{done['number']}/files"), "the uploaded files are gone"
     media = client.get(f"{PROJECT}/media/media/tone-0")
     assert media.content == tones(1)["site 0/tone-0.wav"]
+
+
+def test_lists_of_a_preview_say_what_they_hold(app: FastAPI) -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    parts = schemas["ImportPreview"]["properties"]
+    names = {
+        name: parts[name]["items"]["$ref"].rpartition("/")[2] for name in ("columns", "files", "faults", "left_out")
+    }
+    fields = {name: set(schemas[schema]["properties"]) for name, schema in names.items()}
+    assert fields == {
+        "columns": {"name", "role", "examples", "table"},
+        "files": {"path", "became", "detail", "items"},
+        "faults": {"field", "detail", "row", "file"},
+        "left_out": {"field", "detail", "row", "file"},
+    }
+    assert "skipped" in schemas[names["files"]]["properties"]["became"]["enum"]
 
 
 def test_pages_of_the_preview(client: TestClient, database: Database, settings: Settings) -> None:
@@ -273,6 +290,17 @@ def test_a_preview_says_how_a_table_was_read_and_what_tells_items_apart(
     assert '<p class="muted small">Vogel: Meise c</p>' in page
     assert "Lizenz: MIT" not in page
     assert "clusters" in page.split("Before people label")[1].split("</section>")[0]
+
+
+def test_a_preview_says_in_words_where_segments_lie(client: TestClient, database: Database, settings: Settings) -> None:
+    table = "Selection\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)\n"
+    table += "1\t0.25\t0.75\t800\t2000\n2\t1\t1.5\t950.4\t3100\n"
+    number = send(client, {"creek.wav": wav(2.0), "creek.Table.1.selections.txt": table.encode()})
+    items = check(client, database, settings, number)["items"]
+    assert [item["metadata"]["recording"] for item in items] == ["creek.wav", "creek.wav"]
+    page = client.get(f"/projects/songs/imports/{number}").text
+    assert '<p class="muted small">0.25–0.75 s, 0.8–2.0 kHz</p>' in page, "one recording needs no bag named"
+    assert '<p class="muted small">1.00–1.50 s, 1.0–3.1 kHz</p>' in page
 
 
 def test_a_preview_proposes_no_more_clusters_than_can_be_seen(

@@ -17,7 +17,7 @@ from tercet_algorithms.common.feature_space import FeatureSpace, blocks
 from tercet_algorithms.common.features import check_features_of
 from tercet_algorithms.common.graph import GraphMap
 from tercet_algorithms.common.kernels import FeatureMap, Kernel
-from tercet_algorithms.dcrc.candidates import CANDIDATES, FEATURES, Weighing
+from tercet_algorithms.dcrc.candidates import FEATURES, Weighing
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 
 _STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_", "labels_")
@@ -140,7 +140,7 @@ class FittedDCRC(DCRCPrediction):
             arrays |= self._space.kernel.to_arrays()
         if self._weighing.n_answers:
             arrays |= self._weighing.to_arrays()
-            arrays |= {f"model_{name}": W for name, W in self._models.items()}
+            arrays |= {f"model_{self._weighing.names.index(name)}": W for name, W in self._models.items()}
         if self._tables is not None:
             arrays |= self._tables.to_arrays()
         return arrays
@@ -177,7 +177,8 @@ class FittedDCRC(DCRCPrediction):
             setattr(self, name, arrays[name])
         self._weighing = Weighing.from_arrays(arrays)
         self.candidate_weights_ = self._weighing.by_name()
-        self._models = {name: arrays[f"model_{name}"] for name in CANDIDATES if f"model_{name}" in arrays}
+        stored = {name: f"model_{number}" for number, name in enumerate(self._weighing.names)}
+        self._models = {name: arrays[key] for name, key in stored.items() if key in arrays}
         if not self._weighing.n_answers:
             self._models = {FEATURES: np.column_stack([self.coef_, self.intercept_])}
         self.epsilon_ = "people" if self.epsilon == "auto" else self.epsilon

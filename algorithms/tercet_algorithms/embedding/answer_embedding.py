@@ -244,7 +244,7 @@ class AnswerEmbedding(Estimator):
         Returns
         -------
         array of shape (M, A)
-            Columns yes, no, dnk; or 1, 2, 3, dnk for outlier questions.
+            Of yes, no and dnk, or of 1, 2, 3 and dnk for outlier questions, in this order.
 
         Raises
         ------
@@ -274,8 +274,7 @@ class AnswerEmbedding(Estimator):
         ValueError
             With the row and value that is wrong.
         """
-        check_is_fitted(self, "embedding_")
-        constraints = read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
+        constraints = self._read(triplets, answers, kinds, weights)
         return mean_log_probability(self.embedding_, self._numbers, constraints)
 
     def score(self, triplets: Any, answers: Any, kinds: Any = None, weights: Any = None) -> float:
@@ -284,7 +283,7 @@ class AnswerEmbedding(Estimator):
         Parameters
         ----------
         triplets, answers, kinds, weights :
-            As in `fit`; repeated answers all count.
+            As in `score_answers`.
 
         Returns
         -------
@@ -294,10 +293,9 @@ class AnswerEmbedding(Estimator):
         Raises
         ------
         ValueError
-            With the row and value that is wrong.
+            As in `score_answers`.
         """
-        check_is_fitted(self, "embedding_")
-        constraints = read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
+        constraints = self._read(triplets, answers, kinds, weights)
         hits = np.zeros(len(constraints), dtype=bool)
         for code in range(len(KINDS)):
             rows = constraints.kinds == code
@@ -325,6 +323,11 @@ class AnswerEmbedding(Estimator):
         """
         check_is_fitted(self, "embedding_")
         return answer_table(kind, self._numbers)
+
+    def _read(self, triplets: Any, answers: Any, kinds: Any, weights: Any) -> Constraints:
+        """Return answers about the fitted items, repeated ones too; raise ValueError with what is wrong."""
+        check_is_fitted(self, "embedding_")
+        return read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
 
     def _candidates(self, constraints: Constraints, n_items: int) -> tuple[int, ...]:
         """Return the dimensions to choose among."""

@@ -1,4 +1,4 @@
-"""Answers and the people who gave them, over REST: listed, set aside, put back."""
+"""REST: list answers and labelers, set answers aside, put them back."""
 
 from typing import Annotated
 from uuid import UUID
@@ -37,7 +37,7 @@ def get_answers(project: str, asked: Annotated[Asked, Query()], me: Me, db: Db, 
 def set_aside(project: str, answer: UUID, body: SetAsideIn, me: Me, db: Db) -> DecidedOut:
     """Set an answer aside.
 
-    It stays its labeler's, but runs no longer use it and its question may be asked of others again; a run that
+    It is kept, but runs no longer use it and its question may be asked of others again; a run that
     leaves it out is queued by the project's rule. 409: it is set aside already, or its labeler withdrew it.
     """
     with db.transaction() as session:
@@ -94,7 +94,7 @@ def get_labelers(
 def set_labeler_aside(project: str, labeler: Id, body: SetAsideIn, me: Me, db: Db) -> DecidedOut:
     """Set all answers of a labeler aside at once.
 
-    Those that they give from now on count; take them out of the project to end that. 409: none of their answers is
+    Later answers count; remove the labeler from the project to prevent more. 409: none of their answers is
     used.
     """
     with db.reading() as session:

@@ -1,4 +1,4 @@
-"""The answers page: every answer with what the last run thinks of it, the people, and what was set aside by whom."""
+"""The answers page: answers with their probability under the last run, labelers, and the log of decisions."""
 
 from typing import Annotated
 from urllib.parse import parse_qsl, urlencode
@@ -79,7 +79,7 @@ def set_labeler_aside(
 
 @router.post("/projects/{project}/labelers/{labeler}/put-back")
 def put_labeler_back(project: str, labeler: Id, me: Me, db: Db, back: Back = "") -> RedirectResponse:
-    """Put back those that were set aside all at once."""
+    """Put back the answers that were set aside all at once."""
     with db.reading() as session:
         access = authorize(session, me, project, Action.WRITE)
     service.put_labeler_back(db, access, labeler)

@@ -1,4 +1,4 @@
-"""How well people answer: speed and habits, agreement with others, and what the last run says of them."""
+"""How well people answer: speed, shares of the values, agreement with others, and figures of the last run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ LEARNED = ("quality", "accuracy", "known", "known_right", "unsure", "mixed_up", 
 
 
 def page(session: Session, storage: Storage, project: Project, after: int, limit: int) -> LabelerList:
-    """Describe up to `limit` people, the busiest first, behind so many of them."""
+    """Describe up to `limit` people, the busiest first, after skipping some."""
     answers = count_answers(session, project) - Counter(withdrawn(session, project.id))
     ordered = sorted(answers, key=lambda person: (-answers[person], person))
     people = ordered[after : after + limit]
@@ -97,7 +97,7 @@ def answers_an_hour(habits: Sequence[Habit]) -> float | None:
 
 
 def _shares(project: Project, person: int, habits: Sequence[Habit]) -> dict[str, float]:
-    """How often each answer was given, as it was on screen: whoever always presses the same key stands out."""
+    """The share of each answer as it was on screen, where one who always presses the same key stands out."""
     kind = QuestionKind(project.question_kind)
     counts = Counter(
         presentation.answer(

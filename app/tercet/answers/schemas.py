@@ -1,4 +1,4 @@
-"""What comes in and goes out about answers: how to filter them, one of them, the people who gave them."""
+"""JSON of answers and labelers: filters, pages and decisions."""
 
 import enum
 from datetime import datetime
@@ -14,7 +14,7 @@ LONGEST_REASON = 500
 
 
 class AnswerState(enum.StrEnum):
-    """Whether runs use an answer, and if not, whose wish it is."""
+    """Whether runs use an answer, and if not, why."""
 
     USED = "used"
     SET_ASIDE = "set-aside"
@@ -43,7 +43,7 @@ class Filters(BaseModel):
         return cls.model_fields[info.field_name].default if value == "" else value
 
     def given(self) -> dict[str, str]:
-        """Return what differs from the usual, as it stands in an address, without the place in the list."""
+        """Return the query string of the filters that differ from the defaults."""
         values = self.model_dump(mode="json", exclude_defaults=True, exclude={"after"})
         return {name: str(value) for name, value in values.items()}
 

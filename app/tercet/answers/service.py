@@ -1,6 +1,6 @@
-"""What an analyst decides about answers: to set aside or put back one answer, or all of one labeler. Each is logged.
+"""Sets aside or puts back one answer, or all of one labeler; each decision is logged.
 
-What Tercet itself put on hold is decided on in the same way: to set it aside is to agree.
+Answers that Tercet put on hold are decided on in the same way: to set them aside is to agree.
 """
 
 from uuid import UUID
@@ -84,7 +84,7 @@ def put_labeler_back(database: Database, access: Access, labeler_id: int) -> Dec
 
 
 def _decide_all(database: Database, access: Access, verdict: Verdict, labeler_id: int, reason: str) -> Decision:
-    """Decide in short transactions, so that labelers need not wait; sent again, a decision that was cut off goes on."""
+    """Decide in short transactions, so that labelers need not wait; to resume one that was cut off, send it again."""
     decision_id: int | None = None
     while True:
         with database.transaction() as session:

@@ -1,4 +1,4 @@
-"""What can be done with comparisons: request one, read it, use the system that it recommends."""
+"""Requests a comparison, reads it, and adopts a system."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from tercet.catalogue.compared_systems import COMPARED, FOLDS, KMEANS, SEEDS, li
 from tercet.comparisons import queries
 from tercet.comparisons.schemas import TITLES, ComparisonOut
 from tercet.items.queries import latest_features
-from tercet.models import Project, Purpose, Run, RunStatus
+from tercet.models import FeatureSet, Project, Purpose, Run, RunStatus
 from tercet.projects.service import change_project
 from tercet.runs import bag_labels, preconditions, schedule
 from tercet.runs.queries import lock_project
@@ -23,7 +23,7 @@ UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
 
 @dataclass(frozen=True)
 class SystemChoice:
-    """A system in the form; it cannot be chosen if the project lacks something."""
+    """A system in the form; disabled if the project lacks something."""
 
     name: str
     title: str
@@ -85,7 +85,7 @@ def request_comparison(session: Session, project: Project, systems: list[str] | 
         raise Invalid("A system is not known.", [FieldError("systems", detail)])
     if len(names) < 2:
         raise Invalid("There is nothing to compare.", [FieldError("systems", "expected two systems or more")])
-    chosen = {name: _parameters(session, project, name, features.n) for name in names}
+    chosen = {name: _parameters(session, project, name, features) for name in names}
     # The list keeps the order of the systems: PostgreSQL does not keep that of the names in an object.
     parameters: dict[str, Any] = {"systems": names, "parameters": chosen, "folds": FOLDS, "seeds": SEEDS}
     algorithm = next(name for name in names if name != KMEANS)
@@ -104,10 +104,12 @@ def _usable(session: Session, project: Project) -> list[str]:
     return [name for name in COMPARED if name != "bags" or bag_labels.have_labels(session, project.id)]
 
 
-def _parameters(session: Session, project: Project, system: str, n_items: int) -> dict[str, Any]:
+def _parameters(session: Session, project: Project, system: str, features: FeatureSet) -> dict[str, Any]:
     """Return the project's own parameters where the system is its algorithm, else the defaults."""
     if system == KMEANS:
         return {"n_clusters": project.n_clusters}
-    parameters = algorithms.resolve(project, system, {}, n_items)
+    parameters = algorithms.resolve(project, system, {}, features.n)
     preconditions.check(session, project, system, parameters)
+    if wanted := parameters.get("cluster_by"):
+        parameters["cluster_by"] = preconditions.clustered_by(session, project, features, wanted)
     return light_parameters(system, parameters)

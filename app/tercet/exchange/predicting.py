@@ -1,4 +1,4 @@
-"""The model of a run as a file, and clusters of new items by it."""
+"""The model of a run as a file, and its predictions for new items."""
 
 import json
 import math
@@ -31,10 +31,10 @@ def find_model(session: Session, storage: Storage, project: Project, run_name: s
     """Return the model of a run, with the names of its clusters; raise Conflict if it has none."""
     run, key = find_result(session, project, run_name)
     arrays = results.load_model_arrays(storage, key)
-    if arrays is None:
+    if arrays is None or run.feature_set_id is None:
         raise Conflict(
-            f"Run {run.number} left no model: its method needs to know the other clusterings of new items, or it is "
-            "of a Tercet that kept none. Start a run of DCRC or SKLR."
+            f"Run {run.number} left no model: its method needs to know the other clusterings of new items, or goes "
+            "by points that answers gave its items, or it is of a Tercet that kept none. Start a run of DCRC or SKLR."
         )
     features = session.get_one(FeatureSet, run.feature_set_id)
     complete = with_rows_of_items(arrays, storage.memory_map(features.blob))

@@ -102,7 +102,7 @@ def _add_files(task: _Task, files: FileRows, columns: _Columns) -> None:
 
 
 def _make_texts(task: _Task, columns: _Columns) -> None:
-    task.report(0.0, "Reading the texts")
+    task.report(0.0, f"Reading {len(task.inputs):,} texts")
     for group in task.groups:
         rows, readable = text_rows([item.text for item in task.inputs], group.numbers or MOST_TEXT_NUMBERS, task.seed)
         columns.rows[group.kind], columns.names[group.kind] = rows, _numbered(group.kind, rows)
@@ -113,7 +113,7 @@ def _make_texts(task: _Task, columns: _Columns) -> None:
 
 
 def _make_table(task: _Task, columns: _Columns) -> None:
-    task.report(0.0, "Reading the table")
+    task.report(0.0, f"Reading {len(task.inputs):,} rows of the table")
     for group in task.groups:
         table = table_columns([item.details for item in task.inputs])
         every = np.ones(len(task.inputs), dtype=np.bool_)

@@ -125,7 +125,10 @@ def _two_passes(
     rows = {kind: RowFile(group.width) for kind, group in groups.items()}
     files = FileRows(rows, np.zeros(len(inputs), dtype=np.bool_))
     for position, item in enumerate(inputs):
-        report(share + (1 - share) * position / len(inputs), f"Measuring the {reader.noun}s")
+        report(
+            share + (1 - share) * position / len(inputs),
+            f"Measuring {position + 1:,} of {len(inputs):,} {reader.noun}s",
+        )
         content = _open(item, reader, files.faults)
         files.readable[position] = content is not None
         for kind, group in groups.items():
@@ -159,7 +162,7 @@ def _learn(
     n_patches = max(1, MOST_PATCHES // max(1, len(sample)))
     rng = np.random.default_rng(seed)
     for number, item in enumerate(sample):
-        report(number / len(sample), f"Learning patterns from the {reader.noun}s")
+        report(number / len(sample), f"Learning patterns: {number + 1:,} of {len(sample):,} {reader.noun}s")
         content = _open(item, reader, [])
         for group in groups if content is not None else ():
             group.look(content, min(n_patches, MOST_PATCHES_OF_ONE), rng)

@@ -43,7 +43,7 @@ def plugin_rows(name: str, inputs: Sequence[FeatureInput], report: Report) -> Ro
     function = _load(_entry_point(name), name)
     parts: list[Rows] = []
     for start in range(0, len(inputs), ITEMS_AT_ONCE):
-        report(start / len(inputs), f"Asking the plug-in '{name}'")
+        report(start / len(inputs), f"Asking the plug-in '{name}': {start + 1:,} of {len(inputs):,} items")
         some = list(inputs[start : start + ITEMS_AT_ONCE])
         parts.append(_checked(_call(function, some, name), some, name))
         if parts[-1].shape[1] != parts[0].shape[1]:

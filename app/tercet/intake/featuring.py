@@ -76,14 +76,18 @@ def _items(session: Session, project_id: int) -> ItemsToMeasure:
 
 def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeatures:
     with tempfile.TemporaryDirectory(prefix="tercet-features-") as folder:
-        inputs = [_input(storage, item, Path(folder)) for item in batch.items]
+        inputs = []
+        for number, item in enumerate(batch.items, start=1):
+            report(0.0, f"Fetching {number:,} of {len(batch.items):,} items")
+            inputs.append(_input(storage, item, Path(folder)))
         recipe = _recipe(batch.project) or recipes.default_recipe(inputs)
         table = compute(recipe, inputs, _sound_range(batch.project), report)
     values = _by_position(table, batch)
     blob = storage.put_content(f"{blob_folder(batch.project.id)}/features", npy_bytes(values), ".npy")
     n, d = values.shape
     words = table.words + _average_items(table.faults)
-    return StoredFeatures("features", n, d, blob, table.names, recipe.as_dict(), words)
+    settled = {**recipe.as_dict(), "group_of_column": table.groups}
+    return StoredFeatures("features", n, d, blob, table.names, settled, words)
 
 
 def _average_items(faults: Sequence[tuple[str, str]]) -> str:

@@ -37,6 +37,7 @@ from tercet.web.errors import FieldError
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200
 MOST_FILES = 200
+OF_PLACES = {"recording", "begin_s", "end_s", "low_hz", "high_hz"}  # columns that say where an item lies
 MOST_FACTS = 4
 LONGEST_FACT = 24
 FATES = {
@@ -171,16 +172,24 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
 
 
 def _facts(items: list[PreviewItem]) -> list[str]:
-    """Say of each item where in its recording it lies, its bag, and its first columns that differ from item to item."""
-    names = list(dict.fromkeys(name for item in items for name in item.metadata if name not in ("begin_s", "end_s")))
+    """Say of each item where in its recording it lies, its bag and first columns, as far as they tell items apart."""
+    names = list(dict.fromkeys(name for item in items for name in item.metadata if name not in OF_PLACES))
     telling = [name for name in names if len(items) < 2 or len({str(item.metadata.get(name)) for item in items}) > 1]
+    has_bags = len({item.bag for item in items}) > 1
     sentences = []
     for item in items:
-        facts = [] if item.begin_s is None else [f"{item.begin_s:.2f}–{item.end_s:.2f} s"]
-        facts += [f"bag {item.bag}"] if item.bag else []
+        facts = [] if item.begin_s is None else [_place(item)]
+        facts += [f"bag {item.bag}"] if item.bag and has_bags else []
         facts += [f"{name}: {_short(item.metadata[name])}" for name in telling if name in item.metadata]
         sentences.append(" · ".join(facts[:MOST_FACTS]))
     return sentences
+
+
+def _place(item: PreviewItem) -> str:
+    """Say where in its recording an item lies, in seconds and, where that is known, in kHz."""
+    low, high = item.metadata.get("low_hz"), item.metadata.get("high_hz")
+    has_range = isinstance(low, int | float) and isinstance(high, int | float)
+    return f"{item.begin_s:.2f}–{item.end_s:.2f} s" + (f", {low / 1000:.1f}–{high / 1000:.1f} kHz" if has_range else "")
 
 
 def _short(value: Any) -> str:

@@ -7,13 +7,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tercet.features.recipes import MOST_NUMBERS, MOST_WEIGHT, Recipe, describe
 from tercet.intake.plans import PlannedItem
+from tercet.intake.reading.plan import ColumnReport, FileReport
 from tercet.intake.tables import ItemRow
 from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut
 from tercet.jobs.schemas import JobOut
 from tercet.models import BackgroundJob, Import, ImportFile, ImportStatus, Project
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.segments import SegmentSettings
-from tercet.web.errors import Invalid
+from tercet.web.errors import FieldError, Invalid
 from tercet.web.numbers import Count
 from tercet.web.texts import Name, Text
 
@@ -261,7 +262,7 @@ PREVIEW_EXAMPLE: dict[str, Any] = {
         }
     ],
     "next": None,
-    "columns": [{"name": "folder", "role": "metadata", "examples": ["site 1"]}],
+    "columns": [{"name": "folder", "role": "metadata", "examples": ["site 1"], "table": ""}],
     "files": [{"path": "site 1/wren-1.wav", "became": "sound", "detail": "", "items": 1}],
     "faults": [],
     "left_out": [],
@@ -275,10 +276,10 @@ class ImportPreview(BaseModel):
 
     items: list[PreviewItem]
     next: int | None = Field(description="the `after` of the next page")
-    columns: list[dict[str, Any]]
-    files: list[dict[str, Any]] = Field(description="what became of each file, the first thousand")
-    faults: list[dict[str, Any]]
-    left_out: list[dict[str, Any]] = Field(description="what an import that skips bad files has left out")
+    columns: list[ColumnReport] = Field(description="what each column of the tables was taken for")
+    files: list[FileReport] = Field(description="what became of each file, the first thousand")
+    faults: list[FieldError] = Field(description="what is wrong: the file, the row and the field, and what to do")
+    left_out: list[FieldError] = Field(description="what an import that skips bad files has left out")
 
 
 SEGMENTS, PICTURES = SegmentSettings(), PictureSettings()

@@ -25,7 +25,7 @@ from tercet.jobs import lifecycle
 from tercet.models import FeatureSet, Import, ImportStatus, Item, JobKind, Project, now
 from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
-from tercet.sounds.picture_settings import PictureSettings
+from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError
 from tercet.web.texts import with_subject
@@ -78,7 +78,7 @@ def store(
     folder = blob_folder(row.project_id)
     with database.reading() as session:
         project = session.get_one(Project, row.project_id)
-        settings, target = pictures.stored_settings(project), target_of(session, project)
+        settings, target = read_stored(project.picture_settings), target_of(session, project)
     _demand_features(target, [item.row.key for item in items], features)
     try:
         prepare(storage, folder, items, files, prepared, settings, part(progress, 0.0, 0.95))
@@ -110,7 +110,7 @@ def prepare(
         prepared.picture_settings = pictures.to_store(*fitted) if fitted else None
         settings = fitted[0] if fitted else PictureSettings()
     for number, (key, source) in enumerate(sources.items()):
-        report(0.1 + 0.9 * number / len(sources), f"Storing {number + 1} of {len(sources)} media files")
+        report(0.1 + 0.9 * number / len(sources), f"Storing {number + 1:,} of {len(sources):,} media files")
         try:
             prepared.media[key] = _store_media(storage, folder, source, settings, prepared.new_blobs)
         except ValueError as error:

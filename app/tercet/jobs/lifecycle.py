@@ -5,7 +5,7 @@ every later write names it, and another process takes over when the lease has ru
 they store lies under names made from its content, so that another attempt is quick where the first has been.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 from tercet.database import Database
-from tercet.jobs import wake_up
+from tercet.jobs import queries, wake_up
 from tercet.live import events
 from tercet.models import BackgroundJob, JobKind, JobStatus, Project, now
 
@@ -37,6 +37,7 @@ class JobClaim:
 
     job_id: int
     token: int
+    is_long: bool = False
 
 
 def queue(
@@ -56,17 +57,25 @@ def announce(session: Session, job: BackgroundJob) -> bool:
     return events.record(session, job.project_id, ("job", {name: getattr(job, name) for name in ANNOUNCED}))
 
 
-def claim_next(database: Database, lease_seconds: float) -> JobClaim | None:
-    """Claim the job that waits longest, or one whose worker fell silent; return None if there is nothing to do."""
+def claim_next(database: Database, lease_seconds: float, *, long_ones: bool = True) -> JobClaim | None:
+    """Claim a job, or one whose worker fell silent; return None if there is nothing to do.
+
+    Previews come first, as somebody is looking at the page; then whoever waits longest. Without the `long_ones`, jobs
+    that take minutes are left for later.
+    """
+    order = (BackgroundJob.kind != JobKind.CHECK_IMPORT, BackgroundJob.id)
     with database.reading() as session:
-        candidates = session.scalars(select(BackgroundJob.id).where(_claimable()).order_by(BackgroundJob.id)).all()
-    for job_id in candidates:
+        waiting = session.scalars(select(BackgroundJob).where(_claimable()).order_by(*order)).all()
+        candidates = [(job.id, queries.is_long(session, job)) for job in waiting]
+    for job_id, is_long in candidates:
+        if is_long and not long_ones:
+            continue
         try:
             claim = _claim(database, job_id, lease_seconds)
         except IntegrityError:  # another supervisor has just started one of the same kind in this project
             continue
         if claim is not None:
-            return claim
+            return replace(claim, is_long=is_long)
     return None
 
 

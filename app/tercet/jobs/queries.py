@@ -1,10 +1,12 @@
 """What is read about background jobs."""
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tercet.models import BackgroundJob, JobKind, JobStatus
+from tercet.models import BackgroundJob, Import, ImportFile, Item, JobKind, JobStatus
 
+# Work on so many items or files, or on so many bytes, takes minutes, for which nobody else should wait.
+MANY, MANY_BYTES = 500, 200_000_000
 UNFINISHED = (JobStatus.QUEUED, JobStatus.RUNNING)
 
 
@@ -20,3 +22,15 @@ def unfinished(session: Session, project_id: int, *kinds: JobKind) -> list[Backg
     about = (BackgroundJob.project_id == project_id) & BackgroundJob.kind.in_(kinds)
     statement = select(BackgroundJob).where(about, BackgroundJob.status.in_(UNFINISHED))
     return list(session.scalars(statement.order_by(BackgroundJob.id)))
+
+
+def is_long(session: Session, job: BackgroundJob) -> bool:
+    """Return whether a job works on so much that it takes minutes."""
+    if job.kind in (JobKind.MAKE_FEATURES, JobKind.DRAW_PICTURES):
+        in_use = (Item.project_id == job.project_id) & Item.deleted_at.is_(None)
+        return (session.scalar(select(func.count(Item.id)).where(in_use)) or 0) > MANY
+    of_import = (Import.project_id == job.project_id) & (Import.number == job.subject)
+    files = select(func.count(ImportFile.id), func.coalesce(func.sum(ImportFile.size), 0))
+    count, size = session.execute(files.join(Import, Import.id == ImportFile.import_id).where(of_import)).one()
+    report = session.scalar(select(Import.report).where(of_import)) or {}
+    return bool(max(count, report.get("items") or 0) > MANY or size > MANY_BYTES)  # one archive holds many items

@@ -64,7 +64,7 @@ class Project(Base):
     event_number: Mapped[int] = mapped_column(default=0)
     created_at: Mapped[datetime] = mapped_column(default=now)
     archived_at: Mapped[datetime | None]
-    # Deleted projects can be had back for a while, see `projects/deleting.py`; until then nobody sees them.
+    # Deleted projects are hidden, and can be restored for a while: see `projects/deleting.py`.
     deleted_at: Mapped[datetime | None]
     # How features are made and sounds drawn; null: chosen by what the items are.
     feature_recipe: Mapped[dict[str, Any] | None]
@@ -75,9 +75,9 @@ class Project(Base):
 
 @dataclass(frozen=True, slots=True)
 class ProjectView:
-    """What asking a question and storing an answer need to know of a project, read without the ORM.
+    """The columns of a project that labeling needs, read without the ORM.
 
-    Frozen, because it belongs to no session: what is set on it would never be stored.
+    Frozen, because it belongs to no session: changes would never be stored.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""What comes in and goes out about projects, their members and their links."""
+"""JSON of projects, their members and their links."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,8 +1,8 @@
-"""The life of a run in its table: claimed, begun, kept alive, checkpointed, ended, each by a guarded write.
+"""The life cycle of a run in its table: claim, begin, renew, write, end, each a guarded write.
 
-The table is the truth and Dask only the engine. A supervisor *claims* a run; the task itself *begins* it, which
-raises the row's token, and from then on every write names that token: an older copy of the task, wherever it
-still runs, changes nothing any more. A lease on the row lets another process take over after a crash.
+The table is authoritative, and Dask only executes. A supervisor *claims* a run; the task itself *begins* it, which
+raises the row's token, and from then on every write names that token: an older copy of the task, wherever it still
+runs, can change nothing any more. A lease on the row lets another process take over after a crash.
 
 `schedule.py` queues the run before; `worker/supervisor.py` claims it and `worker/job.py` does everything after.
 """
@@ -42,6 +42,7 @@ class Claim:
     run_id: int
     project_id: int
     token: int
+    is_long: bool = False
 
 
 # Built once: `_STILL_DUE` is run while all answers of the project wait for its lock.
@@ -50,10 +51,10 @@ _SIBLING = aliased(Run)
 _BUSY = select(_SIBLING.id).where(_SIBLING.project_id == Run.project_id, _SIBLING.status == RunStatus.RUNNING).exists()
 _CLAIMABLE = or_(
     (Run.status == RunStatus.QUEUED) & (Run.due_at <= _AT) & ~_BUSY,
-    (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= _AT),  # its worker fell silent
+    (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= _AT),  # its lease has expired
 )
 _RESTED = (Run.reason != "answers") | Run.project_id.not_in(bindparam("resting", expanding=True))
-_DUE = select(Run.id, Run.project_id).where(_CLAIMABLE, _RESTED).order_by(Run.due_at)
+_DUE = select(Run.id, Run.project_id, Run.purpose).where(_CLAIMABLE, _RESTED).order_by(Run.due_at)
 _STILL_DUE = select(Run).where(Run.id == bindparam("run"), _CLAIMABLE).with_for_update(skip_locked=True, of=Run)
 
 
@@ -63,24 +64,30 @@ def announce(session: Session, run: Run) -> None:
 
 
 def claim_next(
-    database: Database, lease_seconds: float, resting: Collection[int] = (), of_project: int | None = None
+    database: Database,
+    lease_seconds: float,
+    resting: Collection[int] = (),
+    of_project: int | None = None,
+    *,
+    long_ones: bool = True,
 ) -> Claim | None:
-    """Claim a run that is due, or one whose worker fell silent; return None if there is nothing to do.
+    """Claim a run that is due, or one whose lease has expired; return None if there is none.
 
-    Runs that answers brought about wait while their project is among the `resting`. With a project, only its runs are
-    looked at.
+    Runs started by answers wait while their project is among the `resting`. With a project, only its runs are
+    looked at; without the `long_ones`, no comparison, which takes many fits.
     """
     with database.reading() as session:
         candidates = session.execute(_DUE, {"at": now(), "resting": list(resting)}).all()
-    for run_id, project_id in candidates:
-        if of_project not in (None, project_id):
+    for run_id, project_id, purpose in candidates:
+        is_long = purpose == Purpose.COMPARISON
+        if of_project not in (None, project_id) or (is_long and not long_ones):
             continue
         with database.transaction() as session:
             project = lock_project(session, project_id)
             # Read again under the lock: another supervisor may have claimed it since.
             run = session.scalar(_STILL_DUE, {"run": run_id, "at": now()})
             if run is not None and _claim(session, project, run, lease_seconds):
-                return Claim(run.id, project_id, run.token)
+                return Claim(run.id, project_id, run.token, is_long)
     return None
 
 
@@ -102,7 +109,7 @@ def _take_over(session: Session, run: Run, lease_seconds: float) -> bool:
 
 
 def _start(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
-    """Start the run at its first claim: what it uses is pinned here and never changes again."""
+    """Start the run at its first claim, and fix what it uses: answers, features and parameters."""
     run.started_at = run.started_at or now()
     try:
         with session.no_autoflush:  # nothing read here depends on what is written
@@ -126,10 +133,14 @@ def _pin(session: Session, project: Project, run: Run) -> None:
     if run.reason != "request":
         run.algorithm = project.algorithm  # the settings may have changed while it waited
     features, n_items = preconditions.items_to_cluster(session, project, run.algorithm)
-    run.feature_set_id = None if features is None else features.id
     if run.purpose != Purpose.COMPARISON:
         run.parameters = algorithms.resolve(project, run.algorithm, run.parameters, n_items)
         preconditions.check(session, project, run.algorithm, run.parameters)
+        if wanted := run.parameters.get("cluster_by"):
+            by = preconditions.clustered_by(session, project, features, wanted)
+            run.parameters = {**run.parameters, "cluster_by": by}
+    by_features = features is not None and run.parameters.get("cluster_by") != "answers"
+    run.feature_set_id = features.id if features is not None and by_features else None
 
 
 def _sentence(problem: Problem) -> str:
@@ -137,7 +148,7 @@ def _sentence(problem: Problem) -> str:
 
 
 def begin_task(database: Database, run_id: int, lease_seconds: float) -> Run | None:
-    """Raise the token, the task's first act, and return the run as it is then; None if there is nothing to compute."""
+    """Increment the token, as the task does first, and return the run; None if there is nothing to compute."""
     # The project's row, for which answers wait, is not locked: only this run's row changes.
     running = (Run.id == run_id) & (Run.status == RunStatus.RUNNING) & ~Run.cancel_requested
     lease = now() + timedelta(seconds=lease_seconds)

@@ -20,7 +20,7 @@ NO_BAG_LABELS = (
 # The algorithm that can cluster items without features: where they lie is learned from their answers first. The others
 # read no answers, or judge themselves by answers held out, which the places would have been learned from too.
 WITHOUT_FEATURES = "dcrc"
-# Fewer answers start no run by themselves: where items lie would be chance.
+# Fewer answers tell nothing of where items lie, and start no run by themselves where there are no features.
 FEWEST_WITHOUT_FEATURES = 10
 
 
@@ -42,6 +42,17 @@ def items_to_cluster(session: Session, project: Project, algorithm: str) -> tupl
         detail = f"'{algorithm}' clusters by features, and there are none: upload features, or choose 'dcrc'"
         raise Invalid("The items have no features.", [FieldError("algorithm", detail)])
     return None, n_items
+
+
+def clustered_by(session: Session, project: Project, features: FeatureSet | None, wanted: str) -> str:
+    """Return by what a run clusters: "features", "answers" for points learned from these, or "both".
+
+    That is what was chosen, but answers where there are no features, and features while answers are few.
+    """
+    if features is None:
+        return "answers"
+    counts = select(Answer.id).where(Answer.project_id == project.id, Answer.counts).limit(FEWEST_WITHOUT_FEATURES)
+    return wanted if len(session.scalars(counts).all()) == FEWEST_WITHOUT_FEATURES else "features"
 
 
 def check(session: Session, project: Project, algorithm: str, parameters: dict[str, Any]) -> None:

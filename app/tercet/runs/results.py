@@ -133,7 +133,7 @@ def _load_report(storage: Storage, key: str) -> Report | None:
     answers = AnswerReport(
         **{field: arrays[field] for field in fields}, foreseen=arrays.get("foreseen"), rights=arrays.get("rights")
     )
-    # Reports of Tercet 0.1 hold nothing that was foreseen, and no doubts.
+    # Reports of Tercet 0.1 have no predictions and no doubts.
     n_labelers = len(arrays["labelers_labeler"])
     unknown = {name: np.full(n_labelers, np.nan if kind is float else 0) for name, kind in _LABELER_COLUMNS.items()}
     columns = {name: arrays.get(f"labelers_{name}", unknown[name]).tolist() for name in _LABELER_COLUMNS}
@@ -155,7 +155,7 @@ def load(storage: Storage, key: str) -> Result:
 
 @lru_cache(maxsize=4)
 def load_cached(storage: Storage, key: str) -> Result:
-    """Read a result through a cache: it never changes, and pages ask for the newest again and again."""
+    """Read a result through a cache: results never change, and pages read the newest one all the time."""
     return load(storage, key)
 
 
@@ -170,7 +170,7 @@ def load_state(storage: Storage, key: str) -> dict[str, Array]:
 
 
 def delete_state(storage: Storage, key: str) -> None:
-    """Delete the state once a newer run is done, which later ones continue from: with a kernel it is large."""
+    """Delete the state once a newer run is done, from which later ones continue: with a kernel it is large."""
     storage.delete(key + STATE)
 
 
@@ -207,7 +207,7 @@ def coordinates(storage: Storage, key: str) -> Array:
 
 @lru_cache(maxsize=64)
 def clusters_of(storage: Storage, key: str) -> Array:
-    """Read the items' clusters alone, (N,) from 1: the page of alternatives relates many runs by nothing else."""
+    """Read only the items' clusters, (N,) from 1, for pages that relate many runs."""
     labels: Array = np.frombuffer(load_map(storage, key), "<f4").reshape(-1, 4)[:, 2].astype(np.int64)
     return labels
 

@@ -1,4 +1,4 @@
-"""What a task computes with, loaded once: features, pinned answers, bag labels, the previous result."""
+"""Loads the inputs of a run: features, answers, bag labels, the previous result."""
 
 import hashlib
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class JobInputs:
     """Everything a task reads; arrays are by item position, answers in the order in which they were given."""
 
     kind: Kind  # of the project's question
-    features: Array  # (N, D), memory-mapped; points that were learned from the answers where the items have none
+    features: Array  # (N, D), memory-mapped; with or of points that were learned from the answers, if a run asks
     item_ids: Array  # (N,)
     triplets: Array  # (M, 3) positions
     answers: Array  # (M,) as stored: yes, no, dnk or 1, 2, 3, dnk
@@ -45,12 +45,13 @@ class JobInputs:
     numbers: Array  # (M,) the answers' numbers in their project
     previous: PreviousResult | None
     bags: BagLabels | None = None  # where a bag has labels
-    points: Array | None = None  # (N, d) that the features are made of, where these were learned
+    points: Array | None = None  # (N, d) learned from the answers, where they are among the features or all of them
     known_clusterings: Array | None = None  # (N, c) codes of the known clusterings that CMBC shall differ from
     # (n,) which positions are in use, N of them; None: all. Everything else here is of the items in use alone.
     in_use: Array | None = None
     # Whether the columns of the features have one scale already, which says what they tell: those of a recipe do.
     one_scale: bool = False
+    feature_groups: list[str] | None = None  # (D,) of each column, where a recipe has made the features
     drawn: Array | None = None  # (M,) whether each answer is to a question drawn at random; None: nobody knows
     # (M,) from 0 to 1: less of those who may answer without looking, as the previous run has it. None: all alike.
     weights: Array | None = None
@@ -107,11 +108,12 @@ class JobInputs:
 
 
 def load(database: Database, storage: Storage, run: Run) -> JobInputs:
-    """Read what the run pinned."""
+    """Read the features and answers that the run was started with."""
     with database.reading() as session:
         project = session.get_one(Project, run.project_id)
         features = None if run.feature_set_id is None else session.get_one(FeatureSet, run.feature_set_id)
         n_items = item_count(session, project.id) if features is None else features.n
+        recipe = None if features is None else features.recipe
         bags = bag_labels.load(session, project.id, n_items)
         in_use = _in_use(session, project.id, n_items)
         codes = None
@@ -132,7 +134,8 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
     return JobInputs(
         kind="outlier" if project.question_kind == "outlier" else "relative",
         features=values,
-        one_scale=features is not None and features.recipe is not None,
+        one_scale=recipe is not None,
+        feature_groups=None if recipe is None else recipe.get("group_of_column"),
         item_ids=item_ids,
         triplets=triplets,
         answers=rows[has_features, 3].astype(str),

@@ -1,4 +1,4 @@
-"""The computation of one run by a worker: begin, load, fit with checkpoints, store the result, refill the queue.
+"""Computes one run in a worker: begin, load, fit with checkpoints, store the result, refill the queue.
 
 Dask calls `run_job` in a process of its own, perhaps on another machine, perhaps a second time after a crash. Its
 caller passes nothing but the addresses of database and storage: everything else is in the run's row, which
@@ -120,7 +120,7 @@ def _fit(job: Job) -> tuple[JobInputs, FitOutcome, dict[str, Any]]:
     """
     inputs = load(job.database, job.storage, job.run)
     checkpoints = Checkpoints(job, inputs.digest())
-    if job.run.feature_set_id is None:
+    if learned_points.are_wanted(job.run.parameters):
         inputs = learned_points.add_points(job.run, inputs, checkpoints)
     state = checkpoints.resume()
     outcome = systems.fit(job.run, inputs, state, checkpoints)

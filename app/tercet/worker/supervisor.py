@@ -54,8 +54,7 @@ class Supervisor:
         """Prepare the thread; `start` runs it."""
         self.database = database
         self.lease_seconds = settings.run_lease_seconds
-        urls = settings.resolved_database_url(), settings.resolved_storage_url()
-        self.place = JobPlace(*urls, self.lease_seconds)
+        self.place = JobPlace.of(settings)
         self.engine = engine or Engine(settings)
         self.storage = Storage(settings.resolved_storage_url())
         self.submitted: list[SubmittedTask] = []
@@ -107,16 +106,24 @@ class Supervisor:
         self._renew_leases()
         self._keep_up()
         while not self.submitted or len(self.submitted) < self.engine.places():
-            claim = self._claim_next()
+            claim = self._claim_next(self._has_place_for_long_ones())
             if claim is None:
                 return
             self._submit(claim)
 
-    def _claim_next(self) -> Claim | JobClaim | None:
+    def _has_place_for_long_ones(self) -> bool:
+        """Return whether work of minutes may begin: it leaves one place to what people wait for, where there are two.
+
+        Otherwise one project's features would hold up the preview, and the clusters, of everybody else.
+        """
+        n_long = sum(task.claim.is_long for task in self.submitted)
+        return n_long < max(1, self.engine.places() - 1)
+
+    def _claim_next(self, long_ones: bool) -> Claim | JobClaim | None:
         """Claim a run or a job; where both wait they take turns, so that neither is kept waiting by many others."""
         claims: list[Callable[[], Claim | JobClaim | None]] = [
-            lambda: job_lifecycle.claim_next(self.database, self.lease_seconds),
-            lambda: lifecycle.claim_next(self.database, self.lease_seconds, self._resting()),
+            lambda: job_lifecycle.claim_next(self.database, self.lease_seconds, long_ones=long_ones),
+            lambda: lifecycle.claim_next(self.database, self.lease_seconds, self._resting(), long_ones=long_ones),
         ]
         for claim_next in reversed(claims) if self._job_was_last else claims:
             claim = claim_next()

@@ -31,7 +31,9 @@ def test_a_table_cuts_the_recording_that_it_is_called_like(read: Read, table: st
     assert keys(plan) == ["rec1_0.500", "rec1_1.000", "rec2"]
     assert [row.bag for row in plan.rows] == ["rec1", "rec1", None]
     song, plain, _ = plan.rows
-    assert song.details == {"label": "song", "begin_s": 0.5, "end_s": 0.75, "low_hz": 800.0, "high_hz": 2000.0}
+    place = {"begin_s": 0.5, "end_s": 0.75, "low_hz": 800.0, "high_hz": 2000.0}
+    assert song.details == {"recording": song.details["recording"], "label": "song", **place}
+    assert song.details["recording"].lower() == "rec1.wav"
     assert "label" not in plain.details
     source = plan.media["rec1_0.500"]
     assert (source.begin_s, source.end_s, source.low_hz, source.high_hz) == (0.5, 0.75, 800.0, 2000.0)

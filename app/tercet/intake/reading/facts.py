@@ -21,7 +21,7 @@ def facts_of(
     facts = []
     for number, (key, row) in enumerate(rows.items()):
         if number % STEP == 0:
-            report(number / len(rows), "Checking the items")
+            report(number / len(rows), f"Checking {number + 1:,} of {len(rows):,} items")
         source = media.get(key)
         facts.append(_facts(row, source) if source else ItemFacts(key, False, row.text))
     return facts

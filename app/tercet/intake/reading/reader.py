@@ -93,7 +93,7 @@ class Reading:
         self.root = common_folder([source.path for source in sources])
         for number, source in enumerate(sources):
             if number % STEP == 0:
-                self.report(0.2 * number / len(sources), "Looking at the files")
+                self.report(0.2 * number / len(sources), f"Looking at {number + 1:,} of {len(sources):,} files")
             try:
                 file = recognise(source)
             except Invalid as problem:
@@ -114,7 +114,8 @@ class Reading:
         files = self.of_kind("sound", "picture")
         for number, file in enumerate(files):
             if number % STEP == 0:
-                self.report(0.2 + 0.6 * number / len(files), "Looking at sounds and pictures")
+                note = f"Reading {number + 1:,} of {len(files):,} sounds and pictures"
+                self.report(0.2 + 0.6 * number / len(files), note)
             try:
                 if file.kind == "sound":
                     self.sounds[file.source] = describe_sound(file.source.local)

@@ -126,7 +126,8 @@ def cut_drafts(
             continue
         selections = cuts.get(file)
         if selections is None and options.cut == "segments":
-            report(number / len(drafts), f"Looking for segments in {file.path.name}")
+            note = f"Looking for segments in {file.path.name}, {number + 1:,} of {len(drafts):,}"
+            report(number / len(drafts), note)
             selections = [replace(piece, label=None) for piece in segment_recording(file.local, options.segments)]
         result += _pieces(draft, selections, sounds[file].seconds) if selections else [draft]
     return result
@@ -143,11 +144,17 @@ def _pieces(draft: ItemDraft, selections: Sequence[Selection], seconds: float) -
         seen[place] += 1
         key = f"{draft.row.key}_{place}" + (f"_{seen[place]}" if places[place] > 1 else "")
         row = replace(draft.row, key=key, bag=draft.row.bag or draft.row.key, media=None)
-        row = replace(row, details={**draft.row.details, **_details(selection)})
+        row = replace(row, details={"recording": _recording(draft), **draft.row.details, **_details(selection)})
         end = min(selection.end_s, seconds)
         media = MediaSource(draft.media.file, selection.begin_s, end, selection.low_hz, selection.high_hz)
         pieces.append(replace(draft, row=row, media=media))
     return pieces
+
+
+def _recording(draft: ItemDraft) -> str:
+    """Return the file that a draft is of, in the folder that the item's key begins with."""
+    assert draft.media is not None
+    return str(PurePosixPath(draft.row.key).parent / draft.media.file.path.name)
 
 
 def _place(selection: Selection) -> str:

@@ -229,7 +229,16 @@ FIND_TRIPLETS = (
     .where(triplet.project_id == bindparam("project"), tuple_(*IDS).in_(_any_of("triplets")))
     .with_for_update(read=True, key_share=True)
 )
-_SHOWN = (item.id, item.key, item.text, item.media_type, item.media, item.picture, item.thumbnail)
+_SHOWN = (
+    item.id,
+    item.key,
+    item.text,
+    item.media_type,
+    item.media,
+    item.picture,
+    item.thumbnail,
+    item.media_seconds,
+)
 
 
 ITEMS_SHOWN = {dialect: select(*_SHOWN).where(among(dialect, item.id, "ids")) for dialect in DIALECTS}

@@ -21,7 +21,8 @@ from tercet.runs import queries
 from tercet.runs.lifecycle import Superseded
 from tercet.runs.results import Array
 from tercet.worker.checkpoints import Job
-from tercet.worker.fits import systems
+from tercet.worker.fits import learned_points, systems
+from tercet.worker.fits.learned_points import Part
 from tercet.worker.fits.outcome import Callback, FitOutcome, FitProgress
 from tercet.worker.fits.without_answers import fit_kmeans
 from tercet.worker.inputs import JobInputs, answer_columns
@@ -185,6 +186,11 @@ def _fit(plan: ComparisonPlan, system: str, inputs: JobInputs, seed: int, callba
         return fit_kmeans(parameters, inputs)
     # A run that is in no table: fits read its parameters and reason, nothing else.
     run = Run(algorithm=system, parameters=parameters, number=0, reason="request")
+    if learned_points.are_wanted(parameters):
+        share = learned_points.SHARE
+        learned = learned_points.learn(run, inputs, None, lambda state: callback(Part(state, 0.0, share)))
+        inputs = learned_points.with_points(run, inputs, learned)
+        return systems.fit(run, inputs, None, lambda state: callback(Part(state, share, 1.0)))
     return systems.fit(run, inputs, None, callback)
 
 

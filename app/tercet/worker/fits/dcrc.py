@@ -39,13 +39,17 @@ def fit_dcrc(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
     adopted = adopted_clusters(run, inputs) if state is None else None
     plan = plan_search(run, inputs, state is not None or adopted is not None)
     keeps_adopted = adopted is not None and not plan.search
-    changes = {
+    changes: dict[str, Any] = {
         "n_init": plan.starts if plan.search or keeps_adopted else 1 + _starts_beside(inputs),
         "n_moves": 0 if keeps_adopted else _moves(run, inputs),
         "random_state": _seed(run),
+        "feature_groups": inputs.feature_groups,
         **inputs.scaling(),
     }
-    model = DCRC(**{**run.parameters, **changes}, warm_start=state is not None)
+    if inputs.points is not None:
+        changes["candidates"] = "features"  # no answer can be held out that points were learned from
+    parameters = {name: value for name, value in run.parameters.items() if name != "cluster_by"}
+    model = DCRC(**{**parameters, **changes}, warm_start=state is not None)
     _fit(model, inputs, state, resume, callback, adopted)
     figures = {"candidate_weights": model.candidate_weights_} if model.candidates == "auto" else {}
     return _outcome(model, inputs, plan, figures=figures)

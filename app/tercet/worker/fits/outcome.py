@@ -1,4 +1,4 @@
-"""What a fit ends with, in one form for all systems, which metrics, maps and reports read.
+"""The result of a fit, in the same form for all systems, for metrics, maps and reports.
 
 Each estimator has attributes of its own for its results; the functions that fit it turn them into a `FitOutcome`.
 """
@@ -15,7 +15,7 @@ Callback = Callable[[Any], None]
 
 
 class FitProgress(Protocol):
-    """What an estimator passes to its callback: how far it is, and all that is needed to go on from there."""
+    """The state that an estimator passes to its callback: its progress, and all that is needed to resume."""
 
     @property
     def iteration(self) -> int:

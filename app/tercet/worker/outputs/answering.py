@@ -1,4 +1,4 @@
-"""How people answer, as a run learned it: how they err, and how far they agree where several answered one question."""
+"""Error rates of people, and their agreement where several answered one question."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What was expected of answers before any run had used them: the honest measure of labelers, and of runs.
+"""Prequential evaluation: how probable answers were before any run had used them.
 
-A run fits the answers that it uses, so that it finds even answers by chance likely. The run before did not know them.
+A run fits the answers that it uses, so that it finds even random answers likely. The run before has not seen them.
 """
 
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""A run's questions for the labelers' queue: what its clusters make worth asking, and a few at random.
+"""Chooses questions for the labelers' queue: informative ones under the run's posteriors, and a few at random.
 
 Figures of how well a run predicts answers, or how far people agree, are honest where questions were drawn at random:
 those that are chosen are the hard ones. So a share of them is, and says so.
