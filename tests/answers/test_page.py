@@ -40,7 +40,7 @@ def test_each_answer_is_a_sentence_with_what_is_thought_of_it(analyst: TestClien
     text = words(page)
     assert "item-0 is more like item-2 than item-1" in text
     assert "item-0 is more like item-1 than item-2" in text
-    assert "Run 1, which used it, finds it 2 % probable." in text
+    assert "Run 1 finds it 2 % probable by all else that it knows." in text
     assert "2 others said otherwise." in text
     assert text.count("1 of 2 others said the same.") == 2
     assert "Krippendorff's alpha is 0.25" in text

@@ -76,7 +76,7 @@ def test_the_page_is_accessible(live_server: LiveServer, open_page: OpenPage, si
 def test_the_report_opens_from_disk_and_asks_for_nothing(
     live_server: LiveServer, open_page: OpenPage, tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    project, analyst = make_board(live_server, n_answers=120, answers_satisfied=0.875)
+    project, analyst = make_board(live_server, n_answers=120, prequential_answers=8, prequential_accuracy=0.875)
     with live_server.database.transaction() as session:
         run = session.scalars(select(Run).where(Run.project_id == project.id)).one()
         note = ClusterNote(project_id=project.id, run_id=run.id, cluster=2, name="<b>thrush</b>", note="loud\nand long")

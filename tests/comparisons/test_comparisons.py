@@ -179,7 +179,6 @@ def test_bars_hold_what_the_numbers_say(
         for value in (
             np.exp(row["held_out_log_score"]),
             row["held_out_accuracy"],
-            row["answers_satisfied"],
             row["stability"],
         )
     ]

@@ -108,7 +108,7 @@ class AnswerOut(BaseModel):
     known_at: datetime | None = Field(None, description="when an analyst said that it is right")
     set_aside: SetAside | None
     probability: float | None = Field(
-        description="of this answer under that run's clusters, which were fitted to it; null if it was not used"
+        description="of this answer by all that the run knows but the answer itself; null if the run did not use it"
     )
     foreseen: float | None = Field(None, description="of this answer under the last run that had not used it")
     suspect: int | None = Field(description="1: the answer that the run doubts most; null: it does not doubt it")

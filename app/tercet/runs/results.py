@@ -52,7 +52,7 @@ class AnswerReport:
     """How probable a run finds the M answers that it used, in the order of their numbers."""
 
     numbers: Array  # (M,) int64, the answers' numbers in their project
-    probabilities: Array  # (M,) float32, of the answer that was given, under the run's posteriors
+    probabilities: Array  # (M,) float32, of the answer that was given, by all that the run knows but the answer
     suspicion: Array  # (M,) int32: 1 is the most suspect answer, 2 the next; 0 is no suspect
     # (M, A) float16: of each possible answer under the last run that had not used this one; NaN where there was none.
     foreseen: Array | None = None

@@ -28,26 +28,27 @@ class Beliefs:
     """What a fit believes of the questions asked."""
 
     columns: Array  # (M,) of the answers given
-    patterns: Array  # (M, 5), without what the answer itself says
     probabilities: Array  # (M, A), with it
-    probabilities_left_out: Array  # (M, A), without it
+    probabilities_of_others: Array  # (M, A), without as much of it as counted
+    probabilities_left_out: Array  # (M, A), without all of it, as if it had counted in full
 
 
 def beliefs(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Beliefs:
     """Return what posteriors (N, K) say of the questions, under their labelers' tables where the fit learned them."""
     columns = answer_columns(inputs.answers, inputs.kind)
     patterns = pattern_probabilities(np.asarray(posterior, dtype=np.float64), inputs.triplets)
-    without, shape = np.empty_like(patterns), (len(columns), len(ANSWERS[inputs.kind]))
-    probabilities, of_others = np.empty(shape), np.empty(shape)
+    probabilities, of_others, without = np.empty((3, len(columns), len(ANSWERS[inputs.kind])))
     common = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
     tables = outcome.labelers
     weights = np.ones(len(columns)) if inputs.weights is None else inputs.weights
     of_table = np.where(np.isin(inputs.labelers, list(tables)), inputs.labelers, -1)
     for labeler in np.unique(of_table).tolist():
         rows, table = of_table == labeler, tables.get(labeler, common)
-        without[rows] = left_out(patterns[rows], columns[rows], table, weights[rows])
-        probabilities[rows], of_others[rows] = patterns[rows] @ table, without[rows] @ table
-    return Beliefs(columns, without, probabilities, of_others)
+        asked = patterns[rows], columns[rows], table
+        probabilities[rows] = patterns[rows] @ table
+        of_others[rows] = left_out(*asked, outcome.answer_weight * weights[rows]) @ table
+        without[rows] = left_out(*asked, weights[rows]) @ table
+    return Beliefs(columns, probabilities, of_others, without)
 
 
 def tables_of(labelers: Array, kind: Kind, outcome: FitOutcome) -> Array:
@@ -62,7 +63,7 @@ def report(
 ) -> Report:
     """Return the report of all answers and labelers under posteriors (N, K), with what was foreseen of each answer."""
     believed = beliefs(inputs, outcome, posterior)
-    probabilities = believed.probabilities
+    probabilities = believed.probabilities_of_others
     of_answer = probabilities[np.arange(len(probabilities)), believed.columns]
     best = probabilities.max(axis=1, initial=0)
     if outcome.suspects is None:
