@@ -53,6 +53,7 @@ from tercet_algorithms.dcrc.search import (
     FitState,
     Solver,
 )
+from tercet_algorithms.dcrc.span import span_of
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 
 Weight = Literal["paper", "balanced"]
@@ -373,6 +374,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         searches, order = self._searches(features, space, evidence, checked_bags, warm, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * int(labelled)
         ends, stopped = self._run(searches, further, rng, resume, callback)
+        for name, end in ends.items():
+            searches[name], ends[name] = searches[name].widened(end)
         self._store_results(searches, ends, space, features, order)
         remember_features(self, X)
         if bags is not None:
@@ -465,6 +468,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         n_times = n_evident if self.weight == "balanced" else evidence.n_mentions + float(labelled.sum())
         design = space.design(features, order)
         self.lam_ = _penalty(design[:, :-1]) if self.lam == "auto" else float(self.lam)
+        if (span := span_of(design[:, :-1])) is not None:
+            design = np.column_stack([span.coordinates.astype(np.float32), design[:, -1]])
         objective = LowerBound(
             design,
             field,
@@ -478,7 +483,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         if previous is not None:
             tables = NO_TABLES if learner is None else learner.starting_from(previous.tables)
             last = len(schedule) - 1  # what was fitted needs no annealing
-            warm, warm_labels = previous.solution(space, objective, order, tables, stage=last)
+            warm, warm_labels = previous.solution(space, span, objective, order, tables, stage=last)
         search = DCRCSearch(
             objective,
             self.n_clusters,
@@ -492,6 +497,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
             warm_labels=warm_labels,
             init_labels=None if init_labels is None else init_labels[order],
             pools_starts=self._pools_starts or self._weighing.n_answers > 0,
+            span=span,
         )
         return search, order
 
