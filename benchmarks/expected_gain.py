@@ -69,7 +69,8 @@ def outcomes_of(project: Trajectory, setting: str) -> list[Outcome]:
     right = right_answers("relative")[patterns_of(project.y, questions)]
     predicted = [TABLE_IV[right, answer_probabilities(P, questions, TABLE).argmax(axis=1)].mean() for P in posteriors]
     moved_in = np.count_nonzero(labels[1:] != labels[:-1], axis=1)
-    expected_in = [direct_gain(P, TABLE, BATCH).moved for P in posteriors]
+    share = 1.0 if setting == "random" else RANDOM_SHARE
+    expected_in = [direct_gain(P, TABLE, BATCH, share).moved for P in posteriors]
     outcomes = []
     for stage in range(1, n_batches + 1):
         past = [Stretch(BATCH, int(moved_in[j]), expected_in[j]) for j in range(stage)]
@@ -79,11 +80,11 @@ def outcomes_of(project: Trajectory, setting: str) -> list[Outcome]:
                 P = posteriors[stage]
                 gain = forecast_gain(
                     n_answers,
-                    direct_gain(P, TABLE, n_answers).moved,
+                    direct_gain(P, TABLE, n_answers, share).moved,
                     past,
                     n_items=n_items,
                     sensitivity=question_sensitivity(P, TABLE, "relative"),
-                    random_share=1.0 if setting == "random" else RANDOM_SHARE,
+                    random_share=share,
                 )
                 moved = int(np.count_nonzero(labels[stage] != labels[end]))
                 outcomes.append(Outcome(gain, moved, predicted[end] - predicted[stage], stage * BATCH))

@@ -8,7 +8,7 @@ minutes and gigabytes. Both in one process, CPU seconds of one thread for the wh
 
 Quality: answers of people to random questions, half as many as items; the share of 4,000 other, right answers that
 clusters satisfy, and the normalised mutual information of clusters and classes. "500" is up to 500 columns of
-incomplete Cholesky, "now" the widest 300 axes of as many; the same answers and seeds, so that differences are paired.
+incomplete Cholesky, "now" the widest 250 axes of as many; the same answers and seeds, so that differences are paired.
 Results go to benchmarks/results/sklr_answers.txt.
 """
 
@@ -110,7 +110,7 @@ def quality(data: Dataset, seed: int, *, before: bool) -> tuple[float, float, fl
     answers = noisy_answers(data.y, triplets, TABLE_IV, rng)
     model = SKLR(data.n_clusters, low_rank="cholesky", random_state=seed)
     model.set_params(max_rank=COLUMNS_BEFORE if before else None)
-    columns = 1.0 if before else kernel._COLUMNS_PER_DIMENSION
+    columns = 1 if before else kernel._COLUMNS_PER_DIMENSION
     with patch.object(kernel, "_COLUMNS_PER_DIMENSION", columns):
         seconds = seconds_of(model, data.X, triplets=triplets, answers=answers)
     satisfied = model.score(data.X, triplets=held_out, answers=true_answers(data.y, held_out))

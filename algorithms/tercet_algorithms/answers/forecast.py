@@ -4,7 +4,8 @@ Answers move more items than those that they are about, as the model and the sea
 posterior is surer than it should be. How much more is learned in each project from its own past: the logarithm of
 items moved over items expected (`gains.direct_gain`) is taken to be normal, with a mean and a variance of the project
 (conjugate prior: A. Gelman et al., Bayesian Data Analysis, 3rd ed., section 3.3), newer stretches of answers counting
-more, so that the forecast is a Student's t.
+more, so that the forecast is a Student's t. What is particular to one stretch averages out over several: over as many
+answers as h stretches the variance is that of the mean and 1 / h of a stretch's.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Stretch(NamedTuple):
 
     answers: int
     moved: int  # items whose cluster changed
-    expected: float  # `direct_gain(...).moved` of as many answers, under the posterior before them
+    expected: float  # `direct_gain(...).moved` of as many such answers, under the posterior before them
 
 
 class Estimate(NamedTuple):
@@ -86,7 +87,7 @@ def forecast_gain(
     if not n_answers:
         return ExpectedGain(0, Estimate(0.0, 0.0, 0.0), Estimate(0.0, 0.0, 0.0))
     rng = np.random.default_rng(n_answers)  # the same figures for the same input
-    centre, spread, freedom = _ratio(past)
+    centre, spread, freedom = _ratio(past, n_answers)
     ratios = centre + spread * stats.t.ppf((np.arange(_DRAWS) + 0.5) / _DRAWS, freedom)
     moved = np.clip(np.exp(ratios + np.log1p(expected)) - 1, 0, n_items)
     net = _NET_RANDOM * random_share + _NET_CHOSEN * (1 - random_share)
@@ -122,8 +123,11 @@ def _triplets(n_items: int) -> Array:
     return different
 
 
-def _ratio(past: Sequence[Stretch]) -> tuple[float, float, float]:
-    """Return centre, scale and degrees of freedom of log(items that will move / items expected to)."""
+def _ratio(past: Sequence[Stretch], n_answers: int) -> tuple[float, float, float]:
+    """Return centre, scale and degrees of freedom of log(items that will move / items expected to).
+
+    Of fewer answers than a stretch has no more is known than of one.
+    """
     logs = np.array([np.log1p(stretch.moved) - np.log1p(stretch.expected) for stretch in past])
     weights = _FADE ** np.arange(len(logs))[::-1]
     seen = weights.sum()
@@ -131,7 +135,9 @@ def _ratio(past: Sequence[Stretch]) -> tuple[float, float, float]:
     certainty, freedom = _STRETCHES_OF_MEAN + seen, _STRETCHES_OF_SPREAD + seen
     squares = _STRETCHES_OF_SPREAD * _SPREAD**2 + weights @ (logs - mean) ** 2
     squares += _STRETCHES_OF_MEAN * seen / certainty * mean**2
-    return seen * mean / certainty, float(np.sqrt(squares / freedom * (1 + 1 / certainty))), float(freedom)
+    length = weights @ [stretch.answers for stretch in past] / seen if len(logs) else n_answers
+    of_stretch = min(length / n_answers, 1)
+    return seen * mean / certainty, float(np.sqrt(squares / freedom * (of_stretch + 1 / certainty))), float(freedom)
 
 
 def _estimate(draws: Array) -> Estimate:

@@ -3,14 +3,16 @@
 The idealised question puts an item between sure members of its two likeliest clusters, so that its answers are draws
 from the table's row of "the first", "the second" or "neither" (Eq 1 with the other two clusters known). The expected
 largest posterior after t such answers can then be summed exactly over how often each answer comes, and it never falls
-with t: a posterior is a martingale, its largest entry a submartingale. Answers go where they are expected to bring most
-items to their own cluster.
+with t: a posterior is a martingale, its largest entry a submartingale. Answers to chosen questions go where they are
+expected to bring most items to their own cluster; those to random ones fall on any item, so that how many an item gets
+is a Poisson number.
 """
 
 from math import factorial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from tercet_algorithms.answers.patterns import ALL_DIFFERENT, LEFT_APART, RIGHT_APART, Array
 
@@ -25,7 +27,7 @@ class DirectGain(NamedTuple):
     settled: float  # by how much more items' likeliest cluster will be their own
 
 
-def direct_gain(posterior: Any, table: Any, n_answers: int) -> DirectGain:
+def direct_gain(posterior: Any, table: Any, n_answers: int, random_share: float = 0.0) -> DirectGain:
     """Return what answers are expected to do to the items that they are about, other items and the model left alone.
 
     Parameters
@@ -36,6 +38,8 @@ def direct_gain(posterior: Any, table: Any, n_answers: int) -> DirectGain:
         P(answer | pattern), see `patterns.answer_table`.
     n_answers : int
         How many answers come, at least 0.
+    random_share : float in [0, 1]
+        Share of their questions that are drawn at random.
 
     Returns
     -------
@@ -56,9 +60,14 @@ def direct_gain(posterior: Any, table: Any, n_answers: int) -> DirectGain:
     if P.shape[1] < 2 or not len(P) or not n_answers:
         return DirectGain(0.0, 0.0)
     moves, gains = _after_each(P, _rows(np.asarray(table, dtype=np.float64)))
-    times = _allocate(gains, n_answers)
-    items = np.arange(len(P))
-    return DirectGain(float(moves[times, items].sum()), float(gains[times, items].sum()))
+    n_random = random_share * n_answers
+    times = _allocate(gains, round(n_answers - n_random))
+    chance = stats.poisson.pmf(np.arange(_MOST + 1), n_random / len(P))
+    chance[-1] = 1 - chance[:-1].sum()
+    # Rows are how many random answers an item gets beside the chosen ones.
+    times = np.minimum(times + np.arange(_MOST + 1)[:, None], _MOST)
+    moved, settled = (chance @ np.take_along_axis(values, times, axis=0) for values in (moves, gains))
+    return DirectGain(float(moved.sum()), float(settled.sum()))
 
 
 def _rows(table: Array) -> Array:

@@ -18,6 +18,7 @@ from tercet_algorithms.answers.reading import Constraints
 from tercet_algorithms.common.feature_space import FeatureSpace
 from tercet_algorithms.common.model_selection import answer_folds
 from tercet_algorithms.dcrc.answer_starts import PairOdds, start_from_answers
+from tercet_algorithms.dcrc.span import narrow_rows
 
 
 class Belief(NamedTuple):
@@ -56,7 +57,7 @@ def choose_belief(
     if len(constraints) < FEWEST_ANSWERS or model.n_clusters == 1 or len(beliefs) == 1:
         return beliefs[0]
     constraints, items = sampled_answers(constraints, len(features), rng)
-    X = space.transform(features[items])
+    X = narrow_rows(space.transform(features[items]))
     scores = np.zeros(len(beliefs))
     for fold in answer_folds(constraints, _N_FOLDS, rng):
         held_out = np.isin(np.arange(len(constraints)), fold)

@@ -53,6 +53,7 @@ from tercet_algorithms.dcrc.search import (
     FitState,
     Solver,
 )
+from tercet_algorithms.dcrc.span import span_of
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 
 Weight = Literal["paper", "balanced"]
@@ -377,6 +378,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         searches, order = self._searches(chosen, features, columns, evidence, checked_bags, warm, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * int(labelled)
         ends, stopped = self._run(searches, further, rng, resume, callback)
+        for name, end in ends.items():
+            searches[name], ends[name] = searches[name].widened(end)
         self._weighing = self._weigh(judge, features, chosen, columns, ends, constraints)
         ends = {name: ends[name] for name in self._weighing.names}
         self._store_results(searches, ends, chosen.space, columns, features, order)
@@ -474,11 +477,14 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         order, n_evident = _evident_first(field, labelled)
         n_times = n_evident if self.weight == "balanced" else evidence.n_mentions + float(labelled.sum())
         design = space.design(features, order)
+        penalty = self._penalty(design)
+        if (span := span_of(design[:, :-1])) is not None:
+            design = np.column_stack([span.coordinates.astype(np.float32), design[:, -1]])
         objective = LowerBound(
             design,
             field,
             tau=self.tau,
-            lam=self._penalty(design),
+            lam=penalty,
             balance=self.balance,
             weight=3 / n_times if n_evident else 0.0,
             bags=evidence_of(bags, order, self.bag_epsilon) if labelled.any() else None,
@@ -487,7 +493,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         if previous is not None:
             tables = NO_TABLES if learner is None else learner.starting_from(previous.tables)
             last = len(schedule) - 1  # what was fitted needs no annealing
-            warm, warm_labels = previous.solution(space, objective, order, tables, stage=last)
+            warm, warm_labels = previous.solution(space, span, objective, order, tables, stage=last)
         search = DCRCSearch(
             objective,
             self.n_clusters,
@@ -500,6 +506,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
             warm=warm,
             warm_labels=warm_labels,
             init_labels=None if init_labels is None else init_labels[order],
+            span=span,
         )
         return search, order
 

@@ -26,6 +26,7 @@ from tercet_algorithms.dcrc.mean_field import MeanField
 from tercet_algorithms.dcrc.moves import rearrange
 from tercet_algorithms.dcrc.pattern_evidence import PatternEvidence
 from tercet_algorithms.dcrc.sampling import sample, shares, some_items
+from tercet_algorithms.dcrc.span import Span
 
 Solver = Literal["profile", "em"]
 
@@ -137,6 +138,7 @@ class DCRCSearch:
     warm: DCRCSolution | None = None
     warm_labels: Array | None = None  # (K, C) bag labels of the clusters of the warm start
     init_labels: Array | None = None  # (N,) clusters to start from, in the order of the objective
+    span: Span | None = None  # of which the objective has the coordinates, where there are far more features than items
 
     def first_state(
         self, start_kinds: Array, seeds: Array, n_chains: int = 1, before: FitState | None = None
@@ -165,6 +167,15 @@ class DCRCSearch:
         n_threads = effective_n_jobs(n_jobs)
         advance = self.advance if n_threads == 1 else self._advance_by_starts(n_threads)
         return run_search(state, advance, callback, verbose)
+
+    def widened(self, state: FitState) -> tuple["DCRCSearch", FitState]:
+        """Return this search and its last state with weights of all features instead of the items' coordinates."""
+        if self.span is None:
+            return self, state
+        features = np.column_stack([self.span.X, self.objective.X[:, -1]])
+        search = replace(self, objective=self.objective.with_features(features), span=None)
+        best = replace(state.solution, W=self.span.widened(state.solution.W))
+        return search, replace(state, best=best)
 
     def advance(self, state: FitState) -> FitState:
         """Return the state one outer iteration further, in the next start when this one is finished."""

@@ -11,6 +11,7 @@ from tercet_algorithms.dcrc.bag_evidence import NO_LABELS, NO_WITNESSES
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 from tercet_algorithms.dcrc.lower_bound import LowerBound
 from tercet_algorithms.dcrc.search import DCRCSolution
+from tercet_algorithms.dcrc.span import Span
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,15 @@ class PreviousFit:
     tables: LearnedTables | None = None
 
     def solution(
-        self, space: FeatureSpace, objective: LowerBound, order: Array, tables: Array, stage: int
+        self, space: FeatureSpace, span: Span | None, objective: LowerBound, order: Array, tables: Array, stage: int
     ) -> tuple[DCRCSolution, Array]:
         """Return the same model in the coordinates of another space, as a start at a stage, and its cluster labels.
 
         `order` are the positions of the objective's items. Bag labels go with the clusters that have them already.
         """
         W, cluster_labels, witnesses = self._weights(space), NO_LABELS, NO_WITNESSES
+        if span is not None:
+            W = span.narrowed(W)
         if objective.bags is not None:
             posterior = objective.softmax(W).P.copy()
             earlier = order < len(self.posterior)

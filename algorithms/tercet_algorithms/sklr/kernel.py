@@ -27,10 +27,10 @@ MAX_REFERENCES = 5000
 # Up to so many items "auto" takes eigenvectors.
 MOST_BY_EIGENVECTORS = 500
 # Rank of the factorisations that do not compute all of K0 where `max_rank` is None.
-DEFAULT_MAX_RANK = 300
+DEFAULT_MAX_RANK = 250
 # Incomplete Cholesky spends its columns on items that lie apart, so that it needs more of them than the best subspace
 # has dimensions. So many columns for each dimension are computed, and their widest axes kept.
-_COLUMNS_PER_DIMENSION = 5 / 3
+_COLUMNS_PER_DIMENSION = 2
 # Kernels of distances alone, which are computed from the items' mean so that no digits are lost far from the origin.
 _OF_DISTANCES = ("adaptive", "rbf", "laplacian")
 # Up to so many items all of K0 is computed at once where only columns of it are needed: each column by itself reads all
@@ -215,7 +215,7 @@ def _cholesky(kernel: BaseKernel, X: Array, share: float, rank_limit: int, norm:
     remaining = kernel.diagonal(X)
     total = float(remaining.sum())
     table = kernel(X, X) if len(X) <= MOST_TABLED and not _is_slow(kernel) else None
-    most_columns = min(len(X), int(np.ceil(_COLUMNS_PER_DIMENSION * rank_limit)))
+    most_columns = min(len(X), _COLUMNS_PER_DIMENSION * rank_limit)
     Z = np.zeros((len(X), most_columns), order="F")
     base: list[int] = []
     while len(base) < most_columns:

@@ -62,6 +62,7 @@ def sweeps(
             rows, G = products.differences(triples.items[block])
             mixing, signs, gain = _project_block(block, triples.terms, lam, G, relaxation)
             value += gain
+            mixing = mixing.astype(rows.dtype, copy=False)
             products.update(mixing[signs > 0] @ rows, mixing[signs < 0] @ rows)
         if not len(queue):
             break
@@ -184,7 +185,6 @@ class _FactoredProducts:
         return rows, (rows @ differences.T).astype(np.float64, copy=False)
 
     def update(self, subtracted: Array, added: Array) -> None:
-        subtracted, added = (rows.astype(self.M.dtype, copy=False) for rows in (subtracted, added))
         self.M -= subtracted.T @ subtracted
         self.M += added.T @ added
 

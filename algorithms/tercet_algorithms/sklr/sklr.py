@@ -66,8 +66,8 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
     rank : float in (0, 1], default=0.99
         Share of the first kernel that its low-rank form keeps, measured by `criterion`.
     max_rank : int or None, default=None
-        Most dimensions r. None: no limit for "eigen", 300 for the others. "nystroem" uses as many landmarks, and
-        "cholesky" takes the widest axes of 5/3 as many columns. The time of a fit grows with its square.
+        Most dimensions r. None: no limit for "eigen", 250 for the others. "nystroem" uses as many landmarks, and
+        "cholesky" takes the widest axes of twice as many columns. The time of a fit grows with its square.
     criterion : {"trace", "frobenius"}, default="trace"
         "frobenius" compares norms, as the paper does; it drops most dimensions, so answers may contradict each other.
     kernel : "adaptive", "precomputed", name of a scikit-learn kernel or callable, default="adaptive"

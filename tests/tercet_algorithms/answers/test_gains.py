@@ -82,6 +82,30 @@ def test_the_past_says_how_much_more_moves_than_expected() -> None:
     assert forecast(rising)[0, 1] > forecast(rising[::-1])[0, 1], "newer stretches count more"
 
 
+def test_what_is_particular_to_a_stretch_averages_out_over_several() -> None:
+    """The variance of the logarithm is v (1 / h + 1 / c) over h stretches, with c what the mean is known from."""
+    past = [Stretch(50, moved, 10.0) for moved in (15, 4, 9)]
+    widths = {n: np.diff(np.log1p(forecast(past, n, n_items=10**6)[0])).sum() for n in (20, 50, 200, 10**7)}
+    certainty = 1 + 1 + 0.5 + 0.25
+    assert widths[20] == pytest.approx(widths[50])
+    ratio = np.sqrt((1 / 4 + 1 / certainty) / (1 + 1 / certainty))
+    assert widths[200] == pytest.approx(ratio * widths[50], rel=1e-6)
+    assert widths[10**7] == pytest.approx(np.sqrt(1 / (certainty + 1)) * widths[50], rel=1e-3)
+
+
+def test_random_questions_fall_on_any_item() -> None:
+    """The mean over ways in which answers may fall on items, counted one by one; chosen ones buy more."""
+    posterior = np.array([[0.6, 0.4], [0.7, 0.3], [0.9, 0.1]])
+    rng = np.random.default_rng(0)
+    alone = [[direct_gain(row[None], TABLE, n) for n in range(7)] for row in posterior]
+    falls = np.minimum(rng.poisson(4 / 3, size=(20_000, 3)), 6)
+    drawn = np.array([sum(alone[item][n].settled for item, n in enumerate(fall)) for fall in falls])
+    by_chance = direct_gain(posterior, TABLE, 4, 1.0)
+    assert by_chance.settled == pytest.approx(drawn.mean(), abs=4 * drawn.std() / np.sqrt(len(drawn)))
+    mixed, chosen = (direct_gain(posterior, TABLE, 4, share) for share in (0.5, 0.0))
+    assert by_chance.settled < mixed.settled < chosen.settled
+
+
 def test_chosen_questions_buy_more_predicted_answers_than_random_ones() -> None:
     past = [Stretch(50, 20, 10.0)] * 3
     assert forecast(past, random_share=0.0)[1, 1] > forecast(past, random_share=1.0)[1, 1] > 0

@@ -29,16 +29,16 @@ MOST_RUNS = 500
 def measure(job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str, Any]:
     """Return the stretches of answers so far and, once there is one, the expected gain of the next."""
     table = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
-    stretches = _stretches(job, inputs, result, table)
+    share = random_share(job.database, job.run.project_id)
+    stretches = _stretches(job, inputs, result, table, share)
     metrics: dict[str, Any] = {"stretches": [list(stretch) for stretch in stretches]}
     if not stretches:
         return metrics
     sensitivity = question_sensitivity(result.posterior, table, inputs.kind)
-    share = random_share(job.database, job.run.project_id)
     gains = [
         forecast_gain(
             n_answers,
-            direct_gain(result.posterior, table, n_answers).moved,
+            direct_gain(result.posterior, table, n_answers, share).moved,
             stretches,
             n_items=len(result.labels),
             sensitivity=sensitivity,
@@ -55,7 +55,7 @@ def _rounded(gain: ExpectedGain) -> dict[str, Any]:
     return {"answers": gain.answers, "moved": moved, "predicted": predicted}
 
 
-def _stretches(job: Job, inputs: JobInputs, result: Result, table: Array) -> list[Stretch]:
+def _stretches(job: Job, inputs: JobInputs, result: Result, table: Array, share: float) -> list[Stretch]:
     """Return the stretches of answers up to this run, oldest first: those of the run before the last, and that.
 
     Empty where there is no run of so many answers before, or one with other items or another number of clusters.
@@ -73,7 +73,7 @@ def _stretches(job: Job, inputs: JobInputs, result: Result, table: Array) -> lis
     numbers = match_clusters(labels - 1, result.labels[: len(labels)] - 1, result.n_clusters)
     moved = int(np.count_nonzero(numbers[result.labels[: len(labels)] - 1] != labels - 1))
     past = [Stretch(*stretch) for stretch in before.metrics.get("stretches", [])]
-    return [*past, Stretch(n_answers, moved, direct_gain(posterior, table, n_answers).moved)][-STRETCHES:]
+    return [*past, Stretch(n_answers, moved, direct_gain(posterior, table, n_answers, share).moved)][-STRETCHES:]
 
 
 def _run_before(job: Job, n_answers: int) -> Run | None:
