@@ -40,7 +40,7 @@ def make_token(folder: str) -> str:
     database, storage = Database(settings.resolved_database_url()), Storage(settings.resolved_storage_url())
     migrate.upgrade(database)
     with database.transaction() as session:
-        owner = make_user(session, "Owner")
+        owner = make_user(session, "Owner", email="owner@example.org")
         create_project(session, owner, name="Bulk", key="bulk")
         token = make_api_token(session, owner, "benchmark", Scope.OWN)
     add_rows(database, storage, "bulk", [ItemRow(f"item-{i}") for i in range(ITEMS)])

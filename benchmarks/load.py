@@ -44,10 +44,12 @@ def wait_for_first_run(url: str, project: LoadProject) -> None:
     """Wait until the workers are up and the features are clustered, as they are when labelers come."""
     headers = {"Authorization": f"Bearer {project.token}"}
     deadline = time.monotonic() + 120
-    while httpx.get(f"{url}/api/v1/projects/{project.key}/runs/latest", headers=headers).status_code != 200:
+    path = f"{url}/api/v1/projects/{project.key}/runs/latest"
+    while (response := httpx.get(path, headers=headers)).status_code == 404:
         if time.monotonic() > deadline:
             raise SystemExit("The first run did not end within two minutes: see the server's log.")
         time.sleep(0.2)
+    response.raise_for_status()
 
 
 def stored_ids(url: str, project: LoadProject) -> list[str]:

@@ -41,7 +41,7 @@ def make_project(settings: Settings, features: np.ndarray, n_clusters: int, key:
     database = Database(settings.resolved_database_url())
     migrate.upgrade(database)
     with database.transaction() as session:
-        owner = accounts.make_user(session, f"owner of {key}")
+        owner = accounts.make_user(session, f"owner of {key}", email=f"{key}@example.org")
         project = create_project(session, owner, key=key, name=key.title(), n_clusters=n_clusters)
         token = accounts.make_api_token(session, owner, "benchmark", Scope.OWN)
         share = accounts.make_share_link(session, project)

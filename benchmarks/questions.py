@@ -2,15 +2,16 @@
 
     python -m benchmarks.questions --data DIR --cache DIR [--runs 8] [--jobs 2] [--datasets songs,vehicle]
 
-The loop of the app in one process: a batch of questions is asked, some of them as old as the run before, because they
-were on somebody's screen when the queue was filled anew; then a warm refit with the app's moves. Answers are right, or
-those of people who err as Table IV says. `songs` are the demo's; every seed sings others. Results go to
-benchmarks/results/questions.txt. Finished rows are kept in --cache: a run that was stopped goes on where it was, and
---runs 0 only writes the results again.
+The policy is asked in the loop of the app (`app_loop.py`): its fits, its queue with what is random and what is asked
+again, questions as old as the run before on three screens, a run after ten answers. "Never again" is the same without
+questions that are asked again. Half at random, a batch is asked and a warm refit made as it was before there was a
+policy. Answers are right, or those of people who err as Table IV says. `songs` are the demo's; every seed sings others.
+Results go to benchmarks/results/questions.txt. Finished rows are kept in --cache: a run that was stopped goes on where
+it was, and --runs 0 only writes the results again.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks import datasets, rounds
+from benchmarks.app_loop import AppLoop, default
 from benchmarks.datasets import Dataset
 from benchmarks.rounds import Cache, Row, Task, mean_and_half_width
 from tercet.demo.birdsong import true_patterns
@@ -53,7 +55,7 @@ TITLES = {"right": "right answers", "people": "answers of people who err as Tabl
 ON_SCREENS = 6
 CANDIDATES = 25_000
 MOVES = 20  # the app's default
-Before = dict[str, np.ndarray]  # the triplets that were asked, and those of them that are on screens
+HALF_RANDOM, POLICY, NEVER_AGAIN = METHODS = ("half random", "policy", "never again")
 
 
 def main() -> None:
@@ -91,6 +93,32 @@ def songs(seed: int) -> Dataset:
 def ask_and_refit(task: Task, folder: Path | None) -> Row:
     """ARI before any answer and after every batch."""
     data = songs(task.seed) if task.dataset == SONGS else datasets.load(task.dataset, folder)
+    return half_random(data, task) if task.method == HALF_RANDOM else in_the_app(data, task)
+
+
+def in_the_app(data: Dataset, task: Task) -> Row:
+    """ARI in the loop of the app, a run after as many answers as make one due there."""
+    batch, n_answers, _, _ = PLANS[task.dataset]
+    rng = np.random.default_rng(task.seed)
+    loop = AppLoop(
+        data.X,
+        data.n_clusters,
+        one_scale=task.dataset == SONGS,
+        seed=task.seed,
+        repeats=0 if task.method == NEVER_AGAIN else None,
+    )
+    scores = [adjusted_rand_score(data.y, loop.labels)]
+    due = default("rerun_answers")
+    for n in range(due, n_answers + 1, due):
+        loop.answer(due, lambda asked: answered(data.y, asked, task.setting, rng))
+        loop.run()
+        if n % batch == 0:
+            scores.append(adjusted_rand_score(data.y, loop.labels))
+    return {"ari": scores}
+
+
+def half_random(data: Dataset, task: Task) -> Row:
+    """ARI as it was before there was a policy."""
     batch, n_answers, _, _ = PLANS[task.dataset]
     rng = np.random.default_rng(task.seed)
     model = first_model(data, task)
@@ -99,7 +127,7 @@ def ask_and_refit(task: Task, folder: Path | None) -> Row:
     scores = [adjusted_rand_score(data.y, model.labels_)]
     for _ in range(n_answers // batch):
         missing = batch + ON_SCREENS - len(on_screens)
-        queue = METHODS[task.method](model, data.X, missing, {"asked": triplets, "pending": on_screens}, rng)
+        queue = best_and_random(model, data.X, missing, rng)
         queue = np.concatenate([on_screens, queue])
         asked, on_screens = queue[:batch], queue[batch:]
         triplets = np.concatenate([triplets, asked])
@@ -117,12 +145,7 @@ def first_model(data: Dataset, task: Task) -> DCRC:
     return DCRC(data.n_clusters, n_moves=moves, random_state=task.seed, **scaling).fit(data.X)
 
 
-def by_policy(model: DCRC, X: np.ndarray, n: int, before: Before, rng: np.random.Generator) -> np.ndarray:
-    """What the policy asks, all of it."""
-    return model.suggest(n, **before, X=X, random_state=rng)[0]
-
-
-def half_random(model: DCRC, X: np.ndarray, n: int, before: Before, rng: np.random.Generator) -> np.ndarray:
+def best_and_random(model: DCRC, X: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """What was asked before there was a policy: by turns the best of triplets drawn by information, and random ones."""
     pool = random_triplets(len(X), CANDIDATES, rng)
     information = expected_information(model.posterior_, pool, model.tables_of_asked())
@@ -132,21 +155,17 @@ def half_random(model: DCRC, X: np.ndarray, n: int, before: Before, rng: np.rand
     return np.stack([best[:n], random_triplets(len(X), n, rng)], axis=1).reshape(-1, 3)[:n]
 
 
-Method = Callable[[DCRC, np.ndarray, int, Before, np.random.Generator], np.ndarray]
-METHODS: dict[str, Method] = {"half random": half_random, "policy": by_policy}
-
-
 def answered(y: np.ndarray, asked: np.ndarray, setting: str, rng: np.random.Generator) -> np.ndarray:
     return true_answers(y, asked) if setting == "right" else noisy_answers(y, asked, TABLE_IV, rng)
 
 
 def curves(kept: Cache, name: str, setting: str) -> dict[str, np.ndarray]:
-    """ARI by method, shape (runs, batches + 1), of the seeds that every method has."""
-    rows_of: dict[str, dict[int, list[float]]] = {method: {} for method in METHODS}
+    """ARI by method, shape (runs, batches + 1), of the seeds that all methods have of which there is a row."""
+    rows_of: dict[str, dict[int, list[float]]] = {}
     for row in kept.rows.values():
         if (row["dataset"], row["setting"]) == (name, setting) and "ari" in row:
-            rows_of[row["method"]][row["seed"]] = row["ari"]
-    seeds = sorted(set.intersection(*(set(rows) for rows in rows_of.values())))
+            rows_of.setdefault(row["method"], {})[row["seed"]] = row["ari"]
+    seeds = sorted(set.intersection(*(set(rows) for rows in rows_of.values()))) if rows_of else []
     return {method: np.array([rows[seed] for seed in seeds]) for method, rows in rows_of.items() if seeds}
 
 
@@ -177,8 +196,10 @@ def report(name: str, setting: str, ari_curves: dict[str, np.ndarray]) -> str:
         reached = f"{np.median(counts):.0f} ({np.isfinite(counts).sum()})"
         cells += [reached, f"{(rows[:, -1] - rows[:, 0]).min():+.3f}"]
         lines.append(f"{method:14}" + "".join(f"{cell:>16}" for cell in cells))
-    gains = (ari_curves["policy"] - ari_curves["half random"])[:, [count // batch for count in shown]]
-    lines.append(f"{'difference':14}{'':16}" + "".join(f"{interval(column, '+.3f'):>16}" for column in gains.T))
+    for other in ari_curves.keys() - {POLICY}:
+        gains = (ari_curves[POLICY] - ari_curves[other])[:, [count // batch for count in shown]]
+        cells = "".join(f"{interval(column, '+.3f'):>16}" for column in gains.T)
+        lines.append(f"{'less ' + other:30}{cells}")
     return "\n".join([*lines, ""])
 
 

@@ -37,18 +37,22 @@ class Walk:
     def __init__(self) -> None:
         """Begin with none."""
         self.entered: list[tuple[str, str]] = []
+        self.frames: set[FrameType] = set()
         self.following = False
 
     def note(self, frame: FrameType, event: str, _: Any) -> None:
-        """Note a call; Python calls this at each of them."""
+        """Note a call; Python calls this at each of them, and at each time that a coroutine or generator goes on."""
         name = frame.f_code.co_filename
-        if event == "call" and self.following and name.startswith(ROOTS) and not frame.f_code.co_name.startswith("<"):
+        is_new = event == "call" and self.following and frame not in self.frames
+        if is_new and name.startswith(ROOTS) and not frame.f_code.co_name.startswith("<"):
+            self.frames.add(frame)
             self.entered.append((name, frame.f_code.co_qualname))
 
     @contextmanager
     def followed(self) -> Iterator[None]:
         """Note what is called meanwhile."""
         self.entered.clear()
+        self.frames.clear()
         self.following = True
         yield
         self.following = False

@@ -91,6 +91,7 @@ SLOW = {
     "worker/test_cross_validated_runs.py",
     "worker/test_engine.py",
     "worker/test_job.py",
+    "worker/test_judging.py",
     "worker/test_other_systems.py",
     "worker/test_sklr_runs.py",
     "worker/test_supervisor.py",

@@ -4,8 +4,9 @@ import sqlalchemy as sa
 from alembic import command
 
 from tercet.database import Database
+from tercet.jobs.lifecycle import claim_next
 from tercet.migrate import alembic_config
-from tercet.models import Base, Project
+from tercet.models import BackgroundJob, Base, Item, Project, now
 from tests.factories import make_project
 
 SHARES = (0.0, 0.25, 0.95, 1.0)
@@ -32,6 +33,22 @@ def test_shares_of_chosen_questions_that_somebody_set_stay(database: Database) -
             rows = session.execute(sa.select(Project.id, Project.informative_share))
             stored = {row.id: row.informative_share for row in rows}
         assert stored == {key: default if share == 0.95 else share for key, share in shares.items()}
+
+
+def test_sounds_of_before_are_drawn_anew_once(database: Database) -> None:
+    with database.transaction() as session:
+        songs, texts = (make_project(session, key=key, n_items=3) for key in ("songs", "texts"))
+        values = {"media_type": "audio/wav", "picture": "picture/a"}
+        session.execute(sa.update(Item).where(Item.project_id == songs.id).values(values))
+        numbers = songs.id, texts.id
+    command.downgrade(alembic_config(database), "0013")
+    command.upgrade(alembic_config(database), "0014")
+    claim = claim_next(database, 15)
+    assert claim is not None
+    with database.reading() as session:
+        [job] = session.scalars(sa.select(BackgroundJob))
+        assert (job.project_id, job.kind, job.status, job.result) == (numbers[0], "draw_pictures", "running", {})
+        assert abs((now() - job.created_at).total_seconds()) < 3600
 
 
 def test_rows_that_refer_to_a_deleted_one_are_found_by_an_index() -> None:

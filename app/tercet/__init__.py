@@ -7,9 +7,9 @@ here, too: `from tercet import DCRC`. They are loaded on first use, so that `imp
 - bag: a group that items come from
 - triplet: anchor, left and right; the question is whether the anchor is more like left than like right
 - answer: yes, no or don't know, by one labeler
-- constraint: a triplet with its answer, whoever gave it
-- skip: "do not show me this one again"
-- lease: a triplet held for one labeler for a while
+- constraint: a triplet with an answer, from a labeler or an import
+- skip: a question that a labeler does not want to see again
+- lease: a triplet reserved for one labeler for a while
 - run: one fit of one algorithm on one project's features and answers
 - cluster: a group in a run's result
 - confidence: the largest posterior probability of an item

@@ -1,4 +1,4 @@
-"""The engine and the two ways to use it: `reading()` and `transaction()`, the only place in the app that commits.
+"""The database engine, and sessions to read and to write; `transaction` is the only place that commits.
 
 Handlers are plain functions that open a session in their body; never a yield-dependency, which can hold
 every connection of the pool while all threads wait for one.
@@ -83,7 +83,7 @@ class Database:
             session.commit()
 
     def has_grown(self, rows: int, *tables: type[DeclarativeBase]) -> None:
-        """Have PostgreSQL analyze tables that have just grown by so many rows.
+        """Have PostgreSQL analyze tables after many rows were added.
 
         It would do so by itself within a minute; until then it takes them for almost empty and reads all of them
         for each answer.
@@ -105,7 +105,7 @@ class Database:
     def _check_alive(
         self, connection: DBAPIConnection, record: ConnectionPoolEntry, proxy: PoolProxiedConnection
     ) -> None:
-        """Have the pool open another connection in place of one that died while nobody used it."""
+        """Replace a connection of the pool that died while it was idle."""
         used = record.info.get("used")
         if used is None or time.monotonic() - used < TRUSTED_SECONDS:
             return

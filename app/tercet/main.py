@@ -1,4 +1,4 @@
-"""Assembles the service: middleware, routers, error handlers, lifespan; nothing else."""
+"""Assembles the service: middleware, routers, error handlers and lifespan."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ from tercet.web.security import OriginCheck, PlainAddress, SecurityHeaders
 from tercet.worker.supervisor import Supervisor
 
 YEAR_SECONDS = 365 * 24 * 3600
-# Routes are tried one after the other, and no others are asked for nearly as often as those of labeling.
+# Routes are tried in order, and those of labeling are requested most.
 ROUTERS = (
     labeling_api.router,
     health.router,
@@ -86,7 +86,7 @@ ROUTERS = (
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Open what requests need and close it at the end."""
+    """Open the resources of requests, and close them at the end."""
     settings: Settings = app.state.settings
     # Never more threads than connections: a thread that waits for one would stop all the others.
     anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
@@ -102,7 +102,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 class Service(FastAPI):
-    """The application; what must also see the page of a crash stands around everything else."""
+    """The application; some middleware also wraps the handler of crashes."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """Wrap the stack, which begins with the handler of crashes."""
@@ -110,7 +110,7 @@ class Service(FastAPI):
 
 
 def add_middleware(app: FastAPI, settings: Settings) -> None:
-    """Add what requests pass on their way in, innermost first."""
+    """Add the middleware, innermost first."""
     app.add_middleware(BodyAdmission, database=app.state.database, max_upload_mb=settings.max_upload_mb)
     app.add_middleware(
         SessionMiddleware,
@@ -132,7 +132,7 @@ def make_routes() -> list[BaseRoute]:
     return router.routes
 
 
-# FastAPI works out what routes take when they are first asked for, 0.15 s for all: once for every app of a process.
+# FastAPI analyses routes at their first use, 0.15 s for all: once for all apps of a process.
 ROUTES = make_routes()
 
 

@@ -1,4 +1,4 @@
-"""Brings the database to the newest revision of the one alembic history, at every start."""
+"""Migrates the database to the newest revision, at every start."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tercet.settings import asset
 
 
 def alembic_config(database: Database) -> Config:
-    """Return alembic's configuration for our migrations and this database, wherever we are installed."""
+    """Return alembic's configuration for this database and the migrations of this installation."""
     config = Config()
     config.set_main_option("script_location", str(asset("migrations")))
     config.attributes["database"] = database
@@ -18,7 +18,7 @@ def alembic_config(database: Database) -> Config:
 
 
 def upgrade(database: Database) -> None:
-    """Apply the migrations that are missing; of processes that start at once, one does and the others wait for it."""
+    """Apply missing migrations; of several processes that start at once, one migrates and the others wait."""
     if database.is_sqlite and database.url.database:
         Path(database.url.database).parent.mkdir(parents=True, exist_ok=True)
     command.upgrade(alembic_config(database), "head")

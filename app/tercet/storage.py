@@ -1,6 +1,6 @@
 """Blobs (media, features, results, checkpoints) behind fsspec: a folder by default, a bucket by URL.
 
-Keys are made by the app, never by users: a kind and a random or content-derived name.
+Keys are made by the service, never by users: a kind and a random name or a hash of the content.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class Storage:
 
     @contextmanager
     def _partial(self, key: str) -> Iterator[str]:
-        """Give a path to write to; what is there then becomes the blob. A reader or a crash never sees half of one."""
+        """Yield a path to write to, and move the file into place at the end: nobody ever reads half a blob."""
         path = self._path(key)
         self.filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
         partial = f"{path}.{uuid.uuid4().hex}.partial"
@@ -52,7 +52,7 @@ class Storage:
             raise
 
     def put_stream(self, key: str, stream: IO[bytes]) -> str:
-        """Store what a stream holds under a key, whole or not at all, in little memory; return the key."""
+        """Store the content of a stream under a key, whole or not at all, in little memory; return the key."""
         with tempfile.NamedTemporaryFile() as copy:
             shutil.copyfileobj(stream, copy, MEGABYTE)
             copy.flush()
@@ -104,7 +104,7 @@ class Storage:
         return stream
 
     def local_path(self, key: str) -> Path | None:
-        """Return the file that holds a blob, if blobs are files here: those can be sent in ranges."""
+        """Return the path of a blob if blobs are local files, which can be sent in ranges."""
         return Path(self._path(key)) if self.is_local else None
 
     def exists(self, key: str) -> bool:

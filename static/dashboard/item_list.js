@@ -2,7 +2,7 @@
 // listed in the panel under it.
 
 import { createElement } from "../web/dom.js";
-import { explain } from "../web/problem.js";
+import { explain, readBody } from "../web/problem.js";
 import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
 
 /**
@@ -13,6 +13,7 @@ import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
 const PAGE_SIZE = 60;
 // Most items that questions can be narrowed to from the list: their keys are read at once.
 const MOST_ASKED_ABOUT = 500;
+const NOT_REACHED = "The server was not reached. Try again.";
 
 /** The items of one project by position: each is fetched once. */
 export class ItemStore {
@@ -25,15 +26,16 @@ export class ItemStore {
   }
 
   /**
+   * Return the items at these positions; those that could not be read are missing.
    * @param {number[]} positions
    * @returns {Promise<Item[]>}
    */
   async at(positions) {
     const missing = positions.filter((position) => !this.items.has(position));
     if (missing.length) {
-      const response = await fetch(`${this.url}?at=${missing.join(",")}`);
-      if (!response.ok) throw new Error(`items could not be read: ${response.status}`);
-      for (const item of (await response.json()).items) this.items.set(item.position, item);
+      const response = await fetch(`${this.url}?at=${missing.join(",")}`).catch(() => null);
+      const page = response?.ok ? await readBody(response) : null;
+      for (const item of page?.items ?? []) this.items.set(item.position, item);
     }
     return positions.map((position) => this.items.get(position)).filter((item) => item !== undefined);
   }
@@ -44,8 +46,10 @@ export class ItemStore {
    */
   async askAbout(positions) {
     const keys = (await this.at(positions)).map((item) => item.key);
+    if (keys.length < positions.length) return NOT_REACHED;
     const headers = { "Content-Type": "application/json" };
-    const response = await fetch(this.focus, { method: "PUT", headers, body: JSON.stringify({ about: "items", items: keys }) });
+    const response = await fetch(this.focus, { method: "PUT", headers, body: JSON.stringify({ about: "items", items: keys }) }).catch(() => null);
+    if (!response) return NOT_REACHED;
     return response.ok ? "" : explain(response);
   }
 }
@@ -119,6 +123,7 @@ export class ItemList {
   /** @type {Float32Array} */
   #points = new Float32Array();
   #rows = createElement("tbody");
+  #status = createElement("span");
   #more = createElement("button", { type: "button", className: "small", textContent: "Show more", onclick: () => this.#fill() });
 
   /**
@@ -157,6 +162,7 @@ export class ItemList {
     ask.hidden = !positions.length || positions.length > MOST_ASKED_ABOUT;
     const answer = createElement("span", { className: "muted" });
     answer.setAttribute("role", "status");
+    this.#status = answer;
     ask.onclick = async () => {
       const problem = await this.items.askAbout(positions);
       answer.textContent = problem || "The next run's questions are about these items.";
@@ -180,8 +186,10 @@ export class ItemList {
   async #fill() {
     const start = this.#rows.childElementCount;
     const positions = this.#positions;
-    const items = await this.items.at(positions.slice(start, start + PAGE_SIZE));
+    const shown = positions.slice(start, start + PAGE_SIZE);
+    const items = await this.items.at(shown);
     if (positions !== this.#positions) return; // another list was opened meanwhile
+    if (items.length < shown.length) this.#status.textContent = NOT_REACHED;
     this.#rows.append(...items.map((item) => this.#row(item)));
     this.#more.hidden = this.#rows.childElementCount >= positions.length;
   }

@@ -57,7 +57,7 @@ export class ItemTooltip {
    */
   async show(position, column, row, isPinned) {
     const [item] = await this.items.at([position]);
-    if (!isPinned && this.hovered !== position) return;
+    if (!item || (!isPinned && this.hovered !== position)) return;
     const { box, map } = this;
     box.replaceChildren(picture(item), ...describe(item, map.target, this.nameOf));
     if (isPinned && hasMedia(item)) box.append(mediaLink(item, { textContent: isSound(item) ? "Play" : "Open" }));

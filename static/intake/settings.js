@@ -5,7 +5,7 @@ import { explain } from "../web/problem.js";
 const PAUSE_MS = 300;
 const NAMES = ["low_hz", "high_hz", "window_seconds", "dynamic_range_db", "seconds", "expansion", "colour_map"];
 const FIT = "fit"; // what fits is found by the server when the form is sent
-const DRAWN = "As they would be drawn; nothing is changed yet.";
+const DRAWN = "Preview; nothing is changed yet.";
 
 const form = document.getElementById("picture-form");
 let timer = 0;

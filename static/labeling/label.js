@@ -4,8 +4,10 @@
 
 import { byId, closest } from "../web/dom.js";
 import { explain, readBody } from "../web/problem.js";
-import { dropUnloaded, preload, stop } from "./preload.js";
+import { Listening } from "./listening.js";
+import { dropUnloaded, isSound, preload } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
+import { part, Spectrograms } from "./spectrograms.js";
 import * as view from "./label_view.js";
 
 /** @typedef {import("./outbox.js").AnswerEntry} AnswerEntry */
@@ -19,6 +21,9 @@ const REQUESTED = 6; // so many more are asked for, so that not every answer is 
 const UNDOABLE = 20;
 const SLOW_AFTER = 10_000; // pictures that take longer may be asked for again, and their question skipped
 const RETRY_AFTER = 15_000;
+const SEEN_AFTER = 150; // milliseconds on screen; what is pressed earlier was meant for the question before
+const ZOOM_STEP = 1.5;
+const SEEK_STRIP = 0.9; // below this part of a spectrogram's height a click plays from there
 
 const root = byId("label");
 const { project = "", user = "", kind } = root.dataset;
@@ -29,6 +34,17 @@ const ANSWER_KEYS = isOutlier
   ? { 1: "1", 2: "2", 3: "3", d: "dnk", arrowdown: "dnk" }
   : { y: "yes", arrowleft: "yes", n: "no", arrowright: "no", d: "dnk", arrowdown: "dnk" };
 const PLAY_KEYS = isOutlier ? ["q", "w", "e"] : ["1", "2", "3"];
+
+const ANSWERS_BY_PLACE = isOutlier ? ["1", "2", "3"] : [null, "yes", "no"];
+
+const spectrograms = new Spectrograms(page.pictures);
+const listening = new Listening({
+  onTime(place, time) {
+    spectrograms.showPlayhead(place, time);
+    view.showPlaying(place, time);
+  },
+  onFailure: (place) => view.showPlaying(place, null, "Cannot play"),
+});
 
 /** @type {Question[]} */
 let upcoming = [];
@@ -86,22 +102,32 @@ function addUpcoming(questions) {
 
 /** Show the first upcoming question; it can be answered once it is painted. */
 async function showNext() {
-  stop();
   const question = upcoming[0];
+  listening.begin(question ? question.triplet.map((key) => soundOf(question.items[key])) : []);
   if (!question) {
     screen = null;
     return;
   }
   /** @type {Screen} */
   const current = (screen = { question, state: "loading", paintedAt: null });
-  const pictures = view.showQuestion(question);
+  const pictures = view.showQuestion(question, spectrograms);
   enter(current, pictures.every(({ isDecoded }) => isDecoded) ? "painting" : "loading");
   const timer = setTimeout(() => enter(current, "slow"), SLOW_AFTER);
   const isLoaded = (await Promise.all(pictures.map(({ loaded }) => loaded))).every(Boolean);
   clearTimeout(timer);
-  if (isLoaded) await view.nextPaint();
-  enter(current, isLoaded ? "painted" : "failed");
-  if (isLoaded && !document.hidden) current.paintedAt = performance.now();
+  if (!isLoaded) {
+    enter(current, "failed");
+    return;
+  }
+  await view.nextPaint();
+  if (!document.hidden) current.paintedAt = performance.now();
+  enter(current, "painting");
+  setTimeout(() => enter(current, "painted"), SEEN_AFTER);
+}
+
+/** @param {import("./preload.js").Item} item */
+function soundOf(item) {
+  return isSound(item) ? item.media_url : null;
 }
 
 /**
@@ -199,6 +225,7 @@ function settle(entry, announcement) {
 
 /** @param {string} value */
 function answer(value) {
+  if (screen?.state === "painting") view.showTooEarly();
   if (screen?.state !== "painted") return;
   const { question, paintedAt } = screen;
   const { triplet, items } = question;
@@ -232,6 +259,7 @@ function undo() {
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (closest(event, "input:not([type=hidden]), textarea, select, [contenteditable]")) return;
+  if (event.key === " " && closest(event, "button, summary, a")) return; // it presses what has the focus
   const key = event.key.toLowerCase();
   const help = byId("help", HTMLDetailsElement);
   if (help.open && key.startsWith("arrow")) return; // they scroll the guidelines
@@ -241,13 +269,41 @@ function onKey(event) {
     backspace: undo,
     "?": () => (help.open = !help.open),
     escape: () => (help.open = false),
+    " ": () => listening.toggleAll(),
+    h: () => view.showSpeed(listening.changeSpeed()),
+    "+": () => spectrograms.zoom({ time: ZOOM_STEP, frequency: ZOOM_STEP }),
+    "-": () => spectrograms.zoom({ time: 1 / ZOOM_STEP, frequency: 1 / ZOOM_STEP }),
+    0: () => spectrograms.reset(),
+    ",": () => spectrograms.move(-0.25),
+    ".": () => spectrograms.move(0.25),
   };
   const place = PLAY_KEYS.indexOf(key);
   if (ANSWER_KEYS[key]) answer(ANSWER_KEYS[key]);
   else if (actions[key]) actions[key]();
-  else if (place >= 0) /** @type {HTMLElement} */ (root.querySelectorAll(".play")[place]).click();
+  else if (place >= 0) listening.toggle(place);
   else return;
   event.preventDefault();
+}
+
+/**
+ * Answer by the picture that is more similar; on the first picture, or on the time marks of any, play the sound.
+ * @param {MouseEvent} event
+ */
+function onClick(event) {
+  const figure = closest(event, ".item");
+  const place = Number(figure?.dataset.place) - 1;
+  if (!figure || Number.isNaN(place)) return;
+  if (closest(event, ".play")) {
+    listening.toggle(place);
+    return;
+  }
+  const media = closest(event, ".media");
+  if (!media || spectrograms.wasDragged || getSelection()?.toString()) return;
+  const { x, y } = part(media, event);
+  const value = ANSWERS_BY_PLACE[place];
+  if (media.classList.contains("spectrogram") && y > SEEK_STRIP) listening.play(place, spectrograms.timeAt(place, x));
+  else if (value) answer(value);
+  else listening.toggle(place);
 }
 
 /** @param {SubmitEvent} event */
@@ -271,6 +327,7 @@ if (upcoming.length) showNext();
 byId("load-again").addEventListener("click", loadAgain);
 document.addEventListener("keydown", onKey);
 document.addEventListener("submit", onSubmit);
+byId("asking").addEventListener("click", onClick);
 document.addEventListener("visibilitychange", () => {
   if (screen) screen.paintedAt = null; // time away is no time of thought
   if (!document.hidden) fetchQuestions(true);

@@ -1,11 +1,12 @@
 // What the labeling page shows. The page's script decides what; nothing here does.
 
 import { byId, createElement, query } from "../web/dom.js";
-import { isSound, loadPicture, toggle } from "./preload.js";
+import { isSound, loadPicture } from "./preload.js";
 
 /** @typedef {import("./preload.js").Item} Item */
 /** @typedef {import("./preload.js").Picture} Picture */
 /** @typedef {import("./preload.js").Question} Question */
+/** @typedef {import("./spectrograms.js").Spectrograms} Spectrograms */
 /** @typedef {{ mine: number, mine_today: number, project_answers: number }} Progress */
 
 /**
@@ -28,61 +29,93 @@ const PAINT_MESSAGES = {
 const root = byId("label");
 const figures = [...root.querySelectorAll(".item")];
 
-/**
- * Put a question on the page and return its pictures, which may have to be loaded yet.
- * @param {Question} question
- */
-export function showQuestion(question) {
-  byId("asking").hidden = byId("question").hidden = byId("skip").hidden = false;
-  byId("nothing").hidden = true;
-  const pictures = question.triplet.map((key, place) => showItem(figures[place], place + 1, key, question.items[key]));
-  return pictures.filter((picture) => picture !== null);
+/** @param {boolean} isAsking */
+function showAsking(isAsking) {
+  for (const id of ["asking", "question", "answer", "skip"]) byId(id).hidden = !isAsking;
+  byId("nothing").hidden = isAsking;
 }
 
 /**
- * @param {Element} figure
+ * Put a question on the page and return its pictures, which may have to be loaded yet.
+ * @param {Question} question
+ * @param {Spectrograms} spectrograms
+ */
+export function showQuestion(question, spectrograms) {
+  showAsking(true);
+  spectrograms.clear();
+  root.dataset.media = question.triplet.every((key) => isSpectrogram(question.items[key])) ? "sounds" : "mixed";
+  const pictures = question.triplet.map((key, place) => showItem(place, key, question.items[key], spectrograms));
+  return pictures.filter((picture) => picture !== null);
+}
+
+/** @param {Item} item */
+function isSpectrogram(item) {
+  return isSound(item) && Boolean(item.picture_url) && Boolean(item.seconds);
+}
+
+/**
  * @param {number} place
  * @param {string} key
  * @param {Item} item
+ * @param {Spectrograms} spectrograms
  * @returns {Picture | null}
  */
-function showItem(figure, place, key, item) {
+function showItem(place, key, item, spectrograms) {
+  const figure = figures[place];
   const media = query(figure, ".media");
-  const button = query(figure, ".play");
   query(figure, ".caption").textContent = item.picture_url ? item.text : "";
-  button.hidden = !isSound(item);
-  query(button, ".verb").textContent = "Play";
-  button.onclick = () => item.media_url && toggle(item.media_url, button);
+  query(figure, ".play").hidden = !isSound(item);
+  showPlaying(place, null);
+  media.className = "media";
   if (!item.picture_url) {
     media.replaceChildren(createElement("p", { className: "item-text", textContent: item.text || key }));
     media.dataset.picture = "none";
     return null;
   }
   const picture = loadPicture(item.picture_url);
-  picture.image.alt = `${isSound(item) ? "Spectrogram" : "Picture"} of item ${place}`;
-  media.replaceChildren(picture.image);
-  setScrolling(media, false);
+  picture.image.alt = `${isSound(item) ? "Spectrogram" : "Picture"} of item ${place + 1}`;
+  picture.image.draggable = false;
+  picture.image.removeAttribute("style");
+  if (isSpectrogram(item)) spectrograms.show(place, media, picture.image, item.seconds ?? 0);
+  else media.replaceChildren(picture.image);
   media.dataset.picture = picture.isDecoded ? "loaded" : "loading";
   picture.loaded.then((isLoaded) => {
     if (!media.contains(picture.image)) return; // another question is here now
     media.dataset.picture = isLoaded ? "loaded" : "failed";
-    // A long recording has a wide picture, which would be a thin strip if it had to fit.
-    setScrolling(media, isSound(item) && picture.image.naturalWidth > 2 * picture.image.naturalHeight);
     if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: `${picture.image.alt}: not loaded` }));
   });
   return picture;
 }
 
 /**
- * Let a box be scrolled sideways, by the keyboard too, or not any more.
- * @param {HTMLElement} media
- * @param {boolean} isLong
+ * Say on the button of a sound whether it is played; with a word, why it is not.
+ * @param {number} place
+ * @param {number | null} time
+ * @param {string} [failure]
  */
-function setScrolling(media, isLong) {
-  media.classList.toggle("scrolls", isLong);
-  if (isLong) media.tabIndex = 0;
-  else media.removeAttribute("tabindex");
+export function showPlaying(place, time, failure) {
+  const button = query(figures[place], ".play");
+  const isPlaying = time !== null;
+  if (!failure && button.classList.contains("playing") === isPlaying && query(button, ".verb").textContent !== "Cannot play") return;
+  button.classList.toggle("playing", isPlaying);
+  query(button, ".verb").textContent = failure ?? (isPlaying ? "Stop" : "Play");
 }
+
+/** @param {number} speed */
+export function showSpeed(speed) {
+  const words = { 1: "", 0.5: "½ speed", 0.25: "¼ speed" }[speed] ?? "";
+  byId("speed").textContent = words;
+  announce(words || "Full speed");
+}
+
+/** Say why a key did nothing: the question had not been on screen for long enough. */
+export function showTooEarly() {
+  byId("paint-message").textContent = "Too early: the pictures have only just appeared.";
+  root.dataset.early = "true";
+  clearTimeout(earlyTimer);
+  earlyTimer = setTimeout(() => delete root.dataset.early, 1500);
+}
+let earlyTimer = 0;
 
 /** Resolve once what is on the page now has been painted: the second frame begins when the first is done. */
 export function nextPaint() {
@@ -101,14 +134,13 @@ export function showPaintState(state) {
     button.setAttribute("aria-disabled", String(isLoading || state === "failed"));
   }
   query(byId("skip"), "button").setAttribute("aria-disabled", String(state === "loading"));
-  byId("paint-message").textContent = PAINT_MESSAGES[state];
+  if (!root.dataset.early || state === "failed") byId("paint-message").textContent = PAINT_MESSAGES[state];
   byId("load-again").hidden = state !== "slow" && state !== "failed";
 }
 
 /** @param {string} reason */
 export function showNothing(reason) {
-  byId("asking").hidden = byId("question").hidden = byId("skip").hidden = true;
-  byId("nothing").hidden = false;
+  showAsking(false);
   byId("reason").textContent = reason;
 }
 

@@ -1,10 +1,9 @@
 // Pictures and sounds of the questions ahead, fetched and decoded before they are needed, so that the next
 // question is on screen within one frame of the answer.
 
-import { query } from "../web/dom.js";
-
 /**
- * @typedef {{ text: string, media_type: string | null, media_url: string | null, picture_url: string | null }} Item
+ * @typedef {{ text: string, media_type: string | null, media_url: string | null, picture_url: string | null,
+ *   seconds?: number | null }} Item
  * @typedef {{ triplet: string[], items: Record<string, Item>, isAgain?: boolean }} Question
  */
 
@@ -68,7 +67,7 @@ export function dropUnloaded(question) {
  * Return an address of the sound in memory, so that it also plays while the network is away.
  * @param {string} url
  */
-function loadSound(url) {
+export function loadSound(url) {
   const fetchSound = () => {
     const address = fetch(url).then(async (response) => {
       if (!response.ok) throw new Error(`${url}: ${response.status}`);
@@ -98,46 +97,4 @@ function cached(cache, url, make, drop = () => {}) {
     drop(dropped);
   }
   return value;
-}
-
-/** @type {{ button: HTMLElement, audio: HTMLAudioElement } | null} */
-let playing = null;
-
-/**
- * Play one sound at a time; the button that started it stops it.
- * @param {string} url
- * @param {HTMLElement} button
- */
-export async function toggle(url, button) {
-  const isPlaying = playing?.button === button;
-  stop();
-  if (isPlaying) return;
-  const current = (playing = { button, audio: new Audio() });
-  mark(button, true);
-  current.audio.onended = () => playing === current && stop();
-  try {
-    current.audio.src = await loadSound(url);
-    if (playing === current) await current.audio.play();
-  } catch {
-    if (playing === current) {
-      stop();
-      query(button, ".verb").textContent = "Cannot play";
-    }
-  }
-}
-
-export function stop() {
-  if (!playing) return;
-  playing.audio.pause();
-  mark(playing.button, false);
-  playing = null;
-}
-
-/**
- * @param {HTMLElement} button
- * @param {boolean} isPlaying
- */
-function mark(button, isPlaying) {
-  button.classList.toggle("playing", isPlaying);
-  query(button, ".verb").textContent = isPlaying ? "Stop" : "Play";
 }

@@ -149,7 +149,7 @@ def test_a_cluster_of_an_alternative_is_named_on_its_page(
 
 
 def test_alternatives_with_their_matrix(app: FastAPI, database: Database, storage: Storage, owner: User) -> None:
-    assert "What they share" not in read(app, owner, "/projects/songs/alternatives")
+    assert "What they have in common" not in read(app, owner, "/projects/songs/alternatives")
     add_alternative(database, storage, 2, SITES, "by site")
     page = read(app, owner, "/projects/songs/alternatives")
     assert re.findall(r">(\d\.\d\d) bits<", page.replace("</small>", "<")) == ["1.58", "0.00", "0.00", "1.00"]

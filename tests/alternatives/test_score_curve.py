@@ -80,10 +80,10 @@ def test_no_more_numbers_are_written_than_there_is_room_for(count: int) -> None:
 
 def test_the_sentence_says_what_was_taken_and_why() -> None:
     assert made(3, [-0.9, -0.4, -0.5]).sentence == (
-        "Of 2 to 4 clusters, 3 predicted answers held back best and were taken."
+        "Of 2 to 4 clusters, 3 predicted held-out answers best and were chosen."
     )
     assert made(3, [-0.9, -0.45, -0.4]).sentence == (
-        "Of 2 to 4 clusters, 4 predicted answers held back best; 3 were taken, "
+        "Of 2 to 4 clusters, 4 predicted held-out answers best; 3 were chosen, "
         "the fewest that did as well but for chance."
     )
 
@@ -109,5 +109,5 @@ def test_the_page_draws_it(app: FastAPI, database: Database, storage: Storage, s
         assert 'id="curve"' not in client.get("/projects/songs/runs/1").text
     assert page.count("<circle") == 3
     assert page.count('<circle class="chosen"') == 1
-    assert f'<title id="curve-title">{said} of answers held back, by number of clusters</title>' in page
+    assert f'<title id="curve-title">{said} of held-out answers, by number of clusters</title>' in page
     assert '<td class="number">−0.450</td><td class="number">0.060</td>' in page

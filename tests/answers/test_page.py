@@ -187,7 +187,7 @@ def test_who_is_held_is_named_with_the_reason_and_two_ways_on(
         held = decisions.log(session, project, Verdict.HELD, world.ada.id, None, reason)
         decisions.apply_to_some(session, project, held)
     text = words(read(analyst))
-    assert f"Ada is on hold: runs leave out what Ada answered until somebody looks. {reason}" in text
+    assert f"Ada is on hold: runs do not use what Ada answered until somebody looks. {reason}" in text
     assert "Tercet put 3 answers of Ada on hold" in text
     assert "3 answers set aside since run 1 began" in text
     assert "set aside by Tercet" in text

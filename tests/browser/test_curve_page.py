@@ -33,7 +33,7 @@ def open_curve(
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_is_drawn_to_scale_and_accessible(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     page = open_curve(live_server, open_page, 5, MEAN, ERROR, viewport={"width": width, "height": 900})
-    drawing = page.get_by_role("img", name="Log score of answers held back, by number of clusters")
+    drawing = page.get_by_role("img", name="Log score of held-out answers, by number of clusters")
     expect(drawing).to_be_visible()
     boxes = [box for dot in drawing.locator("circle").all() if (box := dot.bounding_box())]
     across = np.array([box["x"] + box["width"] / 2 for box in boxes])

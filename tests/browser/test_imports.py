@@ -1,4 +1,4 @@
-"""More files for a project that exists, the list of its imports; projects copied, deleted and had back."""
+"""More files for a project that exists, the list of its imports; projects copied, deleted and restored."""
 
 import re
 from dataclasses import asdict
@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tercet.models import Membership, Project, Role, User
 from tercet.sounds.picture_settings import PictureSettings
+from tercet.sounds.spectrograms import PICTURE_SIZE
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board
 from tests.browser.test_new_project import choose, do_jobs, stage
 from tests.factories import add_member, make_project
@@ -52,7 +53,7 @@ def test_an_import_adds_is_listed_and_is_undone(open_page: OpenPage, live_server
     assert_accessible(page, "imports")
     row.get_by_role("link", name="1").click()
     page.get_by_role("button", name="Undo this import").click()
-    expect(page.get_by_text("its items were taken out again")).to_be_visible()
+    expect(page.get_by_text("its items removed")).to_be_visible()
 
 
 def test_who_adds_two_items_to_thirty_is_not_told_that_two_are_few(
@@ -139,7 +140,7 @@ def test_pictures_of_sounds_are_drawn_by_a_preset(open_page: OpenPage, live_serv
     page.get_by_label("Draw them for").select_option("frog")
     for trial in trials.all():
         expect(trial).to_have_attribute("src", re.compile("high_hz=6000"))
-        expect(trial).to_have_js_property("naturalWidth", 480)
+        expect(trial).to_have_js_property("naturalWidth", PICTURE_SIZE[0])
     page.get_by_label("Lowest frequency").fill("7000")
     expect(page.locator("#trial-words")).to_contain_text("low_hz has to lie 10 Hz or more below high_hz")
     page.get_by_label("Draw them for").select_option("frog")

@@ -4,6 +4,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -292,22 +293,148 @@ def test_a_phone_shows_everything_without_scrolling(live_server: LiveServer, ope
     assert_accessible(page, "label")
 
 
-def test_pictures_of_long_recordings_scroll(live_server: LiveServer, open_page: OpenPage) -> None:
-    samples = np.sin(np.arange(8 * 22_050) * np.linspace(0.5, 1.5, 8 * 22_050))
-    wide = picture_and_thumbnail(samples, 22_050, PictureSettings(seconds=1.0))[0]
+def covered(page: Page) -> float:
+    """The share of the window that the three pictures cover, each as far as it lies in its box."""
+    areas = """boxes => boxes.map((box) => {
+      const [outer, inner] = [box, box.querySelector("img")].map((element) => element.getBoundingClientRect());
+      const width = Math.min(outer.right, inner.right) - Math.max(outer.left, inner.left);
+      return width * (Math.min(outer.bottom, inner.bottom) - Math.max(outer.top, inner.top));
+    })"""
+    window = page.viewport_size
+    assert window is not None
+    return sum(page.locator(".media").evaluate_all(areas)) / (window["width"] * window["height"])
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "least"), [(1440, 900, 0.6), (1280, 720, 0.55), (820, 1180, 0.45), (3840, 2160, 0.6)]
+)
+def test_spectrograms_fill_the_window_and_have_one_scale(
+    live_server: LiveServer, open_page: OpenPage, width: int, height: int, least: float
+) -> None:
     project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label", viewport={"width": width, "height": height})
+    wait_for_paint(page)
+    assert covered(page) >= least
+    boxes = page.locator(".media").evaluate_all("boxes => boxes.map((box) => [box.clientWidth, box.clientHeight])")
+    assert np.ptp(boxes, axis=0).max() <= 1
+    assert page.evaluate("document.documentElement.scrollHeight") <= height
+
+
+def test_at_two_hundred_percent_the_pictures_keep_their_share(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label", viewport={"width": 720, "height": 450})
+    wait_for_paint(page)
+    assert covered(page) >= 0.35
+
+
+def ranges(page: Page) -> list[list[str]]:
+    """The marks of time and frequency over each spectrogram."""
+    return [marks.locator("span").all_inner_texts() for marks in page.locator(".marks").all()]
+
+
+def test_looking_closer_looks_closer_at_all_three(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    usual = ranges(page)
+    assert usual[0] == usual[1] == usual[2]
+    page.keyboard.press("+")
+    closer = ranges(page)
+    assert closer[0] == closer[1] == closer[2] != usual[0]
+    page.keyboard.press("0")
+    assert ranges(page) == usual
+    question = shown(page)
+    page.locator(".media").nth(1).hover()
+    page.mouse.wheel(0, -300)
+    wait_until(lambda: ranges(page) != usual)
+    first = page.locator(".media img").first
+    before = first.evaluate("image => image.style.left")
+    page.mouse.down()
+    page.mouse.move(200, 400, steps=4)
+    page.mouse.up()
+    assert first.evaluate("image => image.style.left") != before
+    assert shown(page) == question, "a drag is no answer"
+    expect(page.locator(".cursor span")).to_contain_text("kHz")
+    assert_accessible(page, "label_closer")
+
+
+def test_long_recordings_begin_at_their_start_and_can_be_moved_through(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    samples = np.sin(np.arange(8 * 22_050) * np.linspace(0.5, 1.5, 8 * 22_050))
+    settings = PictureSettings(seconds=1.0)
+    wide = picture_and_thumbnail(samples, 22_050, settings)[0]
+    project, lea = make_songs(live_server, picture_settings=asdict(settings))
     key = live_server.storage.put_content("picture", wide, ".png")
     with live_server.database.transaction() as session:
-        session.execute(update(Item).where(Item.project_id == project.id).values(picture=key))
+        items = update(Item).where(Item.project_id == project.id)
+        session.execute(items.values(picture=key, media_seconds=8.0))
     page = open_page(lea, f"/projects/{project.key}/label")
     wait_for_paint(page)
+    sizes = "box => [box.querySelector('img').clientWidth / box.clientWidth, box.querySelector('img').offsetLeft]"
     for media in page.locator(".media").all():
-        measured = media.evaluate("box => [box.scrollWidth / box.clientWidth, box.querySelector('img').clientHeight]")
-        height = media.evaluate("box => box.clientHeight")
-        assert measured[0] > 2, "the picture is squeezed"
-        assert measured[1] == pytest.approx(height, abs=2), "the picture does not fill its height"
-    assert_accessible(page, "label_long_recordings")
+        assert media.evaluate(sizes) == pytest.approx([8, 0], abs=0.05)
+    page.keyboard.press(".")
+    for media in page.locator(".media").all():
+        assert media.evaluate(sizes)[1] < 0
     take_shot(page, "label_long_recordings")
+
+
+@pytest.mark.parametrize(("place", "answer"), [(1, "yes"), (2, "no")])
+def test_the_more_similar_picture_is_the_answer(
+    live_server: LiveServer, open_page: OpenPage, place: int, answer: str
+) -> None:
+    project, page = open_songs(live_server, open_page)
+    before = shown(page)
+    wait_for_paint(page)
+    page.locator(".media").first.click()
+    assert shown(page) == before, "the first picture is what the others are compared with"
+    page.locator(".media").nth(place).click()
+    wait_until(lambda: shown(page) not in ([], before))
+    settle(page)
+    assert standing_answers(live_server, project) == [answer]
+
+
+def test_what_is_pressed_before_the_pictures_can_have_been_seen_is_no_answer(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, page = open_songs(live_server, open_page)
+    before = shown(page)
+    wait_for_paint(page)
+    # The second key comes in the same task as the first, long before anybody can have seen the next question.
+    page.evaluate("for (const key of ['y', 'n']) document.dispatchEvent(new KeyboardEvent('keydown', { key }))")
+    wait_until(lambda: shown(page) not in ([], before))
+    expect(page.get_by_role("status").filter(has_text="Too early")).to_be_visible()
+    wait_for_paint(page)
+    settle(page)
+    assert standing_answers(live_server, project) == ["yes"]
+
+
+def test_sounds_play_in_turn_from_where_one_clicks_and_slower(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    page.evaluate(
+        """() => {
+          window.played = [];
+          const play = HTMLMediaElement.prototype.play;
+          HTMLMediaElement.prototype.play = function () {
+            played.push([this.currentTime, this.playbackRate]);
+            setTimeout(() => this.onended?.(), 50);
+            return play.call(this).catch(() => {});
+          };
+        }"""
+    )
+    page.keyboard.press("Space")
+    wait_until(lambda: len(page.evaluate("played")) == 3)
+    page.keyboard.press("h")
+    expect(page.locator("#speed")).to_have_text("½ speed")
+    box = page.locator(".media").nth(2).bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 5)
+    wait_until(lambda: len(page.evaluate("played")) == 4)
+    time_from, rate = page.evaluate("played[3]")
+    assert time_from > 0
+    assert rate == 0.5
+    assert shown(page), "a click on the marks of time is no answer"
 
 
 def test_items_without_media_show_their_text_or_key(live_server: LiveServer, open_page: OpenPage) -> None:

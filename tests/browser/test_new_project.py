@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tercet.jobs import lifecycle
 from tercet.models import Import, User
+from tercet.sounds.spectrograms import PICTURE_SIZE
 from tercet.worker.jobs import run_background_job
 from tercet.worker.place import JobPlace
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, take_shot
@@ -233,7 +234,7 @@ def test_a_recording_is_cut_by_keyboard_with_the_segments_in_sight(
     home.keyboard.press("End")  # two seconds
     expect(words).to_contain_text("2 sounds in 12 s")
     expect(boxes).to_have_count(2)
-    expect(home.locator("#segments-picture img")).to_have_js_property("naturalWidth", 1440)
+    expect(home.locator("#segments-picture img")).to_have_js_property("naturalWidth", 3 * PICTURE_SIZE[0])
     for width in (1280, 390):
         home.set_viewport_size({"width": width, "height": 900})
         assert_accessible(home, "segments")

@@ -155,7 +155,7 @@ def test_a_verdict_says_why_and_how_sure() -> None:
     assert sentence(figures(lead=0.03), TITLES).endswith("The other is 2.0 times as fast.")
     assert "plain K-means, which reads no answers, is as good (-0.010" in sentence(figures(over_kmeans=-0.01), TITLES)
     assert "plain K-means, which reads no answers, is better" in sentence(figures(over_kmeans=-0.2), TITLES)
-    assert "Guessing by how often" in sentence(figures(guess=-0.4), TITLES)
+    assert "Guessing by the frequencies" in sentence(figures(guess=-0.4), TITLES)
 
 
 def test_a_verdict_on_too_few_answers() -> None:

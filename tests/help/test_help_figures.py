@@ -70,7 +70,7 @@ TABLES = {
     "dcrc": {
         "DCRC": [SMALL["DCRC", column] for column in ("none", "0.1N", "0.3N", "people 0.3N")],
         "K-means": [SMALL["K-means", "none"], NONE, NONE, NONE],
-        "ITML, a rival that learns a distance": [
+        "ITML, which learns a distance": [
             NONE,
             *(SMALL["ITML 1", column] for column in ("0.1N", "0.3N", "people 0.3N")),
         ],
@@ -92,7 +92,7 @@ TABLES = {
     },
     "cmbc": {
         row: [(OTHERS[data, column], OTHERS[data, column, 1]) for data in SETS]
-        for row, column in (("CMBC", "CMBC"), ("regress-out", "regress out"), ("K-means, told nothing", "k-means"))
+        for row, column in (("CMBC", "CMBC"), ("regress-out", "regress out"), ("K-means, without", "k-means"))
     },
 }
 
@@ -161,14 +161,14 @@ def test_every_figure_in_the_text_is_tied(help_page: str) -> None:
     assert "one to three seconds on one core" in text
     assert 1_000 <= starts <= default <= 3_000, "milliseconds"
     assert f"after ten more answers about {refit / 1000:.2f} s" in text
-    assert "a million items take about as long as one run of K-means with a single start" in text
+    assert "with a million items and a single start it takes about as long as one run of K-means" in text
     assert only("large.txt", r"^DCRC / K-means: ([\d.]+) of its time")[0] <= 1.5
     graph, fit, memory = only("bags_large.txt", r"^ +50000 neighbours +bag +([\d.]+) +([\d.]+) +([\d.]+) ")
-    assert f"50,000 items take about {graph:.0f} s to find these and {fit:.0f} s more, in {memory:.1f} GB" in text
-    assert f"Up to {MOST_DENSE:,} items it compares all with all" in text
-    assert f"rbf is for up to {MOST_EXACT:,} items" in text
+    assert f"50,000 items it takes about {graph:.0f} s to find them and {fit:.0f} s more, in {memory:.1f} GB" in text
+    assert f"it compares all pairs for up to {MOST_DENSE:,} items" in text
+    assert f"rbf, for curved borders, is for up to {MOST_EXACT:,} items" in text
     advice = {"100,000", "5,000"}  # where rules of thumb end
-    assert "It takes a few seconds for 5,000 items" in text
+    assert "SKLR takes a few seconds for 5,000 items" in text
     parts = only("estimators.txt", r"^n = 5000 +([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+) +([\d.]+)$")
     assert sum(parts) < 5_000, "milliseconds for the kernel, learning and one start of K-means"
     tied = {f"{items:,.0f}", f"{features:.0f}", f"{clusters:.0f}", f"{refit / 1000:.2f}", "50,000"}

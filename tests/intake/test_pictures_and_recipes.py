@@ -10,8 +10,12 @@ from PIL import Image
 from tercet.database import Database
 from tercet.models import FeatureSet, Project
 from tercet.settings import Settings
+from tercet.sounds.spectrograms import PICTURE_SIZE
+from tercet.storage import Storage
+from tercet.worker.inputs import load
 from tests.intake.conftest import PROJECT, wav
 from tests.intake.support import do_jobs, import_files
+from tests.runs.support import get_run, request_and_claim
 
 PAGE = "/projects/songs/settings"
 RECIPE = f"{PROJECT}/feature-recipe"
@@ -53,7 +57,9 @@ def test_settings_are_tried_on_one_sound(sounds: TestClient, database: Database)
         assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png"), answer.text
         pictures.append(answer.content)
     assert pictures[0] != pictures[1]
-    assert Image.open(io.BytesIO(pictures[0])).width == 2 * 480, "half a second at a quarter of a second a picture"
+    assert Image.open(io.BytesIO(pictures[0])).width == 2 * PICTURE_SIZE[0], (
+        "half a second at a quarter of a second a picture"
+    )
     assert stored(database).picture_settings == before
 
 
@@ -104,6 +110,16 @@ def test_a_recipe_over_rest(sounds: TestClient, database: Database, settings: Se
     sounds.put(RECIPE, json={"groups": groups})
     assert do_jobs(database, settings) == ["done"], "two wishes in a row are one job"
     assert newest(database).d == 3
+
+
+def test_runs_know_the_group_of_each_column(sounds: TestClient, database: Database, storage: Storage) -> None:
+    features = newest(database)
+    run_id = request_and_claim(database, stored(database).id, parameters={"n_clusters": 2})
+    groups = load(database, storage, get_run(database, run_id)).feature_groups
+    assert groups is not None
+    assert len(groups) == features.d
+    assert groups.count("sound_measures") == 33
+    assert set(groups) == {"sound_measures", "sound_codes", "sound_outline"}
 
 
 @pytest.mark.parametrize(

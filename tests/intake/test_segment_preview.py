@@ -12,6 +12,7 @@ from scipy.io import wavfile
 from tercet.database import Database
 from tercet.intake.reading import archives
 from tercet.settings import Settings
+from tercet.sounds.spectrograms import PICTURE_SIZE
 from tests.intake.conftest import image, wav
 from tests.intake.support import IMPORTS, check, do_jobs, send
 
@@ -107,7 +108,7 @@ def test_a_recording_in_an_archive_is_tried_like_one_beside_it(client: TestClien
         assert proposed.status_code == 200, proposed.text
         assert proposed.json()["words"].startswith("3 sounds in 12 s")
         picture = client.get(f"{IMPORTS}/{at}/spectrogram", params={"path": "site.1/may/dawn/long.wav"})
-        assert Image.open(io.BytesIO(picture.content)).width == 3 * 480
+        assert Image.open(io.BytesIO(picture.content)).width == 3 * PICTURE_SIZE[0]
         refused = client.get(f"{IMPORTS}/{at}/segments", params={"path": "site.1/may/notes.txt"})
         assert (refused.status_code, "notes.txt" in refused.text) == (422, True)
         for path in ("site.1/may/dawn/longer.wav", "site.1/may", "may/dawn/long.wav", "site/may/dawn/long.wav"):
@@ -155,7 +156,7 @@ def test_the_spectrogram_of_a_part(client: TestClient, number: int) -> None:
         answer = client.get(f"{IMPORTS}/{number}/spectrogram", params={"path": "site 1/long.wav", "begin": begin})
         assert answer.headers["content-type"] == "image/png"
         picture = Image.open(io.BytesIO(answer.content))
-        assert picture.width == 3 * 480
+        assert picture.width == 3 * PICTURE_SIZE[0]
 
 
 def test_a_file_that_never_comes_is_taken_out_and_the_rest_goes_on(

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, event, func, select, text, update
 
 from tercet.database import Database
 from tercet.labeling import queries, queue, service, triplets
-from tercet.labeling.refill import MOST, SCREEN, demand, refill
+from tercet.labeling.refill import MOST, SCREEN, Queued, demand, refill
 from tercet.labeling.service import ConstraintRow
 from tercet.labeling.sql import statements
 from tercet.models import Answer, Item, Lease, Membership, Project, Role, Run, Skip, Source, Triplet, now
@@ -202,10 +202,10 @@ def test_outlier_questions_are_stored_sorted_and_counted_once(database: Database
     assert all(question.triplet == tuple(sorted(question.triplet)) for question in held)
 
 
-def some_questions(project_items: list[int], count: int) -> list[tuple[tuple[int, int, int], Source]]:
+def some_questions(project_items: list[int], count: int) -> list[Queued]:
     chance = random.Random(1)
     drawn = [tuple(chance.sample(project_items, 3)) for _ in range(count)]
-    return [((a, b, c), Source.INFORMATION) for a, b, c in drawn]
+    return [Queued((a, b, c), Source.INFORMATION) for a, b, c in drawn]
 
 
 def items_of(database: Database, project: Project) -> list[int]:
@@ -233,8 +233,8 @@ def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
         assert session.scalar(last) == held[3].id, "what Ben skipped waits behind all others"
 
 
-def in_order(asked: list[tuple[tuple[int, int, int], Source]]) -> list[tuple[int, int, int]]:
-    return [(a, min(b, c), max(b, c)) for (a, b, c), _ in asked]
+def in_order(asked: list[Queued]) -> list[tuple[int, int, int]]:
+    return [(a, min(b, c), max(b, c)) for (a, b, c), *_ in asked]
 
 
 def test_a_refill_never_leaves_the_queue_empty(database: Database) -> None:
@@ -270,6 +270,84 @@ def test_questions_wait_in_the_order_of_the_newest_run(database: Database) -> No
     assert {source for *_, source in rows[30:]} == {Source.RANDOM}, "a top-up comes after them"
 
 
+def in_doubt(
+    database: Database, labelers: int, **values: object
+) -> tuple[Project, list[int], queue.LeasedTriplet, list[Queued]]:
+    """A project whose first labeler has answered a question, and ordinary questions."""
+    project, people = make_labelers(database, labelers, n_items=60, **values)
+    with database.transaction() as session:
+        [asked] = queue.lease_next(session, project, people[0], 1, seconds=60)
+    answer(database, project, people[0], asked.triplet)
+    return project, people, asked, some_questions(items_of(database, project), 20)
+
+
+def leased_by(database: Database, project: Project, person: int, count: int = 3) -> set[int]:
+    with database.transaction() as session:
+        return {question.id for question in queue.lease_next(session, project, person, count, seconds=60)}
+
+
+def state_of(database: Database, key: int) -> tuple[float | None, int, int | None]:
+    with database.reading() as session:
+        row = session.execute(
+            select(Triplet.priority, Triplet.extra_answers, Triplet.asked_of).where(Triplet.id == key)
+        )
+        return tuple(row.one())
+
+
+def test_an_answer_in_doubt_is_asked_once_more_and_of_the_labeler_it_waits_for(database: Database) -> None:
+    project, [ada, ben, cem], asked, others = in_doubt(database, 3)
+    refill(database, project.id, [Queued(asked.triplet, Source.INFORMATION, 1, cem), *others])
+    assert asked.id not in leased_by(database, project, ada), "she has answered it"
+    assert asked.id not in leased_by(database, project, ben), "it waits for another one"
+    assert asked.id in leased_by(database, project, cem)
+    answer(database, project, cem, asked.triplet)
+    assert state_of(database, asked.id) == (None, 1, None), "with that answer it leaves the queue"
+    refill(database, project.id, others)
+    assert state_of(database, asked.id)[0] is None
+
+
+def test_a_question_that_waits_for_nobody_is_given_to_one_of_the_others_only(database: Database) -> None:
+    project, [ada, ben, cem], asked, others = in_doubt(database, 3)
+    refill(database, project.id, [Queued(asked.triplet, Source.INFORMATION, 1), *others])
+    assert asked.id not in leased_by(database, project, ada)
+    assert asked.id in leased_by(database, project, ben)
+    assert asked.id not in leased_by(database, project, cem), "it needs one answer more, and Ben is about to give it"
+
+
+def test_doubts_that_are_over_or_late_ask_nothing(database: Database) -> None:
+    project, [_, ben, cem], asked, others = in_doubt(database, 3)
+    again = Queued(asked.triplet, Source.INFORMATION, 1, ben)
+    refill(database, project.id, [again, *others])
+    assert state_of(database, asked.id)[1:] == (1, ben)
+    refill(database, project.id, others)
+    assert state_of(database, asked.id) == (None, 0, None), "the next run has no doubt"
+    refill(database, project.id, [again, *others])
+    answer(database, project, ben, asked.triplet)
+    refill(database, project.id, [again._replace(asked_of=cem), *others])
+    assert state_of(database, asked.id)[0] is None, "the run did not know the second answer"
+
+
+def test_who_skipped_a_question_is_not_waited_for(database: Database) -> None:
+    project, [_, ben, cem], asked, others = in_doubt(database, 3)
+    with database.transaction() as session:
+        session.add(Skip(triplet_id=asked.id, labeler_id=ben))
+    refill(database, project.id, [Queued(asked.triplet, Source.INFORMATION, 1, ben), *others])
+    assert asked.id not in leased_by(database, project, ben)
+    assert asked.id in leased_by(database, project, cem)
+
+
+def test_one_of_two_answers_in_doubt_that_is_withdrawn_is_asked_for_again(database: Database) -> None:
+    project, [ada, ben, cem], asked, others = in_doubt(database, 3, redundancy=2)
+    answer(database, project, ben, asked.triplet)
+    refill(database, project.id, [Queued(asked.triplet, Source.INFORMATION, 2, cem), *others])
+    answer(database, project, cem, asked.triplet)
+    assert state_of(database, asked.id) == (None, 1, None)
+    with database.transaction() as session:
+        session.execute(update(Answer).where(Answer.labeler_id == ada).values(withdrawn_at=now()))
+        queue.reopen(session, project, [asked.id], queue.UNDONE)
+    assert state_of(database, asked.id) == (queue.UNDONE, 1, None)
+
+
 def test_an_undone_question_stays_first_through_a_refill(database: Database) -> None:
     project, [ada, _] = make_labelers(database, 2, n_items=60)
     asked = some_questions(items_of(database, project), 20)
@@ -296,6 +374,7 @@ def test_a_run_is_asked_for_what_labelers_need_until_the_next(database: Database
     needed = demand(database, run)
     assert needed.n_questions == 20 + 2 * SCREEN
     assert needed.random_share == pytest.approx(0.05)
+    assert (list(needed.labelers), needed.most_answers) == ([ada, ben], 3)
     assert sorted(map(tuple, needed.pending.tolist())) == sorted(question.triplet for question in held)
     with database.transaction() as session:
         session.execute(update(Project).values(answer_number=50))

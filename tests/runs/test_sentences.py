@@ -46,10 +46,15 @@ def test_a_run_says_what_structure_answers_go_by(database: Database, storage: St
     assert sum(weights.values()) == pytest.approx(1)
     for weights, sentence in (
         (
-            {"features": 0.4, "graph": 0.6, "kmeans": 0, "spectral": 0},
+            {"features": 0.4, "graph": 0.6},
             "a graph of neighbours predicts answers best here",
         ),
-        ({"features": 1.0, "graph": 0, "kmeans": 0, "spectral": 0}, ""),
+        (
+            {"features": 0.4, "sound_measures": 0.6},
+            "A model of 33 measurements of each sound alone predicts answers best here, and counts 60%",
+        ),
+        ({"plugin:pitch": 1.0}, "the plug-in “pitch” alone predicts answers best here"),
+        ({"features": 1.0}, ""),
     ):
         said = describe(run.model_copy(update={"metrics": {**run.metrics, "candidate_weights": weights}}))
         assert sentence in said

@@ -47,8 +47,21 @@ AUDACITY = (
     "2.000000\t2.500000\tLow frequency undefined\n\\\t-1.000000\t6334.588867\n"
     "4.000000\t4.500000\t\n\\\t1484.669312\t2969.338523\n5.5\t6.25\n"
 )
-# As Praat 6.3 wrote them, the long and the short form.
-TEXTGRID = """File type = "ooTextFile"
+
+
+def interval_tier(number: int, name: str, *intervals: tuple[str, str, str]) -> str:
+    """Write a tier from 0 to 3 s in the long form; an interval is its begin, end and text as the file has them."""
+    lines = [f"    item [{number}]:", '        class = "IntervalTier" ', f'        name = "{name}" ']
+    lines += ["        xmin = 0 ", "        xmax = 3 ", f"        intervals: size = {len(intervals)} "]
+    for place, (begin, end, text) in enumerate(intervals, 1):
+        lines += [f"        intervals [{place}]:", f"            xmin = {begin} ", f"            xmax = {end} "]
+        lines.append(f'            text = "{text}" ')
+    return "\n".join(lines) + "\n"
+
+
+# The long and the short form of Praat 6.3, blanks at the ends of lines included.
+TEXTGRID = (
+    """File type = "ooTextFile"
 Object class = "TextGrid"
 
 xmin = 0\x20
@@ -56,25 +69,9 @@ xmax = 3\x20
 tiers? <exists>\x20
 size = 3\x20
 item []:\x20
-    item [1]:
-        class = "IntervalTier"\x20
-        name = "song"\x20
-        xmin = 0\x20
-        xmax = 3\x20
-        intervals: size = 3\x20
-        intervals [1]:
-            xmin = 0\x20
-            xmax = 0.5\x20
-            text = ""\x20
-        intervals [2]:
-            xmin = 0.5\x20
-            xmax = 1.25\x20
-            text = "say ""hi"" 3"\x20
-        intervals [3]:
-            xmin = 1.25\x20
-            xmax = 3\x20
-            text = ""\x20
-    item [2]:
+"""
+    + interval_tier(1, "song", ("0", "0.5", ""), ("0.5", "1.25", 'say ""hi"" 3'), ("1.25", "3", ""))
+    + """    item [2]:
         class = "TextTier"\x20
         name = "spot"\x20
         xmin = 0\x20
@@ -83,21 +80,9 @@ item []:\x20
         points [1]:
             number = 1.5\x20
             mark = "peak"\x20
-    item [3]:
-        class = "IntervalTier"\x20
-        name = "call"\x20
-        xmin = 0\x20
-        xmax = 3\x20
-        intervals: size = 2\x20
-        intervals [1]:
-            xmin = 0\x20
-            xmax = 2\x20
-            text = ""\x20
-        intervals [2]:
-            xmin = 2\x20
-            xmax = 3\x20
-            text = "rür ü"\x20
 """
+    + interval_tier(3, "call", ("0", "2", ""), ("2", "3", "rür ü"))
+)
 SHORT_TEXTGRID = """File type = "ooTextFile"
 Object class = "TextGrid"
 

@@ -13,8 +13,8 @@ from tercet.runs.bag_labels import BagLabels
 from tercet.worker.comparison import fits
 from tercet.worker.comparison.figures import figures
 from tercet.worker.comparison.fits import ComparisonPlan, PlannedFit
-from tercet.worker.inputs import JobInputs
-from tercet.worker.outputs.reports import answer_columns, answer_probabilities_of
+from tercet.worker.inputs import JobInputs, answer_columns
+from tercet.worker.outputs.reports import answer_probabilities_of
 from tercet_algorithms import DCRC
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tests.runs.support import NAMES

@@ -22,6 +22,7 @@ from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 from tests.factories import add_member
 from tests.runs.support import NAMES, add_answers, blobs, compute, get_run, make_songs, request
 
+EVERYTHING = np.empty(0, dtype=np.int64)
 CAREFUL, LAZY = answer_table("relative", 0.1), np.tile([0.05, 0.05, 0.9], (5, 1))
 
 
@@ -59,7 +60,9 @@ def test_a_table_is_the_persons_own_or_the_mean_by_answers() -> None:
 def test_questions_are_those_that_tell_most_whoever_answers(counts: list[int] | None) -> None:
     posterior = np.random.default_rng(0).dirichlet(np.ones(3), size=40).astype(np.float32)
     state = {} if counts is None else learned(CAREFUL, LAZY, counts=counts)
-    chosen = choose(posterior, inputs_of(40), fit(state, posterior), demand(12), np.random.default_rng(0)).triplets
+    chosen = choose(
+        posterior, inputs_of(40), fit(state, posterior), demand(12), EVERYTHING, np.random.default_rng(0)
+    ).triplets
     tables, shares = ([CAREFUL, LAZY], counts) if counts else ([answer_table("relative", 0.05)], [1])
     by_turns, information = suggest(
         posterior,
@@ -90,7 +93,7 @@ def test_what_is_on_screens_or_was_answered_is_not_chosen() -> None:
     every = random_triplets(5, 30, np.random.default_rng(1))
     inputs = replace(inputs_of(5), triplets=every[:12])
     needed = demand(30, pending=inputs.item_ids[every[12:22]])
-    triplets = choose(posterior, inputs, fit({}, posterior), needed, np.random.default_rng(0)).triplets
+    triplets = choose(posterior, inputs, fit({}, posterior), needed, EVERYTHING, np.random.default_rng(0)).triplets
     assert set(map(tuple, triplets.tolist())) == set(map(tuple, every[22:].tolist()))
 
 
@@ -138,8 +141,8 @@ def test_who_turns_every_answer_round_is_predicted(database: Database, storage: 
 def test_spare_questions_come_behind_the_others_and_repeat_none() -> None:
     posterior = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
     inputs, outcome = inputs_of(40), fit({}, posterior)
-    first = choose(posterior, inputs, outcome, demand(8), np.random.default_rng(0))
-    both = choose(posterior, inputs, outcome, demand(8)._replace(n_spare=20), np.random.default_rng(0))
+    first = choose(posterior, inputs, outcome, demand(8), EVERYTHING, np.random.default_rng(0))
+    both = choose(posterior, inputs, outcome, demand(8)._replace(n_spare=20), EVERYTHING, np.random.default_rng(0))
     assert both.triplets[:8].tolist() == first.triplets.tolist()
     assert len(np.unique(both.triplets, axis=0)) == 28
 

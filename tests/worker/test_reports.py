@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from sqlalchemy import select, update
 
 from tercet.database import Database
@@ -12,9 +13,10 @@ from tercet.runs import results
 from tercet.runs.results import Report
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.worker.fits.outcome import FitOutcome, LabelerFit
+from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs import answering
+from tercet.worker.outputs.prequential import Foreseen
 from tercet.worker.outputs.reports import beliefs
 from tercet.worker.outputs.reports import report as report_of
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
@@ -53,7 +55,8 @@ def fitted(**values: object) -> FitOutcome:
 
 
 def report(answered: JobInputs, outcome: FitOutcome, foreseen: np.ndarray) -> Report:
-    return report_of(answered, outcome, beliefs(answered, outcome, POSTERIOR), foreseen)
+    before = Foreseen(foreseen, np.full(foreseen.shape, np.nan))
+    return report_of(answered, outcome, POSTERIOR, before, answering.learn(answered, before))
 
 
 def test_what_the_other_answers_say_leaves_the_answer_itself_out() -> None:
@@ -80,10 +83,27 @@ def test_who_answers_by_chance_is_doubted() -> None:
     assert doubts[3] > holds.HELD_FROM
     assert max(doubts[:3]) < 0.01
     assert list(holds.uninformed(reported.labelers)) == [4]
-    measured = answering.measure(answered, beliefs(answered, fitted(), POSTERIOR))
-    assert set(measured) == {"error_rates", "agreement", "krippendorff_alpha"}
+    measured = answering.measure(answered, None)
+    assert set(measured) == {"agreement", "krippendorff_alpha"}
     assert measured["agreement"]["questions"] == 4
-    assert answering.measure(inputs([], [], []), beliefs(inputs([], [], []), fitted(), POSTERIOR)) == {}
+    assert answering.measure(inputs([], [], []), None) == {}
+
+
+def test_how_people_answer_is_learned_from_what_was_foreseen_and_from_repeats_alone() -> None:
+    """Clear cases, yes right: Ada says yes; Ben says don't know as often. Nothing was foreseen of Cem's, who agrees."""
+    answered = inputs(
+        [[0, 1, 2]] * 80 + [[0, 3, 2]] * 2 + [[1, 3, 2]], ["yes", "dnk"] * 40 + ["yes"] * 3, [1, 2] * 40 + [3, 4, 5]
+    )
+    rights = np.full((83, 3), np.nan)
+    rights[:80] = [1, 0, 0]
+    rates = answering.learn(answered, Foreseen(rights, rights))
+    assert rates is not None
+    assert set(rates.labelers) == {1, 2, 3, 4}, "a single answer that was not foreseen says nothing"
+    assert rates.labelers[1].unsure < 0.1 < 0.5 < rates.labelers[2].unsure
+    assert rates.labelers[3].mixed_up < rates.everybody.mixed_up, "they agree"
+    assert answering.measure(answered, rates)["error_rates"]["n_clear"] == pytest.approx(82, abs=1)
+    unknown = np.full((1, 3), np.nan)
+    assert answering.learn(inputs([[0, 1, 2]], ["yes"], [1]), Foreseen(unknown, unknown)) is None
 
 
 def test_probabilities_are_those_of_table_one() -> None:
@@ -116,9 +136,8 @@ def test_the_odd_one_out() -> None:
 def test_a_learned_table_counts_for_its_labeler_alone() -> None:
     lazy = np.tile([0.1, 0.1, 0.8], (5, 1))
     answered = inputs([[0, 1, 2]] * 2, ["dnk", "dnk"], [1, 2])
-    reported = report(answered, fitted(labelers={2: LabelerFit(lazy, 0.0, 0.1)}), UNFORESEEN[:2])
+    reported = report(answered, fitted(labelers={2: lazy}), UNFORESEEN[:2])
     np.testing.assert_allclose(reported.answers.probabilities, [0.05, 0.8], rtol=1e-6)
-    assert [(labeler.quality, labeler.accuracy) for labeler in reported.labelers] == [(None, None), (0.0, 0.1)]
 
 
 def test_suspects_of_the_estimator_come_first_in_its_order() -> None:
@@ -137,12 +156,12 @@ def test_no_answers(storage: Storage) -> None:
     assert results.answer_report(storage, Run(result="runs/2/1")) is None
 
 
-def test_who_guesses_is_known_where_tables_are_learned(
+def test_who_guesses_is_known_by_what_the_run_before_foresaw(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
-    project = make_songs(
-        database, storage, parameters={"labeler_tables": "learn", "epsilon": 0.2, "n_init": 4, "n_moves": 2}
-    )
+    project = make_songs(database, storage)
+    request(database, project)
+    compute(database, settings)
     triplets = random_triplets(60, 240, np.random.default_rng(3))
     values = NAMES[true_answers(blobs(60)[1], triplets)]
     values[160:] = np.random.default_rng(4).choice(NAMES, 80)
@@ -156,6 +175,8 @@ def test_who_guesses_is_known_where_tables_are_learned(
     assert (bad.labeler, bad.answers) == (guesser.id, 80)
     assert good.quality > 0.6 > 0.3 > bad.quality
     assert good.accuracy > 0.8 > 0.6 > bad.accuracy
+    assert good.invented < 0.2 < 0.4 < bad.invented
+    assert get_run(database, run_id).metrics["error_rates"]["n_clear"] > 20
 
 
 def test_wrong_answers_are_the_suspects_of_a_run(database: Database, storage: Storage, settings: Settings) -> None:

@@ -22,6 +22,9 @@ KINDS: tuple[Kind, ...] = ("relative", "outlier")
 ANSWERS: dict[Kind, tuple[str, ...]] = {"relative": ("yes", "no", "dnk"), "outlier": ("1", "2", "3", "dnk")}
 # Which column is right for each pattern (Eq 1 for the relative question).
 _RIGHT_COLUMN: dict[Kind, tuple[int, ...]] = {"relative": (2, 2, 1, 0, 2), "outlier": (3, 0, 1, 2, 3)}
+# What a pattern, and by kind an answer, becomes when left and right change places.
+MIRRORED_PATTERNS = [ALL_ALIKE, ANCHOR_APART, RIGHT_APART, LEFT_APART, ALL_DIFFERENT]
+MIRRORED_ANSWERS: dict[Kind, list[int]] = {"relative": [1, 0, 2, 3], "outlier": [0, 2, 1, 3]}
 # Of people: P(don't know) where there is a right item, and P(an item) for each item that is not the right answer.
 _UNSURE, _MIXED_UP = 0.22, 0.04
 # So many triplets at a time keep the gathered posteriors in the processor's cache.

@@ -6,13 +6,14 @@ clustering, this gives clusters that follow the labels before anybody has answer
 """
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
@@ -26,16 +27,13 @@ from tercet_algorithms.bags.constraints import Center
 from tercet_algorithms.bags.graph import Graph
 from tercet_algorithms.bags.methods import METHODS, Scale, SimilarityRecipe
 from tercet_algorithms.bags.search import Callback, SpectralState
+from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.features import check_features, check_features_of, check_no_target, remember_features
 from tercet_algorithms.common.kernel_kmeans import soft_assignments, within_variance
 from tercet_algorithms.common.parameters import (
-    N_JOBS,
     NUMBER_FROM_0,
     POSITIVE_INTEGER,
-    RANDOM_STATE,
-    VERBOSE,
     Constraint,
-    check_parameters,
     one_of,
 )
 from tercet_algorithms.common.search import check_fingerprint, check_search, fingerprint, run_search
@@ -48,7 +46,8 @@ _WIDENING = 2.0
 _NOT_OF_A_STATE = ("n_init", "n_jobs", "verbose", "random_state")
 
 
-class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+@dataclass(eq=False, repr=False)
+class BagSpectralClustering(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Clusters from features and from labels of the bags that items come in.
 
     Columns of X should be of one scale (standardise them before): the graph depends on it.
@@ -90,7 +89,7 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
     n_jobs : int or None, default=None
         Number of threads that take one start each, as in joblib. The result does not depend on it. With several,
         `callback` is called after groups of starts.
-    verbose : int, default=0
+    verbose : bool or int, default=False
         Whether to print a line after every start.
     random_state : int, RandomState or None, default=None
         Seed of the starts; an int makes fits reproducible.
@@ -158,7 +157,18 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+    n_clusters: int = 8
+    _: KW_ONLY
+    alpha: float = 0.7
+    alpha_scale: Literal["auto", "absolute", "relative"] = "auto"
+    method: str = "both"
+    affinity: Literal["local_scaling", "precomputed"] = "local_scaling"
+    n_neighbors: int | None = 10
+    local_k: int = 7
+    center: Center = "identity"
+    n_init: int = 10
+
+    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = Estimator._parameter_constraints | {
         "n_clusters": POSITIVE_INTEGER,
         "alpha": NUMBER_FROM_0,
         "alpha_scale": one_of("auto", "absolute", "relative"),
@@ -168,39 +178,7 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
         "local_k": POSITIVE_INTEGER,
         "center": one_of("identity", "ones"),
         "n_init": POSITIVE_INTEGER,
-        "n_jobs": N_JOBS,
-        "verbose": VERBOSE,
-        "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        alpha: float = 0.7,
-        alpha_scale: Literal["auto", "absolute", "relative"] = "auto",
-        method: str = "both",
-        affinity: Literal["local_scaling", "precomputed"] = "local_scaling",
-        n_neighbors: int | None = 10,
-        local_k: int = 7,
-        center: Center = "identity",
-        n_init: int = 10,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.alpha_scale = alpha_scale
-        self.method = method
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.local_k = local_k
-        self.center = center
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(
         self,
@@ -318,7 +296,7 @@ class BagSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc] 
         return nearest, softmax(-(distances / sigma) * (distances / (2 * in_frame[nearest])), axis=1)
 
     def _check_parameters(self) -> None:
-        check_parameters(self)
+        super()._check_parameters()
         if self.method == "bag-without-links" and self.center == "ones":
             raise ValueError("center='ones' has no zeros for links: use 'identity' with method='bag-without-links'")
 

@@ -6,10 +6,11 @@ as possible.
 """
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -21,23 +22,21 @@ from tercet_algorithms.cmbc.methods import Method, MethodOptions, MethodPlan, ma
 from tercet_algorithms.cmbc.mixture import Update
 from tercet_algorithms.cmbc.penalty import Bound
 from tercet_algorithms.cmbc.search import COLDEST, DIFFERENT, Callback, CMBCSearch, CMBCSolution, CMBCState
+from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.features import check_features, check_features_of, check_no_target, remember_features
 from tercet_algorithms.common.parameters import (
     BOOLEAN,
-    N_JOBS,
     NUMBER_FROM_0,
     POSITIVE_INTEGER,
     POSITIVE_NUMBER,
-    RANDOM_STATE,
-    VERBOSE,
     Constraint,
-    check_parameters,
     number_between,
     one_of,
 )
 
 
-class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+@dataclass(eq=False, repr=False)
+class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A clustering of the items that differs from those already known.
 
     Parameters
@@ -83,7 +82,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     n_jobs : int or None, default=None
         Number of processes that anneal from different starts once gamma is chosen, as in joblib. The result does not
         depend on it. With several, `callback` is called after groups of whole anneals.
-    verbose : int, default=0
+    verbose : bool or int, default=False
         Whether to print a line after every temperature.
     random_state : int, RandomState or None, default=None
         Seed of the starts; an int makes fits reproducible.
@@ -150,7 +149,22 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+    n_clusters: int = 2
+    _: KW_ONLY
+    method: Method = "cmbc"
+    gamma: float | Literal["auto"] = "auto"
+    update: Update = "exact"
+    bound: Bound = "variance"
+    binarize: Binarize | None = "thermometer"
+    standardize: bool = True
+    n_init: int = 5
+    anneal_rate: float = 0.5
+    T0: float | Literal["auto"] = "auto"
+    T_end: float = 1.0
+    tol: float = 1e-4
+    max_iter: int = 200
+
+    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = Estimator._parameter_constraints | {
         "n_clusters": POSITIVE_INTEGER,
         "method": one_of("cmbc", "em", "dibws", "regress-out"),
         "gamma": [*one_of("auto"), *NUMBER_FROM_0],
@@ -164,47 +178,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         "T_end": NUMBER_FROM_0,
         "tol": NUMBER_FROM_0,
         "max_iter": POSITIVE_INTEGER,
-        "n_jobs": N_JOBS,
-        "verbose": VERBOSE,
-        "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        method: Method = "cmbc",
-        gamma: float | Literal["auto"] = "auto",
-        update: Update = "exact",
-        bound: Bound = "variance",
-        binarize: Binarize | None = "thermometer",
-        standardize: bool = True,
-        n_init: int = 5,
-        anneal_rate: float = 0.5,
-        T0: float | Literal["auto"] = "auto",
-        T_end: float = 1.0,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.method = method
-        self.gamma = gamma
-        self.update = update
-        self.bound = bound
-        self.binarize = binarize
-        self.standardize = standardize
-        self.n_init = n_init
-        self.anneal_rate = anneal_rate
-        self.T0 = T0
-        self.T_end = T_end
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(
         self,
@@ -312,7 +286,7 @@ class CMBC(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         return labels
 
     def _check_parameters(self) -> None:
-        check_parameters(self)
+        super()._check_parameters()
         if self.method != "dibws" and self.gamma != "auto" and self.gamma >= 1:
             raise ValueError(f"gamma must be 'auto' or in [0, 1), got {self.gamma!r}; only 'dibws' takes more")
         if self.method == "dibws" and self.update == "partial":

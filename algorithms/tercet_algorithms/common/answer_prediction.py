@@ -1,4 +1,4 @@
-"""What every estimator with cluster probabilities can say about answers: predict them, and be judged by them."""
+"""What estimators derive from probabilities of clusters: clusters, predicted answers and scores."""
 
 import warnings
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class ClusterPredictor(Protocol):
     """An estimator that knows how likely each cluster is for an item, and how people answer."""
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable cluster of every row of X, (N,)."""
+        """Return the most probable cluster of every row of X, (N,); `AnswerPrediction` has it."""
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every cluster for every row of X, (N, K)."""
@@ -30,7 +30,27 @@ class ClusterPredictor(Protocol):
 
 
 class AnswerPrediction:
-    """Gives `predict_answers`, `score_answers` and `score` to a `ClusterPredictor`."""
+    """Adds `predict`, `predict_answers`, `score_answers` and `score` to an estimator with probabilities of clusters."""
+
+    def predict(self: ClusterPredictor, X: Any) -> Array:
+        """Return the most probable cluster of every row of X.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (N, D)
+            As in `predict_proba`.
+
+        Returns
+        -------
+        array of int, shape (N,)
+
+        Raises
+        ------
+        ValueError
+            Where X is not finite or has other columns than were fitted.
+        """
+        labels: Array = self.predict_proba(X).argmax(axis=1)
+        return labels
 
     def predict_answers(
         self: ClusterPredictor, X: Any, triplets: Any, kinds: Any = None, labeler: object = None

@@ -54,6 +54,10 @@ class FeatureSpace:
         """The same space without eigenvectors of a graph."""
         return FeatureSpace(self.mean, self.scale) if isinstance(self.kernel, GraphMap) else self
 
+    def of(self, columns: Array) -> "FeatureSpace":
+        """Return the space of some of the columns alone."""
+        return FeatureSpace(self.mean[columns], self.scale[columns])
+
     def with_graph(self, X: Array, n_vectors: int) -> "FeatureSpace":
         """Return this space and so many eigenvectors of a graph over the rows of X, or over some of very many."""
         rows = np.arange(len(X))

@@ -80,7 +80,9 @@ def _scores(model: Any, X: Array, answers: Constraints, held_out: Constraints, b
     return np.array(scores)
 
 
-def sampled_answers(constraints: Constraints, n_items: int, rng: np.random.RandomState) -> tuple[Constraints, Array]:
+def sampled_answers(
+    constraints: Constraints, n_items: int, rng: np.random.RandomState, most_items: int = _MOST_ITEMS
+) -> tuple[Constraints, Array]:
     """Return at most as many answers as choosing needs, and the items (n,) to fit them to: theirs and others.
 
     The triplets of these answers are rows of those items.
@@ -88,6 +90,6 @@ def sampled_answers(constraints: Constraints, n_items: int, rng: np.random.Rando
     if len(constraints) > _MOST_ANSWERS:
         constraints = constraints.select(np.sort(rng.permutation(len(constraints))[:_MOST_ANSWERS]))
     asked = np.unique(constraints.triplets)
-    others = rng.permutation(np.setdiff1d(np.arange(n_items), asked))[: max(_MOST_ITEMS - len(asked), 0)]
+    others = rng.permutation(np.setdiff1d(np.arange(n_items), asked))[: max(most_items - len(asked), 0)]
     items = np.union1d(asked, others)
     return replace(constraints, triplets=np.searchsorted(items, constraints.triplets)), items

@@ -1,19 +1,35 @@
 """What DCRC does for its candidates: which there are, one search after the other, and their pool."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.answers.reading import Constraints
-from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan
-from tercet_algorithms.dcrc.belief import FEWEST_ANSWERS
-from tercet_algorithms.dcrc.candidates import GRAPH, MOST_ITEMS, VECTORS, weigh
+from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan, mean_and_variance
+from tercet_algorithms.dcrc.candidates import ALONE, FEATURES, GRAPH, VECTORS, Weighing, columns_of
 from tercet_algorithms.dcrc.fitted import FittedDCRC
-from tercet_algorithms.dcrc.pooling import StartPool, pool, widened
+from tercet_algorithms.dcrc.lower_bound import fit_classifier
+from tercet_algorithms.dcrc.pooling import pool, widened
 from tercet_algorithms.dcrc.search import Callback, DCRCSearch, FitState, plan_starts
 from tercet_algorithms.dcrc.warm_start import PreviousFit
+from tercet_algorithms.dcrc.weighing import best_two, weigh
+
+# Of the powers of 4, 2^-8 was as good as any for 16 to 33 standardised columns, and 2^-6 the best for 61 and for 97.
+_LAM, _COLUMNS = 2**-8, 24
+# Of fewer answers a fold holds so few that what they say for one candidate is chance.
+FEWEST_ANSWERS = 30
+# From so many items on, features alone: folds and graph would take as long as the fit.
+MOST_ITEMS = 20_000
+
+
+class Plan(NamedTuple):
+    """Which candidates a fit has."""
+
+    names: tuple[str, ...]
+    space: FeatureSpace  # that they need
+    n_answers: int  # that there were when they were chosen; 0 where they are not weighed
 
 
 class CandidateFits(FittedDCRC):
@@ -21,40 +37,56 @@ class CandidateFits(FittedDCRC):
 
     n_clusters: int
     candidates: Literal["auto", "features"]
+    lam: float | Literal["auto"]
     warm_start: bool
     n_init: int
     n_moves: int
     n_jobs: int | None
     verbose: int | bool
     constrained_: Array
-    _pool: StartPool | None
-    _pools_starts = False
 
-    def _weigh_candidates(
-        self, model: Any, features: Array, space: FeatureSpace, constraints: Constraints, before: FeatureSpace | None
-    ) -> FeatureSpace:
-        """Set the weights of candidates by answers held out, or as before while these have not doubled.
+    def _plan(
+        self,
+        judge: Any,
+        features: Array,
+        space: FeatureSpace,
+        groups: dict[str, Array],
+        constraints: Constraints,
+        warm: bool,
+    ) -> Plan:
+        """Return which candidates to fit: those of the previous fit while answers have not doubled.
 
-        `model` is a DCRC to judge by, of features that are as they are in the space; `before` is the space of the fit
-        that a warm start continues from. Returns the space that all candidates need.
+        `judge` is a DCRC to judge by, of features that are as they are in the space. The features alone are fitted
+        where there is nothing to weigh candidates by, or nothing to gain by it.
         """
-        if before is not None and len(constraints) < 2 * self._weighing.n_answers:
-            return before
+        simple = self.candidates == "auto" and self.kernel is None and self.epsilon_ != 0 and self.n_clusters > 1
+        if not simple or len(constraints) < FEWEST_ANSWERS or len(features) > MOST_ITEMS:
+            return Plan((FEATURES,), space, 0)
+        if warm and len(constraints) < 2 * self._weighing.n_answers:
+            names = self._weighing.names
+            return Plan(names, self._space if GRAPH in names else space, self._weighing.n_answers)
         joint = space.with_graph(features, VECTORS * self.n_clusters)
-        if before is not None and joint.has_graph_of(before):
-            joint = before
-        model._pools_starts = True
-        model.set_params(epsilon=self.epsilon_, answer_weight=self.answer_weight_)
-        self._weighing = weigh(model, features, joint, constraints)
-        if self._weighing.needs_graph:
-            return joint
-        self._weighing = self._weighing.without_graph(features.shape[1])
-        return space
+        if warm and joint.has_graph_of(self._space):
+            joint = self._space
+        columns = columns_of(groups, features.shape[1], joint.width)
+        names = best_two(judge, features, joint, columns, constraints)
+        return Plan(names, joint if GRAPH in names else space, len(constraints))
 
-    def _has_candidates(self, n_items: int, n_answers: int) -> bool:
-        """Return whether there is something to weigh candidates by, and to gain by it."""
-        simple = self.candidates == "auto" and self.kernel is None and self.epsilon_ != 0
-        return simple and self.n_clusters > 1 and n_answers >= FEWEST_ANSWERS and n_items <= MOST_ITEMS
+    def _weigh(
+        self,
+        judge: Any,
+        features: Array,
+        plan: Plan,
+        columns: dict[str, Array],
+        ends: dict[str, FitState],
+        constraints: Constraints,
+    ) -> Weighing:
+        """Return the weights of the candidates that have come to these ends, without those that count little."""
+        if not plan.n_answers:
+            return ALONE
+        fitted = {name: state.solution.W for name, state in ends.items()}
+        tables = weigh(judge, features, plan.space, columns, fitted, constraints)
+        return Weighing(tuple(fitted), tables, plan.n_answers).without_light()
 
     def _check_previous(self, plan: SpacePlan, n_features: int) -> None:
         """Raise ValueError where the fit that a warm start continues from is one of another kind."""
@@ -66,11 +98,28 @@ class CandidateFits(FittedDCRC):
             )
         plan.check(self._space.plain)
 
-    def _previous(self, name: str, space: FeatureSpace) -> PreviousFit | None:
-        """Return the candidate of the previous fit; None where there was none, or one with another graph."""
+    def _penalty(self, design: Array) -> float:
+        """Return the penalty of squared weights: as set, or by how many features (N, D + 1) vary, and how widely."""
+        if self.lam != "auto":
+            return float(self.lam)
+        variances = mean_and_variance(design[:, :-1])[1]
+        n_varied = int(np.count_nonzero(variances))
+        return float(_LAM * variances.sum() / np.clip(n_varied, 1, _COLUMNS))
+
+    def _previous(self, name: str, columns: Array, features: Array, space: FeatureSpace) -> PreviousFit:
+        """Return what the candidate goes on from: its part of the previous fit, or that fit's clusters if it has none.
+
+        `features` (N, d) are the `columns` that the candidate sees in its `space`.
+        """
         W, before = self._models.get(name), self._space if name == GRAPH else self._space.plain
-        if W is None or (name == GRAPH and space is not before):
-            return None
+        if name not in (FEATURES, GRAPH):
+            before = before.of(columns)
+        if W is None or W.shape[1] != space.width + 1 or (name == GRAPH and space is not before):
+            before = space
+            n_items = min(len(self.posterior_), len(features))
+            design = space.design(features, np.arange(n_items))
+            labels = self.posterior_[:n_items].argmax(axis=1)
+            W = fit_classifier(design, labels, self.n_clusters, self._penalty(design))
         return PreviousFit(W[:, :-1], W[:, -1], before, self.posterior_, self.constrained_, self._tables)
 
     def _run(
@@ -88,7 +137,7 @@ class CandidateFits(FittedDCRC):
             before = next(iter(ends.values()), None)
             earlier = None if resume is None else resume.chains
             if before is None and resume is not None and earlier is not None and earlier.best is not None:
-                ends[name] = replace(resume, best=earlier.best, pool=earlier.pool)
+                ends[name] = replace(resume, best=earlier.best)
                 continue
             state = resume if resume is not None else search.first_state(*starts, len(searches), before)
             search.check_resumable(state)
@@ -98,22 +147,16 @@ class CandidateFits(FittedDCRC):
                 break
         return ends, stopped
 
-    def _pool_of_starts(self) -> Array:
-        """Return the weights (K, D + 1) of the good starts of this fit, added up."""
-        assert self._pool is not None, "a fit pools its starts"
-        return self._pool.mean
-
-    def _pooled(self, ends: dict[str, FitState], leading: str, q: Array, X: Array) -> tuple[Array, Array]:
-        """Return the weights of all candidates in one, and posteriors q of the leading one with the same numbers.
+    def _pooled(
+        self, ends: dict[str, FitState], shares: dict[str, float], leading: str, columns: dict[str, Array], X: Array
+    ) -> Array:
+        """Return the weights of all candidates in one, with the clusters numbered as in the leading one.
 
         The clusters of each candidate are numbered alike from here on, so that a warm start can go on from any.
         """
-        width = X.shape[1] - 1
         best = {name: state.solution.W for name, state in ends.items()}
-        models = {f"best {name}": widened(W, width) for name, W in best.items()} | self._weighing.clusterings
-        models |= {name: widened(state.pool.mean, width) for name, state in ends.items() if state.pool is not None}
-        first = f"best {leading}"
-        models = {first: models.pop(first)} | models
-        W, orders = pool(models, self._weighing.shares(models), X)
-        self._models = {name: W[orders[f"best {name}"]] for name, W in best.items()}
-        return W, q
+        models = {name: widened(W, columns[name], X.shape[1] - 1) for name, W in best.items()}
+        models = {leading: models.pop(leading)} | models
+        W, orders = pool(models, shares, X)
+        self._models = {name: W[orders[name]] for name, W in best.items()}
+        return W

@@ -6,22 +6,22 @@ predicted, which costs nothing but computing time (Pei et al., 2014, choose tau 
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import ClusterMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tercet_algorithms.answers.patterns import Array, Kind
+from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.answers.questions import QuestionSuggestion
 from tercet_algorithms.answers.reading import Constraints, read_constraints, read_pairs
-from tercet_algorithms.common.answer_prediction import AnswerPrediction
+from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.features import (
     check_features,
-    check_features_of,
     check_no_target,
     remember_features,
     row_names,
@@ -30,21 +30,19 @@ from tercet_algorithms.common.model_selection import answer_folds
 from tercet_algorithms.common.parameters import (
     BOOLEAN,
     INTEGER_FROM_0,
-    N_JOBS,
     POSITIVE_INTEGER,
-    RANDOM_STATE,
-    VERBOSE,
     Constraint,
-    check_parameters,
     one_of,
 )
 from tercet_algorithms.common.search import StopFit
 from tercet_algorithms.dcrc.dcrc import DCRC
+from tercet_algorithms.dcrc.fitted import DCRCPrediction
 from tercet_algorithms.dcrc.held_out import ClusterCurve, Grid, HeldOutSearch, Scoring
 from tercet_algorithms.dcrc.held_out_scores import CHOSEN, NAMES, Parameters, SearchState
 
 
-class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+@dataclass(eq=False, repr=False)
+class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # type: ignore[misc]  # scikit-learn is untyped
     """DCRC with parameters chosen by cross-validation over answers.
 
     Parameters
@@ -131,8 +129,21 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
     0.95
     """
 
+    n_clusters: Any = 8
+    _: KW_ONLY
+    tau: Any = (0.25, 0.5, 1.0, 2.0)
+    lam: Any = (2**-10, 2**-8, 2**-6, 2**-4)
+    epsilon: Any = (0.05, 0.15)
+    balance: Any = True
+    cv: int = 5
+    scoring: Scoring = "log_score"
+    n_init: int = 10
+    n_moves: int = 10
+    estimator: DCRC | None = None
+    refit: bool = True
+
     # The values to choose from are checked one by one, as parameters of `estimator`.
-    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = {
+    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = Estimator._parameter_constraints | {
         "n_clusters": "no_validation",
         "tau": "no_validation",
         "lam": "no_validation",
@@ -144,43 +155,7 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
         "n_moves": INTEGER_FROM_0,
         "estimator": [None, DCRC],
         "refit": BOOLEAN,
-        "n_jobs": N_JOBS,
-        "verbose": VERBOSE,
-        "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        n_clusters: Any = 8,
-        *,
-        tau: Any = (0.25, 0.5, 1.0, 2.0),
-        lam: Any = (2**-10, 2**-8, 2**-6, 2**-4),
-        epsilon: Any = (0.05, 0.15),
-        balance: Any = True,
-        cv: int = 5,
-        scoring: Scoring = "log_score",
-        n_init: int = 10,
-        n_moves: int = 10,
-        estimator: DCRC | None = None,
-        refit: bool = True,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.tau = tau
-        self.lam = lam
-        self.epsilon = epsilon
-        self.balance = balance
-        self.cv = cv
-        self.scoring = scoring
-        self.n_init = n_init
-        self.n_moves = n_moves
-        self.estimator = estimator
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(
         self,
@@ -225,7 +200,7 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
         UserWarning
             Where fewer triplets were answered than there should be folds.
         """
-        check_parameters(self)
+        self._check_parameters()
         base = DCRC() if self.estimator is None else clone(self.estimator)
         grid = self._grid(base)
         features = check_features(X, self, max(grid["n_clusters"]))
@@ -258,89 +233,6 @@ class DCRCCV(ClusterMixin, AnswerPrediction, QuestionSuggestion, BaseEstimator):
             self._refit(search, best)
         remember_features(self, X)
         return self
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return p(y | x) of the best estimator.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (N, D)
-
-        Returns
-        -------
-        array of shape (N, K)
-            Single precision where X is.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`, or with refit=False.
-        ValueError
-            Where X is not finite or has other columns than were fitted.
-        """
-        return self._fitted().predict_proba(check_features_of(self, X))
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable cluster of every row of X under the best estimator.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (N, D)
-
-        Returns
-        -------
-        array of int, shape (N,)
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`, or with refit=False.
-        ValueError
-            Where X is not finite or has other columns than were fitted.
-        """
-        return self._fitted().predict(check_features_of(self, X))
-
-    def answer_table(self, kind: Kind = "relative", labeler: object = None) -> Array:
-        """Return P(answer | pattern) of a labeler, as the best estimator has it.
-
-        Parameters
-        ----------
-        kind : "relative" or "outlier"
-        labeler : object, optional
-            One of the labelers of `fit`; the mean of the learned tables for anyone else.
-
-        Returns
-        -------
-        array of shape (5, A)
-            See `DCRC.answer_table`.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`, or with refit=False.
-        """
-        return self._fitted().answer_table(kind, labeler)
-
-    def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
-        """Return P(answer | pattern) of those who may be asked next, as the best estimator has it.
-
-        Parameters
-        ----------
-        kind : "relative" or "outlier"
-        labeler : object, optional
-            Who will be asked; None for any of those whose tables were learned.
-
-        Returns
-        -------
-        array of shape (5, L A)
-            See `DCRC.tables_of_asked`.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`, or with refit=False.
-        """
-        return self._fitted().tables_of_asked(kind, labeler)
 
     def _fitted(self) -> DCRC:
         check_is_fitted(self, "best_estimator_")

@@ -7,11 +7,12 @@ cannot-links and the labels of bags that items come in (species heard in a recor
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -20,27 +21,24 @@ from tercet_algorithms.answers.bag_naming import label_affinity
 from tercet_algorithms.answers.patterns import Array, Errors
 from tercet_algorithms.answers.questions import QuestionSuggestion
 from tercet_algorithms.answers.reading import Constraints, read_constraints, read_labels, read_pairs
-from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan, mean_and_variance
+from tercet_algorithms.common.estimator import Estimator
+from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan
 from tercet_algorithms.common.features import check_features, check_no_target, remember_features, row_names
 from tercet_algorithms.common.kernels import KERNELS, Kernel
 from tercet_algorithms.common.parameters import (
     BOOLEAN,
     INTEGER_FROM_0,
-    N_JOBS,
     NUMBER_FROM_0,
     POSITIVE_INTEGER,
     POSITIVE_NUMBER,
-    RANDOM_STATE,
-    VERBOSE,
     Constraint,
-    check_parameters,
     number_between,
     one_of,
 )
 from tercet_algorithms.dcrc.bag_evidence import are_labelled, evidence_of
 from tercet_algorithms.dcrc.belief import BELIEFS, Belief, choose_belief
-from tercet_algorithms.dcrc.candidate_fits import CandidateFits
-from tercet_algorithms.dcrc.candidates import ALONE, FEATURES, GRAPH
+from tercet_algorithms.dcrc.candidate_fits import CandidateFits, Plan
+from tercet_algorithms.dcrc.candidates import FEATURES, GRAPH, columns_of, read_groups
 from tercet_algorithms.dcrc.labeler_tables import TableLearner
 from tercet_algorithms.dcrc.lower_bound import LowerBound
 from tercet_algorithms.dcrc.mean_field import MeanField
@@ -58,11 +56,10 @@ from tercet_algorithms.dcrc.search import (
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 
 Weight = Literal["paper", "balanced"]
-# Of the powers of 4, 2^-8 was as good as any for 16 to 33 standardised columns, and 2^-6 the best for 61 and for 97.
-_LAM, _COLUMNS = 2**-8, 24
 
 
-class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+@dataclass(eq=False, repr=False)
+class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Clusters from features and from answers about triplets of items.
 
     Parameters
@@ -78,11 +75,13 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         Power that the likelihood of every answer is taken to; below 1 because mean field counts evidence more than
         once that hangs together. None is 1/2 for "people", 1 for a number, and with epsilon="auto" it is chosen.
     candidates : "auto" or "features"
-        "features" fits this model to the features alone. "auto" weighs it against three others by answers that are
-        held out for it: the same model on features and eigenvectors of a graph of neighbours, which follows curved
-        clusters, and K-means and spectral clustering, which no answer can spoil. Their weighted scores are the model.
-        It gains most where classes are curved, may lose a little elsewhere, and takes two to five times as long.
-        As "features" with fewer than 10 answers, more than 20,000 items, labelled bags, a kernel or hard answers.
+        "features" fits this model to the features alone. "auto" weighs it by held-out answers against the same model on
+        features and eigenvectors of a graph of neighbours, which follows curved clusters, and on each of
+        `feature_groups` alone, of features that hide what others show. Two at most are fitted in full, and their
+        weighted scores are the model. It takes about twice as long. As "features" with fewer than 30 answers, more
+        than 20,000 items, labelled bags, a kernel or hard answers.
+    feature_groups : sequence of str, of length D, or None
+        The group of each column of X, such as where its numbers come from; see `candidates`.
     tau : float
         Weight of cluster separation and, with `balance`, of cluster balance (Eqs 8 and 9).
     lam : "auto" or float
@@ -157,7 +156,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         say; single precision where X is
     constrained_ : positions of the items that occur in answers that were used
     epsilon_, answer_weight_ : how answers were taken to err and to count, as set or chosen
-    candidate_weights_ : dict, "features", "graph", "kmeans" and "spectral" -> weight of the candidate; sums to 1
+    candidate_weights_ : dict, "features", "graph" or a group of features -> weight of the candidate; sums to 1
     lam_ : the penalty, as set or by the features
     label_names_, cluster_label_affinity_ : the C bag labels and their shares in each cluster (K, C), the most likely
         given the bags; only with bags
@@ -222,11 +221,39 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+    n_clusters: int = 8
+    _: KW_ONLY
+    epsilon: Errors | Literal["auto"] = "auto"
+    answer_weight: float | None = None
+    candidates: Literal["auto", "features"] = "features"
+    feature_groups: Sequence[str] | None = None
+    tau: float = 1.0
+    lam: float | Literal["auto"] = "auto"
+    balance: bool = True
+    use_dnk: bool = True
+    n_init: int = 10
+    n_moves: int = 10
+    solver: Solver = "profile"
+    weight: Weight = "balanced"
+    max_iter: int = 100
+    tol: float = 1e-5
+    standardize: bool = True
+    kernel: Kernel | None = None
+    gamma: float | None = None
+    kernel_params: Mapping[str, Any] | None = None
+    n_components: int = 200
+    labeler_tables: Literal["fixed", "learn"] = "fixed"
+    table_prior: float = 3.0
+    bag_epsilon: float = 0.005
+    transductive: bool = True
+    warm_start: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = Estimator._parameter_constraints | {
         "n_clusters": POSITIVE_INTEGER,
         "epsilon": [*number_between(0, 2 / 3, "left"), *one_of("auto", "people")],
         "answer_weight": [None, *number_between(0, 1, "right")],
         "candidates": one_of("auto", "features"),
+        "feature_groups": [None, "array-like"],
         "tau": NUMBER_FROM_0,
         "lam": [*NUMBER_FROM_0, *one_of("auto")],
         "balance": BOOLEAN,
@@ -247,69 +274,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         "bag_epsilon": number_between(0, 1 / 2, "neither"),
         "transductive": BOOLEAN,
         "warm_start": BOOLEAN,
-        "n_jobs": N_JOBS,
-        "verbose": VERBOSE,
-        "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        epsilon: Errors | Literal["auto"] = "auto",
-        answer_weight: float | None = None,
-        candidates: Literal["auto", "features"] = "features",
-        tau: float = 1.0,
-        lam: float | Literal["auto"] = "auto",
-        balance: bool = True,
-        use_dnk: bool = True,
-        n_init: int = 10,
-        n_moves: int = 10,
-        solver: Solver = "profile",
-        weight: Weight = "balanced",
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        standardize: bool = True,
-        kernel: Kernel | None = None,
-        gamma: float | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_components: int = 200,
-        labeler_tables: Literal["fixed", "learn"] = "fixed",
-        table_prior: float = 3.0,
-        bag_epsilon: float = 0.005,
-        transductive: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.answer_weight = answer_weight
-        self.candidates = candidates
-        self.tau = tau
-        self.lam = lam
-        self.balance = balance
-        self.use_dnk = use_dnk
-        self.n_init = n_init
-        self.n_moves = n_moves
-        self.solver = solver
-        self.weight = weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.standardize = standardize
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.labeler_tables = labeler_tables
-        self.table_prior = table_prior
-        self.bag_epsilon = bag_epsilon
-        self.transductive = transductive
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(
         self,
@@ -382,6 +347,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         """
         self._check_parameters()
         features = check_features(X, self, self.n_clusters)
+        groups = read_groups(self.feature_groups, features.shape[1])
         check_no_target(y, len(features))
         names = row_names(X)
         constraints = read_constraints(
@@ -401,16 +367,19 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         space = plan.fit(features, self._space.plain if warm else None, rng)
         self.epsilon_, self.answer_weight_ = self._choose_belief(features, space, constraints)
         labelled = are_labelled(checked_bags).any()
-        if not labelled and self._has_candidates(len(features), len(constraints)):
-            before = self._space if warm else None
-            space = self._weigh_candidates(self._for_folds(), features, space, constraints, before)
-        else:
-            self._weighing = ALONE
+        judge = self._for_folds()
+        judge.set_params(epsilon=self.epsilon_, answer_weight=self.answer_weight_)
+        chosen = Plan((FEATURES,), space, 0)
+        if not labelled:
+            chosen = self._plan(judge, features, space, groups, constraints, warm)
+        columns = columns_of(groups, features.shape[1], chosen.space.width)
         evidence = PatternEvidence(constraints, must_link, cannot_link, self.answer_weight_)
-        searches, order = self._searches(features, space, evidence, checked_bags, warm, init_labels)
+        searches, order = self._searches(chosen, features, columns, evidence, checked_bags, warm, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * int(labelled)
         ends, stopped = self._run(searches, further, rng, resume, callback)
-        self._store_results(searches, ends, space, features, order)
+        self._weighing = self._weigh(judge, features, chosen, columns, ends, constraints)
+        ends = {name: ends[name] for name in self._weighing.names}
+        self._store_results(searches, ends, chosen.space, columns, features, order)
         remember_features(self, X)
         if bags is not None:
             self.label_names_, self.cluster_label_affinity_ = (
@@ -423,7 +392,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         return self
 
     def _check_parameters(self) -> None:
-        check_parameters(self)
+        super()._check_parameters()
         if self.labeler_tables == "learn" and self.epsilon == 0:
             raise ValueError("labeler_tables='learn' needs epsilon above 0: hard answers leave nothing to learn")
 
@@ -452,6 +421,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         model = DCRC(**{name: getattr(self, name) for name in DCRC._get_param_names()})
         model.set_params(
             candidates="features",
+            feature_groups=None,
             n_init=1,
             n_moves=0,
             warm_start=False,
@@ -465,8 +435,9 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
 
     def _searches(
         self,
+        plan: Plan,
         features: Array,
-        space: FeatureSpace,
+        columns: dict[str, Array],
         evidence: PatternEvidence,
         bags: Bags,
         warm: bool,
@@ -474,10 +445,12 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
     ) -> tuple[dict[str, DCRCSearch], Array]:
         """Return the searches of the candidates that learn from answers, and the order that they have the items in."""
         searches = {}
-        for name, of_candidate in {FEATURES: space.plain, GRAPH: space}.items():
-            if self._weighing.of(name):
-                previous = self._previous(name, of_candidate) if warm else None
-                searches[name], order = self._search(features, of_candidate, evidence, bags, previous, init_labels)
+        for name in plan.names:
+            seen, of_candidate = features, plan.space if name == GRAPH else plan.space.plain
+            if name not in (FEATURES, GRAPH):
+                seen, of_candidate = features[:, columns[name]], of_candidate.of(columns[name])
+            previous = self._previous(name, columns[name], seen, of_candidate) if warm else None
+            searches[name], order = self._search(seen, of_candidate, evidence, bags, previous, init_labels)
         return searches, order
 
     def _search(
@@ -501,12 +474,11 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         order, n_evident = _evident_first(field, labelled)
         n_times = n_evident if self.weight == "balanced" else evidence.n_mentions + float(labelled.sum())
         design = space.design(features, order)
-        self.lam_ = _penalty(design[:, :-1]) if self.lam == "auto" else float(self.lam)
         objective = LowerBound(
             design,
             field,
             tau=self.tau,
-            lam=self.lam_,
+            lam=self._penalty(design),
             balance=self.balance,
             weight=3 / n_times if n_evident else 0.0,
             bags=evidence_of(bags, order, self.bag_epsilon) if labelled.any() else None,
@@ -528,7 +500,6 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
             warm=warm,
             warm_labels=warm_labels,
             init_labels=None if init_labels is None else init_labels[order],
-            pools_starts=self._pools_starts or self._weighing.n_answers > 0,
         )
         return search, order
 
@@ -537,22 +508,24 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         searches: dict[str, DCRCSearch],
         ends: dict[str, FitState],
         space: FeatureSpace,
+        columns: dict[str, Array],
         features: Array,
         order: Array,
     ) -> None:
         """Set the fitted attributes; `order` are the positions of the items in the order of the searches."""
-        leading = max(ends, key=self._weighing.of)
+        shares = self._weighing.shares(ends)
+        leading = max(ends, key=lambda name: shares[name])
         solution, search = ends[leading].solution, searches[leading]
         objective, W, q = search.objective, solution.W, solution.q.copy()
         evidence = search.evidence_at(solution, ends[leading].cluster_labels)
         objective.refresh(q, objective.softmax(W), evidence, tol=1e-4, hard=search.is_hard(solution))
+        self.lam_ = objective.lam
         self.lower_bound_ = objective.at_fixed_q(W, q, evidence)[0]
-        self._models = {FEATURES: W}
-        self._pool = ends[leading].pool
-        if self._weighing.n_answers:
+        self._models = {leading: W}
+        if self._weighing.names != (FEATURES,):
             if objective.X.shape[1] != space.width + 1:
                 objective = objective.with_features(space.design(features, order))
-            W, q = self._pooled(ends, leading, q, objective.X)
+            W = self._pooled(ends, shares, leading, columns, objective.X)
             objective.refresh(q, objective.softmax(W), evidence, tol=1e-4)
         softmax = objective.softmax(W)
         p = np.empty(softmax.P.T.shape, features.dtype)
@@ -571,13 +544,6 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, BaseEstimator):  # t
         self.lower_bounds_ = solution.bounds
         self.n_iter_ = len(solution.bounds)
         self.converged_ = solution.converged
-
-
-def _penalty(features: Array) -> float:
-    """Return the penalty of squared weights that goes by the number of features (N, D) and how widely they vary."""
-    variances = mean_and_variance(features)[1]
-    n_varied = int(np.count_nonzero(variances))
-    return float(_LAM * variances.sum() / np.clip(n_varied, 1, _COLUMNS))
 
 
 def _evident_first(field: MeanField | None, labelled: Array) -> tuple[Array, int]:

@@ -5,7 +5,7 @@ has only loaded the arrays.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -17,7 +17,7 @@ from tercet_algorithms.common.feature_space import FeatureSpace, blocks
 from tercet_algorithms.common.features import check_features_of
 from tercet_algorithms.common.graph import GraphMap
 from tercet_algorithms.common.kernels import FeatureMap, Kernel
-from tercet_algorithms.dcrc.candidates import CANDIDATES, FEATURES, Weighing
+from tercet_algorithms.dcrc.candidates import FEATURES, Weighing
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 
 _STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_", "labels_")
@@ -25,23 +25,17 @@ _STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_"
 _BELIEF = ("epsilon_", "answer_weight_", "_answers_at_choice")
 
 
-class FittedDCRC(AnswerPrediction):
-    """The part of DCRC that needs nothing but the results of a fit."""
+class HasFittedDCRC(Protocol):
+    """An estimator that has a fitted DCRC, or is one."""
 
-    epsilon: Errors | Literal["auto"]
-    epsilon_: Errors
-    answer_weight_: float
-    kernel: Kernel | None
-    kernel_params: Mapping[str, Any] | None
-    coef_: Array
-    intercept_: Array
-    posterior_: Array
-    _space: FeatureSpace
-    _models: dict[str, Array]
-    _weighing: Weighing
-    _tables: LearnedTables | None
+    def _fitted(self) -> "FittedDCRC":
+        """Return the fitted model; raise NotFittedError where there is none."""
 
-    def predict_proba(self, X: Any) -> Array:
+
+class DCRCPrediction(AnswerPrediction):
+    """What DCRC predicts once fitted, also for `DCRCCV`, whose best estimator is one."""
+
+    def predict_proba(self: HasFittedDCRC, X: Any) -> Array:
         """Return p(y | x) of the model alone, whatever was answered about an item.
 
         Parameters
@@ -55,36 +49,15 @@ class FittedDCRC(AnswerPrediction):
 
         Raises
         ------
+        NotFittedError
+            Before `fit`.
         ValueError
             Where X is not finite or has other columns than were fitted.
         """
-        check_is_fitted(self, "coef_")
-        features = check_features_of(self, X)
-        P = np.empty((len(features), len(self.coef_)), features.dtype)
-        for rows in blocks(len(features)):
-            P[rows] = softmax(self._space.transform(features[rows]) @ self.coef_.T + self.intercept_, axis=1)
-        return P
+        model = self._fitted()
+        return model._probabilities(check_features_of(self, X))
 
-    def predict(self, X: Any) -> Array:
-        """Return the most probable cluster of every row of X.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (N, D)
-
-        Returns
-        -------
-        array of int, shape (N,)
-
-        Raises
-        ------
-        ValueError
-            Where X is not finite or has other columns than were fitted.
-        """
-        labels: Array = self.predict_proba(X).argmax(axis=1)
-        return labels
-
-    def answer_table(self, kind: Kind = "relative", labeler: object = None) -> Array:
+    def answer_table(self: HasFittedDCRC, kind: Kind = "relative", labeler: object = None) -> Array:
         """Return P(answer | pattern) of a labeler.
 
         Parameters
@@ -103,11 +76,11 @@ class FittedDCRC(AnswerPrediction):
         NotFittedError
             Before `fit`.
         """
-        check_is_fitted(self, "coef_")
-        learned = None if self._tables is None else self._tables.table(kind, labeler)
-        return answer_table(kind, self.epsilon_) if learned is None else learned
+        model = self._fitted()
+        learned = None if model._tables is None else model._tables.table(kind, labeler)
+        return answer_table(kind, model.epsilon_) if learned is None else learned
 
-    def tables_of_asked(self, kind: Kind = "relative", labeler: object = None) -> Array:
+    def tables_of_asked(self: HasFittedDCRC, kind: Kind = "relative", labeler: object = None) -> Array:
         """Return P(answer | pattern) of those who may be asked next.
 
         Parameters
@@ -127,8 +100,26 @@ class FittedDCRC(AnswerPrediction):
         NotFittedError
             Before `fit`.
         """
-        anyone = None if self._tables is None or labeler is not None else self._tables.of_anyone(kind)
-        return self.answer_table(kind, labeler) if anyone is None else anyone
+        model = self._fitted()
+        anyone = None if model._tables is None or labeler is not None else model._tables.of_anyone(kind)
+        return model.answer_table(kind, labeler) if anyone is None else anyone
+
+
+class FittedDCRC(DCRCPrediction):
+    """The part of DCRC that needs nothing but the results of a fit."""
+
+    epsilon: Errors | Literal["auto"]
+    epsilon_: Errors
+    answer_weight_: float
+    kernel: Kernel | None
+    kernel_params: Mapping[str, Any] | None
+    coef_: Array
+    intercept_: Array
+    posterior_: Array
+    _space: FeatureSpace
+    _models: dict[str, Array]
+    _weighing: Weighing
+    _tables: LearnedTables | None
 
     def state_arrays(self) -> dict[str, Array]:
         """Return the fitted model as plain arrays for `numpy.savez`; see `set_state_arrays`.
@@ -149,7 +140,7 @@ class FittedDCRC(AnswerPrediction):
             arrays |= self._space.kernel.to_arrays()
         if self._weighing.n_answers:
             arrays |= self._weighing.to_arrays()
-            arrays |= {f"model_{name}": W for name, W in self._models.items()}
+            arrays |= {f"model_{self._weighing.names.index(name)}": W for name, W in self._models.items()}
         if self._tables is not None:
             arrays |= self._tables.to_arrays()
         return arrays
@@ -186,7 +177,8 @@ class FittedDCRC(AnswerPrediction):
             setattr(self, name, arrays[name])
         self._weighing = Weighing.from_arrays(arrays)
         self.candidate_weights_ = self._weighing.by_name()
-        self._models = {name: arrays[f"model_{name}"] for name in CANDIDATES if f"model_{name}" in arrays}
+        stored = {name: f"model_{number}" for number, name in enumerate(self._weighing.names)}
+        self._models = {name: arrays[key] for name, key in stored.items() if key in arrays}
         if not self._weighing.n_answers:
             self._models = {FEATURES: np.column_stack([self.coef_, self.intercept_])}
         self.epsilon_ = "people" if self.epsilon == "auto" else self.epsilon
@@ -196,6 +188,17 @@ class FittedDCRC(AnswerPrediction):
         self.lower_bound_ = float(arrays["lower_bound_"])
         self.labels_ = arrays["labels_"] if "labels_" in arrays else self.posterior_.argmax(axis=1)
         return self
+
+    def _fitted(self) -> "FittedDCRC":
+        check_is_fitted(self, "coef_")
+        return self
+
+    def _probabilities(self, features: Array) -> Array:
+        """Return p(y | x) of checked features, (N, K)."""
+        P = np.empty((len(features), len(self.coef_)), features.dtype)
+        for rows in blocks(len(features)):
+            P[rows] = softmax(self._space.transform(features[rows]) @ self.coef_.T + self.intercept_, axis=1)
+        return P
 
     def _store_space(self, space: FeatureSpace, tables: LearnedTables | None) -> None:
         """Set the coordinates and, where they were learned, the labelers' tables."""

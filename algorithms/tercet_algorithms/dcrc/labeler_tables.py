@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr, xlogy
+from scipy.special import rel_entr
 
+from tercet_algorithms.answers.error_rates import information_share
 from tercet_algorithms.answers.patterns import (
-    ALL_ALIKE,
-    ALL_DIFFERENT,
-    ANCHOR_APART,
     ANSWERS,
     KINDS,
-    LEFT_APART,
-    RIGHT_APART,
+    MIRRORED_ANSWERS,
+    MIRRORED_PATTERNS,
     Array,
     Errors,
     Kind,
@@ -34,9 +32,6 @@ _ENOUGH = 200
 # Who of many labelers will be asked is taken to be one of so many who answered most.
 _MOST_ASKED = 50
 _WIDEST = max(len(answers) for answers in ANSWERS.values())
-# What patterns and, by kind, answers become when left and right change places.
-_TURNED_PATTERNS = [ALL_ALIKE, ANCHOR_APART, RIGHT_APART, LEFT_APART, ALL_DIFFERENT]
-_TURNED_ANSWERS = ([1, 0, 2, 3], [0, 2, 1, 3])
 
 
 class TableLearner:
@@ -77,10 +72,11 @@ class TableLearner:
 
     def _symmetric(self, counts: Array) -> Array:
         """Return counts averaged with those of the mirrored questions: which item is left depends on numbers alone."""
-        turned = [
-            table[_TURNED_PATTERNS][:, _TURNED_ANSWERS[kind]] for table, kind in zip(counts, self.kinds, strict=True)
+        mirrored = [
+            table[MIRRORED_PATTERNS][:, MIRRORED_ANSWERS[KINDS[code]]]
+            for table, code in zip(counts, self.kinds, strict=True)
         ]
-        shared: Array = (counts + np.stack(turned)) / 2
+        shared: Array = (counts + np.stack(mirrored)) / 2
         return shared
 
     def learned(self, tables: Array, patterns: Array) -> "LearnedTables":
@@ -187,15 +183,6 @@ class LearnedTables:
 
 
 _ARRAYS = ("table_labelers", "table_kinds", "tables", "table_counts", "table_patterns")
-
-
-def information_share(joint: Array, right: Array) -> float:
-    """Return the mutual information of answer and right answer over the entropy of the latter; 0 where that is 0."""
-    possible = -float(xlogy(right, right).sum())
-    if possible < 1e-12:
-        return 0.0
-    shared = float((xlogy(joint, joint) - xlogy(joint, np.outer(right, joint.sum(axis=0)))).sum())
-    return float(np.clip(shared / possible, 0, 1))
 
 
 def _padded(kind: Kind, epsilon: Errors) -> Array:

@@ -25,7 +25,6 @@ from tercet_algorithms.dcrc.lower_bound import Evidence, LowerBound, climb, fit_
 from tercet_algorithms.dcrc.mean_field import MeanField
 from tercet_algorithms.dcrc.moves import rearrange
 from tercet_algorithms.dcrc.pattern_evidence import PatternEvidence
-from tercet_algorithms.dcrc.pooling import StartPool
 from tercet_algorithms.dcrc.sampling import sample, shares, some_items
 
 Solver = Literal["profile", "em"]
@@ -72,7 +71,6 @@ class Chains(ArrayRecord):
 
     n_chains: int
     best: DCRCSolution | None = None  # of the first chain, where this is the second
-    pool: StartPool | None = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,6 @@ class FitState(ArrayRecord):
     current: DCRCSolution
     best: DCRCSolution | None  # of the finished starts
     cluster_labels: Array  # (K, C) 0 and 1, which bag labels go with which cluster; empty without bags
-    pool: StartPool | None = None  # of the finished starts
     chains: Chains | None = None  # None in a fit that has one search
 
     @property
@@ -140,7 +137,6 @@ class DCRCSearch:
     warm: DCRCSolution | None = None
     warm_labels: Array | None = None  # (K, C) bag labels of the clusters of the warm start
     init_labels: Array | None = None  # (N,) clusters to start from, in the order of the objective
-    pools_starts: bool = False
 
     def first_state(
         self, start_kinds: Array, seeds: Array, n_chains: int = 1, before: FitState | None = None
@@ -154,7 +150,7 @@ class DCRCSearch:
         current = self.first(int(start_kinds[0]), seed, None, cluster_labels)
         chains = None
         if n_chains > 1:
-            chains = Chains(n_chains) if before is None else Chains(n_chains, before.solution, before.pool)
+            chains = Chains(n_chains) if before is None else Chains(n_chains, before.solution)
         return FitState(start_kinds, seeds, 0, current, None, cluster_labels, chains=chains)
 
     def check_resumable(self, state: FitState) -> None:
@@ -177,20 +173,7 @@ class DCRCSearch:
             start += 1
             kind, seed = int(state.start_kinds[start]), int(state.seeds[start])
             current = self.first(kind, seed, state.best, state.cluster_labels)
-        return self._moved(state, start, self.iterate(current, state.cluster_labels))
-
-    def _moved(self, state: FitState, start: int, current: DCRCSolution) -> FitState:
-        """Return the state where this start has come to this solution, which is pooled at its end if asked to."""
-        state = state.moved_to(start, current)
-        pooled = self.pools_starts and current.finished
-        return replace(state, pool=self._pooled(state.pool, current)) if pooled else state
-
-    def _pooled(self, pool: StartPool | None, solution: DCRCSolution) -> StartPool:
-        """Return the pool with one more start."""
-        objective = self.objective
-        if pool is None or not objective.weight:
-            return StartPool(solution.W, 1.0, solution.bound)
-        return pool.joined_by(solution.W, solution.bound, objective.weight, objective.X)
+        return state.moved_to(start, self.iterate(current, state.cluster_labels))
 
     def _advance_by_starts(self, n_threads: int) -> Callable[[FitState], FitState]:
         """Return another `advance`: several starts at once to their ends, then one state for the end of each.
@@ -211,7 +194,7 @@ class DCRCSearch:
                 batch = [n for n in range(start, last) if are_moves[n] == are_moves[start]]
                 jobs = [delayed(self._separate()._finish)(state, n) for n in batch]
                 ends.update(zip(batch, Parallel(n_threads, prefer="threads")(jobs), strict=True))
-            return self._moved(state, start, ends.pop(start))
+            return state.moved_to(start, ends.pop(start))
 
         return advance
 

@@ -7,11 +7,11 @@ items form one of five patterns, and a table says how likely each answer is for 
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import orthogonal_procrustes
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
@@ -19,16 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet_algorithms.answers.patterns import KINDS, Array, Kind
 from tercet_algorithms.answers.reading import Constraints, read_constraints, read_kind, read_triplets
+from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.model_selection import questions_of
 from tercet_algorithms.common.parameters import (
     BOOLEAN,
-    N_JOBS,
     NUMBER_FROM_0,
     POSITIVE_INTEGER,
-    RANDOM_STATE,
-    VERBOSE,
     Constraint,
-    check_parameters,
 )
 from tercet_algorithms.embedding.pattern_model import answer_table
 from tercet_algorithms.embedding.search import (
@@ -47,7 +44,8 @@ _USUAL = 2
 _MOST_ITEMS = 1_000_000
 
 
-class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+@dataclass(eq=False, repr=False)
+class AnswerEmbedding(Estimator):
     """Points of items, learned from answers about triplets of them.
 
     Samples are triplets and targets are answers, as for `TripletSplit`: `fit(triplets, answers)`.
@@ -135,7 +133,16 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
     (5, 3)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+    n_components: Any = "auto"
+    _: KW_ONLY
+    penalty: float = 0.03
+    use_dnk: bool = True
+    n_items: int | None = None
+    n_init: int = 3
+    max_iter: int = 1000
+    tol: float = 1e-4
+
+    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = Estimator._parameter_constraints | {
         "n_components": [*POSITIVE_INTEGER, StrOptions({"auto"})],
         "penalty": NUMBER_FROM_0,
         "use_dnk": BOOLEAN,
@@ -143,35 +150,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         "n_init": POSITIVE_INTEGER,
         "max_iter": POSITIVE_INTEGER,
         "tol": NUMBER_FROM_0,
-        "n_jobs": N_JOBS,
-        "verbose": VERBOSE,
-        "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        n_components: Any = "auto",
-        *,
-        penalty: float = 0.03,
-        use_dnk: bool = True,
-        n_items: int | None = None,
-        n_init: int = 3,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.penalty = penalty
-        self.use_dnk = use_dnk
-        self.n_items = n_items
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(
         self,
@@ -222,7 +201,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         ConvergenceWarning
             Where `max_iter` ends the best start.
         """
-        check_parameters(self)
+        self._check_parameters()
         n_items = _MOST_ITEMS if self.n_items is None else self.n_items
         constraints = read_constraints(triplets, answers, kinds, labelers, weights, n_items=n_items)
         if self.n_items is None:
@@ -265,7 +244,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         Returns
         -------
         array of shape (M, A)
-            Columns yes, no, dnk; or 1, 2, 3, dnk for outlier questions.
+            Of yes, no and dnk, or of 1, 2, 3 and dnk for outlier questions, in this order.
 
         Raises
         ------
@@ -295,8 +274,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         ValueError
             With the row and value that is wrong.
         """
-        check_is_fitted(self, "embedding_")
-        constraints = read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
+        constraints = self._read(triplets, answers, kinds, weights)
         return mean_log_probability(self.embedding_, self._numbers, constraints)
 
     def score(self, triplets: Any, answers: Any, kinds: Any = None, weights: Any = None) -> float:
@@ -305,7 +283,7 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         Parameters
         ----------
         triplets, answers, kinds, weights :
-            As in `fit`; repeated answers all count.
+            As in `score_answers`.
 
         Returns
         -------
@@ -315,10 +293,9 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         Raises
         ------
         ValueError
-            With the row and value that is wrong.
+            As in `score_answers`.
         """
-        check_is_fitted(self, "embedding_")
-        constraints = read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
+        constraints = self._read(triplets, answers, kinds, weights)
         hits = np.zeros(len(constraints), dtype=bool)
         for code in range(len(KINDS)):
             rows = constraints.kinds == code
@@ -346,6 +323,11 @@ class AnswerEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn is u
         """
         check_is_fitted(self, "embedding_")
         return answer_table(kind, self._numbers)
+
+    def _read(self, triplets: Any, answers: Any, kinds: Any, weights: Any) -> Constraints:
+        """Return answers about the fitted items, repeated ones too; raise ValueError with what is wrong."""
+        check_is_fitted(self, "embedding_")
+        return read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
 
     def _candidates(self, constraints: Constraints, n_items: int) -> tuple[int, ...]:
         """Return the dimensions to choose among."""

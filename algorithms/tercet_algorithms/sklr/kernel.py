@@ -3,7 +3,8 @@
 By default a Gaussian whose bandwidth follows the density of the data (Eq 19): sigma of an item is the distance to
 its l-th nearest other item. Z comes from the eigenvectors of K0, or for many items from an incomplete Cholesky
 factorisation or Nystroem's method, which compute a few columns of K0 only. All three extend to new items in the
-same way, z(x) = (Z_b' Z_b)^-1 Z_b' k_x with the base items b whose columns were computed (the factor in Eq 18).
+same way, z(x) = P' k_x with the base items b whose columns were computed (the factor in Eq 18): P is V S^(-1/2) of
+the eigenvectors of K_bb, or L^-T of its Cholesky factor, so that base items get the coordinates that they have.
 """
 
 from collections.abc import Callable
@@ -23,9 +24,13 @@ LowRank = Literal["eigen", "cholesky", "nystroem"]
 
 # Above this many items, bandwidths are measured to a random sample of this size.
 MAX_REFERENCES = 5000
-# Rank of the factorisations that do not compute all of K0 where `max_rank` is None. Up to so many items "auto" takes
-# eigenvectors, which have no more rank then, so that neither rank nor time jumps from one item to the next.
-DEFAULT_MAX_RANK = 500
+# Up to so many items "auto" takes eigenvectors.
+MOST_BY_EIGENVECTORS = 500
+# Rank of the factorisations that do not compute all of K0 where `max_rank` is None.
+DEFAULT_MAX_RANK = 300
+# Incomplete Cholesky spends its columns on items that lie apart, so that it needs more of them than the best subspace
+# has dimensions. So many columns for each dimension are computed, and their widest axes kept.
+_COLUMNS_PER_DIMENSION = 5 / 3
 # Kernels of distances alone, which are computed from the items' mean so that no digits are lost far from the origin.
 _OF_DISTANCES = ("adaptive", "rbf", "laplacian")
 # Up to so many items all of K0 is computed at once where only columns of it are needed: each column by itself reads all
@@ -156,12 +161,7 @@ class Factor:
 
     Z: Array  # (N, r)
     base: Array  # (b,) items whose columns of K0 give a new item's coordinates; all items for eigenvectors
-
-    def coordinates(self, columns: Array) -> Array:
-        """Return z(x) (n, r) of items from their kernel values (n, b) with the base items; exact for fitted items."""
-        Z = self.Z[self.base]
-        solved: Array = linalg.solve(Z.T @ Z, Z.T @ columns.T, assume_a="pos").T
-        return solved
+    weights: Array  # (b, r) P of z(x) = P' k_x
 
 
 def factorise(
@@ -177,14 +177,16 @@ def factorise(
     """Return Z of the items X, of the smallest rank that keeps the `share` of K0's trace (or Frobenius norm)."""
     rank_limit = min(len(X), max_rank or (len(X) if method == "eigen" else DEFAULT_MAX_RANK))
     if method == "eigen":
-        return Factor(_eigenvectors(kernel(X, X), criterion, share, rank_limit), np.arange(len(X)))
+        values, vectors = _eigenvectors(kernel(X, X), criterion, share, rank_limit)
+        return Factor(vectors * np.sqrt(values), np.arange(len(X)), vectors / np.sqrt(values))
     if method == "cholesky":
         norm = _frobenius_norm(kernel, X) if criterion == "frobenius" else 0.0
         return _cholesky(kernel, X, share, rank_limit, norm)
     base = np.sort(rng.permutation(len(X))[:rank_limit])
     values, vectors = _positive_eigen(kernel(X[base], X[base]), rank_limit)
     blocks = [kernel(X[start : start + _BLOCK], X[base]) for start in range(0, len(X), _BLOCK)]
-    return Factor(np.concatenate(blocks) @ (vectors / np.sqrt(values)), base)
+    weights = vectors / np.sqrt(values)
+    return Factor(np.concatenate(blocks) @ weights, base, weights)
 
 
 def _positive_eigen(K: Array, rank_limit: int) -> tuple[Array, Array]:
@@ -197,23 +199,26 @@ def _positive_eigen(K: Array, rank_limit: int) -> tuple[Array, Array]:
     return values[:rank], vectors[:, :rank]
 
 
-def _eigenvectors(K: Array, criterion: Criterion, share: float, rank_limit: int) -> Array:
+def _eigenvectors(K: Array, criterion: Criterion, share: float, rank_limit: int) -> tuple[Array, Array]:
     values, vectors = _positive_eigen(K, len(K))
     # The Frobenius criterion compares norms, as the paper does: far weaker than the same share of the trace.
     retained = np.cumsum(values) if criterion == "trace" else np.sqrt(np.cumsum(np.square(values)))
     rank = min(int(np.searchsorted(retained, share * retained[-1] * (1 - _TINY))) + 1, rank_limit)
-    Z: Array = vectors[:, :rank] * np.sqrt(values[:rank])
-    return Z
+    return values[:rank], vectors[:, :rank]
 
 
 def _cholesky(kernel: BaseKernel, X: Array, share: float, rank_limit: int, norm: float) -> Factor:
-    """Return Z by incomplete Cholesky with the largest remaining diagonal as pivot, while pivots are positive."""
+    """Return Z by incomplete Cholesky with the largest remaining diagonal as pivot, while pivots are positive.
+
+    Where its rank would be above the limit it is that of the widest axes.
+    """
     remaining = kernel.diagonal(X)
     total = float(remaining.sum())
     table = kernel(X, X) if len(X) <= MOST_TABLED and not _is_slow(kernel) else None
-    Z = np.zeros((len(X), rank_limit), order="F")
+    most_columns = min(len(X), int(np.ceil(_COLUMNS_PER_DIMENSION * rank_limit)))
+    Z = np.zeros((len(X), most_columns), order="F")
     base: list[int] = []
-    while len(base) < rank_limit:
+    while len(base) < most_columns:
         pivot, rank = int(np.argmax(remaining)), len(base)
         if remaining[pivot] <= _TINY * total:
             break
@@ -232,7 +237,19 @@ def _cholesky(kernel: BaseKernel, X: Array, share: float, rank_limit: int, norm:
             break
     if not base:
         raise ValueError("the kernel has no positive diagonal: expected a positive semidefinite, non-zero kernel")
-    return Factor(np.ascontiguousarray(Z[:, : len(base)]), np.array(base))
+    return _widest_axes(Z[:, : len(base)], np.array(base), rank_limit)
+
+
+def _widest_axes(Z: Array, base: Array, rank_limit: int) -> Factor:
+    """Return the factor of the columns Z (N, b) of incomplete Cholesky, or the best of fewer dimensions.
+
+    Z V, with the leading eigenvectors V of Z'Z, is the nearest to Z Z' of all factors of that rank (Eckart and Young).
+    """
+    weights = linalg.solve_triangular(Z[base], np.eye(len(base)), lower=True, trans="T", check_finite=False)
+    if len(base) <= rank_limit:
+        return Factor(np.ascontiguousarray(Z), base, weights)
+    axes = linalg.eigh(Z.T @ Z, check_finite=False, driver="evd")[1][:, ::-1][:, :rank_limit]
+    return Factor(np.ascontiguousarray(Z @ axes), base, weights @ axes)
 
 
 def _is_slow(kernel: BaseKernel) -> bool:
@@ -268,7 +285,7 @@ class KernelMap:
     base_rows: Array  # (b, D) their rows as the kernel takes them
     mean: Array  # (D,)
     scale: Array  # (D,)
-    unit: float  # mean of the kernel's diagonal, by which the kernel is divided
+    weights: Array  # (b, r) P of z(x) = P' k_x, for a kernel divided by the mean of its diagonal
 
     @property
     def n_features(self) -> int:
@@ -283,12 +300,13 @@ class KernelMap:
             if isinstance(self.kernel, AdaptiveKernel):
                 rows = self.kernel.with_bandwidths(rows)
             columns = self.kernel(rows, self.base_rows)
-        return Factor(self.Z, self.base).coordinates(columns / self.unit)
+        coordinates: Array = columns @ self.weights
+        return coordinates
 
     def to_arrays(self) -> dict[str, Array]:
         """Return the map as plain arrays; the kernel's name is a parameter of the estimator."""
-        arrays = {name: getattr(self, name) for name in ("base", "base_rows", "mean", "scale")}
-        arrays |= {"Z": self.Z.astype(np.float32), "unit": np.array(self.unit)}
+        arrays = {name: getattr(self, name) for name in ("base", "base_rows", "mean", "scale", "weights")}
+        arrays["Z"] = self.Z.astype(np.float32)
         if isinstance(self.kernel, AdaptiveKernel):
             arrays["references"] = self.kernel.references
             arrays["bandwidth"] = np.array([self.kernel.n_neighbors, self.kernel.floor])
@@ -304,7 +322,10 @@ class KernelMap:
         elif name != "precomputed":
             kernel = NamedKernel(name)
         base, base_rows, mean, scale = (arrays[key] for key in ("base", "base_rows", "mean", "scale"))
-        return cls(kernel, arrays["Z"].astype(np.float64), base, base_rows, mean, scale, float(arrays["unit"]))
+        Z = arrays["Z"].astype(np.float64)
+        # States of older versions have the mean of the diagonal in place of the weights.
+        weights = arrays["weights"] if "weights" in arrays else linalg.pinv(Z[base]).T / arrays["unit"]
+        return cls(kernel, Z, base, base_rows, mean, scale, weights)
 
 
 def make_map(X: Array, recipe: KernelRecipe, rng: np.random.RandomState) -> KernelMap:
@@ -328,7 +349,7 @@ def make_map(X: Array, recipe: KernelRecipe, rng: np.random.RandomState) -> Kern
             kernel, rows = NamedKernel(recipe.kernel), standard
     method = recipe.low_rank
     if method == "auto":
-        method = "eigen" if n_items <= DEFAULT_MAX_RANK else "cholesky"
+        method = "eigen" if n_items <= MOST_BY_EIGENVECTORS else "cholesky"
     factor = factorise(
         kernel, rows, method, criterion=recipe.criterion, share=recipe.rank, max_rank=recipe.max_rank, rng=rng
     )
@@ -336,7 +357,8 @@ def make_map(X: Array, recipe: KernelRecipe, rng: np.random.RandomState) -> Kern
     # A saved state holds single precision; rounding Z here too makes a refit from it the same fit.
     Z = (factor.Z / np.sqrt(unit)).astype(np.float32).astype(np.float64)
     stored_kernel = None if recipe.kernel == "precomputed" else kernel
-    return KernelMap(stored_kernel, Z, factor.base, rows[factor.base], mean, scale, unit)
+    weights = factor.weights / np.sqrt(unit)
+    return KernelMap(stored_kernel, Z, factor.base, rows[factor.base], mean, scale, weights)
 
 
 def _check_precomputed(K: Array) -> None:

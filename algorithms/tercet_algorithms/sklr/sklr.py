@@ -7,10 +7,11 @@ By default answers are soft, so that wrong ones change the kernel only so much, 
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from tercet_algorithms.answers.patterns import Array, Kind, answer_table
 from tercet_algorithms.answers.reading import read_constraints, read_pairs
 from tercet_algorithms.common.answer_prediction import AnswerPrediction
+from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.features import (
     check_features,
     check_features_of,
@@ -28,13 +30,9 @@ from tercet_algorithms.common.features import (
 from tercet_algorithms.common.kernel_kmeans import eigengap, kernel_kmeans, soft_assignments, widening, within_variance
 from tercet_algorithms.common.parameters import (
     BOOLEAN,
-    N_JOBS,
     NUMBER_FROM_0,
     POSITIVE_INTEGER,
-    RANDOM_STATE,
-    VERBOSE,
     Constraint,
-    check_parameters,
     number_between,
     one_of,
 )
@@ -52,7 +50,8 @@ _FALLBACK_C = 1.0
 _STATE = ("keys_", "lam_", "transformation_", "labels_", "centers_", "variance_", "digest_")
 
 
-class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, AnswerPrediction, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, AnswerPrediction, Estimator):  # type: ignore[misc]
     """Clusters at any resolution from features and from answers about triplets of items.
 
     Parameters
@@ -67,8 +66,8 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
     rank : float in (0, 1], default=0.99
         Share of the first kernel that its low-rank form keeps, measured by `criterion`.
     max_rank : int or None, default=None
-        Most dimensions r. None: no limit for "eigen", 500 for the others. "nystroem" uses as many landmarks. The time
-        of a fit grows with its square.
+        Most dimensions r. None: no limit for "eigen", 300 for the others. "nystroem" uses as many landmarks, and
+        "cholesky" takes the widest axes of 5/3 as many columns. The time of a fit grows with its square.
     criterion : {"trace", "frobenius"}, default="trace"
         "frobenius" compares norms, as the paper does; it drops most dimensions, so answers may contradict each other.
     kernel : "adaptive", "precomputed", name of a scikit-learn kernel or callable, default="adaptive"
@@ -96,7 +95,7 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         Starts of kernel k-means.
     n_jobs : int or None, default=None
         Number of threads for these starts, as in joblib. The result does not depend on it.
-    verbose : int, default=0
+    verbose : bool or int, default=False
         Whether to print a line after every iteration.
     warm_start : bool, default=False
         Whether `fit` continues from the previous fit (or from `set_state_arrays`): multipliers of answers that are
@@ -180,7 +179,25 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+    n_clusters: int = 8
+    _: KW_ONLY
+    gamma: float = 2.0
+    n_neighbors: int = 100
+    rank: float = 0.99
+    max_rank: int | None = None
+    criterion: Criterion = "trace"
+    kernel: str | Callable[[Array, Array], float] = "adaptive"
+    low_rank: LowRank | Literal["auto"] = "auto"
+    C: float = 1.0
+    solver: Solver = "newton"
+    mapping: Mapping = "class"
+    standardize: bool = True
+    tol: float = 1e-3
+    max_iter: int = 200
+    n_init: int = 10
+    warm_start: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, Constraint | str]] = Estimator._parameter_constraints | {
         "n_clusters": POSITIVE_INTEGER,
         "gamma": number_between(1, np.inf, "neither"),
         "n_neighbors": POSITIVE_INTEGER,
@@ -196,54 +213,8 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         "tol": NUMBER_FROM_0,
         "max_iter": POSITIVE_INTEGER,
         "n_init": POSITIVE_INTEGER,
-        "n_jobs": N_JOBS,
-        "verbose": VERBOSE,
         "warm_start": BOOLEAN,
-        "random_state": RANDOM_STATE,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        gamma: float = 2.0,
-        n_neighbors: int = 100,
-        rank: float = 0.99,
-        max_rank: int | None = None,
-        criterion: Criterion = "trace",
-        kernel: str | Callable[[Array, Array], float] = "adaptive",
-        low_rank: LowRank | Literal["auto"] = "auto",
-        C: float = 1.0,
-        solver: Solver = "newton",
-        mapping: Mapping = "class",
-        standardize: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 200,
-        n_init: int = 10,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.gamma = gamma
-        self.n_neighbors = n_neighbors
-        self.rank = rank
-        self.max_rank = max_rank
-        self.criterion = criterion
-        self.kernel = kernel
-        self.low_rank = low_rank
-        self.C = C
-        self.solver = solver
-        self.mapping = mapping
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def fit(
         self,
@@ -298,7 +269,7 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         TypeError
             Where X is sparse.
         """
-        check_parameters(self)
+        self._check_parameters()
         check_search(callback, resume, LearningState)
         features = check_features(X, self, self.n_clusters)
         check_no_target(y, len(features))
@@ -358,7 +329,7 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         return self._embed(X)
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each cluster given the distances to the centroids.
+        """Return the probability of each cluster given the distances to the centroids; the nearest is likeliest.
 
         Parameters
         ----------
@@ -375,26 +346,6 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
             Where X is not finite, or has other columns than in `fit`.
         """
         return soft_assignments(self._embed(X), self.centers_, self.variance_)
-
-    def predict(self, X: Any) -> Array:
-        """Return the cluster of every row of X: the nearest centroid in the learned space.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, D)
-            As in `transform`.
-
-        Returns
-        -------
-        ndarray of int, shape (n,)
-
-        Raises
-        ------
-        ValueError
-            Where X is not finite, or has other columns than in `fit`.
-        """
-        labels: Array = self.predict_proba(X).argmax(axis=1)
-        return labels
 
     def cluster(self, n_clusters: int) -> Array:
         """Return clusters of another number from the same learned kernel; the fit itself does not change.

@@ -1,7 +1,7 @@
-"""Who calls, and the one function that says what they may do: `authorize`.
+"""Authentication and authorization: who sends a request, and `authorize`, which says what they may do.
 
-A caller is known by a session cookie or a bearer token. A stranger to a project hears that it does not
-exist; a member whose role is too small hears that they may not.
+A caller is known by a session cookie or a bearer token. Who is not a member of a project gets 404, as if it did not
+exist; a member whose role does not suffice gets 403.
 """
 
 import enum
@@ -20,7 +20,7 @@ from tercet.web.errors import Forbidden, NotFound, NotSignedIn
 
 
 class Action(enum.StrEnum):
-    """What can be done in a project: see its question and media, label, read what came of it, change it, own it."""
+    """What can be done in a project: see its question and media, label, read results, change it, own it."""
 
     LOOK = "look"
     LABEL = "label"
@@ -58,11 +58,11 @@ def _in_project(*columns: Any, even_deleted: bool = False) -> Select[*tuple[Any,
 
 
 def caller_rows(of_those: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    """Build the statement whose rows `CallerRow.of` takes, of the users that a condition names."""
+    """Build the statement that reads a `CallerRow` for each user that meets a condition."""
     return _in_project(User.id, User.is_admin, Membership.role, *VIEW_COLUMNS).where(of_those)
 
 
-# Every request runs one of these; built once, it costs half of what it does built anew.
+# Every request runs one of these: building them once halves their cost.
 _USER_IN_PROJECT = _in_project(User, Project, Membership.role).where(User.id == bindparam("user"))
 _USER_IN_ANY_PROJECT = _in_project(User, Project, Membership.role, even_deleted=True).where(
     User.id == bindparam("user")
@@ -79,7 +79,7 @@ class Caller:
 
     @property
     def in_browser(self) -> int | None:
-        """The user whom a session names; a token goes before it."""
+        """The user of the session cookie; None where there is a token, which takes precedence."""
         return self.user_id if self.token is None else None
 
 
@@ -102,7 +102,7 @@ class CallerRow:
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> "CallerRow":
-        """Return what a row of `caller_rows` says."""
+        """Convert a row of `caller_rows`."""
         user_id, is_admin, role, *project = row
         return cls(user_id, is_admin, role, None if project[0] is None else ProjectView(*project))
 
@@ -125,7 +125,7 @@ class Access:
 
     @property
     def labeler(self) -> LabelerAccess:
-        """The same access for what labeling does without the ORM."""
+        """This access without ORM objects, for labeling."""
         return LabelerAccess(ProjectView.of(self.project), self.user.id)
 
 
@@ -158,7 +158,7 @@ def hash_token(token: str) -> str:
 
 
 def identify(session: Session, caller: Caller) -> Identity:
-    """Look the caller up, or say that nobody is signed in."""
+    """Look up the caller; raise NotSignedIn where there is none."""
     if caller.token is not None:
         return _identify_token(session, caller.token)
     user = session.get(User, caller.user_id) if caller.user_id is not None else None
@@ -182,7 +182,7 @@ def _identify_token(session: Session, token: str) -> Identity:
 
 
 def identify_person(session: Session, me: Caller) -> Identity:
-    """Look up who is signed in here in a browser; an API token may not make others like it."""
+    """Look up who is signed in in a browser: API tokens cannot create further tokens."""
     identity = identify(session, me)
     if identity.scope is not None:
         raise Forbidden("API tokens are made and revoked in the browser, not with an API token.")
@@ -190,7 +190,7 @@ def identify_person(session: Session, me: Caller) -> Identity:
 
 
 def identify_holder(session: Session, me: Caller) -> Identity:
-    """Look up who is signed in here in a browser with an account of their own, which may have API tokens."""
+    """Look up who is signed in in a browser with an account, which may have API tokens."""
     identity = identify_person(session, me)
     if not identity.user.has_account:
         raise Forbidden("Labelers who came by a link have no API tokens. Ask for an account with your address.")
@@ -202,7 +202,7 @@ def authorize(
 ) -> Access:
     """Look up the caller, the project and the caller's role in it; return them if the action is allowed, or raise.
 
-    A deleted project is not there, unless it is asked for to be had back.
+    A deleted project counts as missing unless `even_deleted`.
     """
     user_id, scope = _credentials(session, caller)
     statement = _USER_IN_ANY_PROJECT if even_deleted else _USER_IN_PROJECT
@@ -220,7 +220,7 @@ def authorize_labeler(
 ) -> LabelerAccess:
     """Do what `authorize` does for labeling, without the ORM.
 
-    Callers who are known by their session are looked for in `rows`, which are read for many requests at once.
+    Callers with a session are looked up in `rows`, which are read for many requests at once.
     """
     user_id, scope = _credentials(session, caller)
     row = rows.get(user_id) or _caller_row(session, user_id, project_key)
@@ -231,7 +231,7 @@ def authorize_labeler(
 
 
 def in_browsers(callers: Iterable[Caller]) -> set[int]:
-    """Return the users who are known by their session."""
+    """Return the users of session cookies."""
     return {caller.in_browser for caller in callers if caller.in_browser is not None}
 
 
@@ -265,13 +265,13 @@ def _allow(role: Role, scope: Scope | None, action: Action) -> None:
 
 
 def allow_new_project(identity: Identity) -> None:
-    """Refuse new projects of labelers who came by a share link: nobody knows who they are."""
+    """Raise Forbidden for labelers without an account, who joined by a share link."""
     _allow_scope(identity.scope, Action.WRITE)
     if not identity.user.has_account:
         raise Forbidden("Labelers who came by a link cannot make projects. Ask for an account with your address.")
 
 
 def _allow_scope(scope: Scope | None, action: Action) -> None:
-    """Refuse what the API token's scope does not include."""
+    """Raise Forbidden where the API token's scope does not include the action."""
     if scope is not None and action not in SCOPE_MAY[scope]:
         raise Forbidden(f"This API token has the scope '{scope}', which does not allow this.")

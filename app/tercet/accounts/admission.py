@@ -1,7 +1,7 @@
-"""Who may send a body, and how large: decided before any of it is read.
+"""Checks the sender and the size of a request body before it is read.
 
 FastAPI reads and parses a body before a handler can look at who sent it, so that strangers could keep the server
-busy with megabytes. Every request with a body passes here first. It grants nothing: handlers authorize as well.
+busy with megabytes. Every request with a body passes here first. Handlers authorize as well.
 """
 
 import re
@@ -31,7 +31,7 @@ from tercet.web.errors import DATABASE_AWAY, Problem, TooLarge, answer_database_
 from tercet.web.security import SAFE_METHODS
 
 MEGABYTE = 2**20
-# A labeler who was admitted so lately is not looked up again: answers come every second.
+# How long a sender who was admitted is not looked up again: answers come every second.
 ADMITTED_SECONDS = 60.0
 MOST_ADMITTED = 10_000
 
@@ -39,7 +39,7 @@ Check = Callable[[Session, Caller, str], object]
 
 
 class BodyRule(NamedTuple):
-    """For requests of which method and path it holds, what their sender must pass, and how much they may send."""
+    """The requests that it applies to, the check of their sender, and how much they may send."""
 
     request: re.Pattern[str]
     check: Check | None = None

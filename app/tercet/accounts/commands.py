@@ -1,4 +1,4 @@
-"""`tercet user ...`: people who may come in, their sign-in links and API tokens."""
+"""`tercet user ...`: adds users, and makes their sign-in links and API tokens."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ people = typer.Typer(no_args_is_help=True, help="People who may come in, their s
 
 
 def sign_in_address(settings: "Settings", token: str) -> str:
-    """Return the address of a sign-in link, at the address people use."""
+    """Return the sign-in link under the public address."""
     return f"{settings.public_url.rstrip('/') or 'http://127.0.0.1:8000'}/sign-in/{token}"
 
 

@@ -1,4 +1,4 @@
-"""Labelers with the name by which their project and its exports know them, to join to any statement."""
+"""Joins labelers, with the names that their project and its exports show, to any statement."""
 
 from typing import TypeVar
 
@@ -11,10 +11,10 @@ Statement = TypeVar("Statement", bound=Select[*tuple[object, ...]])
 
 
 class NamedLabeler:
-    """A labeler to join to a statement, with the name by which the project and its exports know them."""
+    """A labeler to join to a statement, with the name that the project and its exports show."""
 
     def __init__(self) -> None:
-        """Name tables of the labeler's own, so that a statement may join other people too."""
+        """Use aliases of the tables, so that a statement may join other people too."""
         self.user, self.member = aliased(User), aliased(Membership)
         self.name: ColumnElement[str] = func.coalesce(self.member.participant, self.user.name)
 

@@ -1,7 +1,7 @@
-"""Pages that let people in and out, and the account page with its API tokens.
+"""Pages to sign in and out, to join a project, and to manage API tokens.
 
-The pages of links have one button, and only pressing it does something: mail scanners and previews that
-follow links use nothing up and make nobody a member.
+The pages of links have one button, and only pressing it does something: mail scanners and previews that follow links
+neither use up a link nor add a member.
 """
 
 from typing import Annotated
@@ -24,18 +24,18 @@ Participant = Annotated[str, Query(max_length=service.NAME_LENGTH)]
 
 
 def go_to(path: str) -> RedirectResponse:
-    """Redirect to a page of ours after a form."""
+    """Redirect to a page after a form."""
     return RedirectResponse(path, status_code=303)
 
 
 def start_session(request: Request, user: User) -> None:
-    """Sign the user in; whatever the browser carried before is dropped."""
+    """Sign the user in with a fresh session."""
     request.session.clear()
     request.session["user"] = user.id
 
 
 def browser_secret(request: Request) -> str:
-    """Return the secret by which labelers who came by a share link come back in this browser, made on first use."""
+    """Return the secret that recognises labelers of share links in this browser; made on first use."""
     secret: str = request.session.setdefault("browser", service.make_secret())
     return secret
 
@@ -79,7 +79,7 @@ def join_page(request: Request, token: str, me: Me, db: Db, participant: Partici
         project = queries.shared_project(session, token)
         returning = None
         if project is not None:
-            # The secret is made here, so that a second press of the button finds whom the first made.
+            # The secret is made here, so that a second press of the button finds the labeler of the first.
             visitor = service.Visitor(queries.user(session, me.user_id), browser_secret(request))
             returning = service.find_returning(session, project, visitor, participant)
     return render(
@@ -107,7 +107,7 @@ def join(request: Request, token: str, me: Me, db: Db, participant: Text = "", n
 
 
 def whole_days(text: str) -> int | None:
-    """Return the number of days in the form; None for an empty field, which means without an end."""
+    """Return the number of days in the form; None for an empty field, which means no expiry."""
     if text and not text.isdecimal():
         raise Invalid("The number of days is not usable.", [FieldError("days", "expected a whole number or nothing")])
     return int(text) if text else None
@@ -126,7 +126,7 @@ def account_page(request: Request, me: Me, db: Db) -> HTMLResponse:
 def make_token(
     request: Request, me: Me, db: Db, name: Text, scope: Annotated[Scope, Form()], days: Text = ""
 ) -> HTMLResponse:
-    """Make an API token and show it, the only time."""
+    """Make an API token and show it, once."""
     with db.transaction() as session:
         user = identify_holder(session, me).user
         new_token = service.make_api_token(session, user, name, scope, whole_days(days))

@@ -1,4 +1,4 @@
-"""What is read about users, links, memberships and API tokens."""
+"""Reads users, links, memberships and API tokens."""
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -56,13 +56,13 @@ def membership(session: Session, project_id: int, user_id: int) -> Membership | 
 
 
 def participant_membership(session: Session, project_id: int, participant: str) -> Membership | None:
-    """Find the member whom a share link or an import gave this participant name."""
+    """Find the member with this participant name, from a share link or an import."""
     query = select(Membership).where(Membership.project_id == project_id, Membership.participant == participant)
     return session.scalar(query)
 
 
 def labeler_of_browser(session: Session, project_id: int, browser: str, name: str) -> User | None:
-    """Find the labeler who came to the project by a share link in this browser, under a name or, if empty, last."""
+    """Find the labeler who joined by a share link in this browser, by name or, if empty, the latest."""
     query = (
         select(User)
         .join(Membership, Membership.user_id == User.id)
@@ -75,7 +75,7 @@ def labeler_of_browser(session: Session, project_id: int, browser: str, name: st
 
 
 def is_name_taken(session: Session, project_id: int, name: str) -> bool:
-    """Return whether a member of the project is shown under a name."""
+    """Return whether a member of the project has this name."""
     if participant_membership(session, project_id, name) is not None:
         return True
     unnamed = select(Membership.id).join(User, User.id == Membership.user_id)
@@ -84,7 +84,7 @@ def is_name_taken(session: Session, project_id: int, name: str) -> bool:
 
 
 def names_like(session: Session, project_id: int, start: str) -> set[str]:
-    """Return the names with a beginning under which members of the project are shown."""
+    """Return the names of members of the project that begin with a prefix."""
     name = func.coalesce(Membership.participant, User.name)
     query = select(name).join(User, User.id == Membership.user_id).where(Membership.project_id == project_id)
     return set(session.scalars(query.where(name.startswith(start, autoescape=True))))

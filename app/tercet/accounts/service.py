@@ -1,4 +1,4 @@
-"""What happens to accounts: users, one-time sign-in links, share links, joining by one, API tokens.
+"""Creates users, one-time sign-in links, share links and API tokens, and lets people join by a share link.
 
 Every secret is 256 random bits, returned to the caller once and stored only as its hash.
 """
@@ -32,7 +32,7 @@ class Visitor:
 
 @dataclass(frozen=True)
 class Joined:
-    """Who came by a share link, and to which project."""
+    """The user who joined by a share link, and the project."""
 
     project: Project
     user: User
@@ -113,15 +113,14 @@ def revoke_share_link(session: Session, project: Project, link_id: int) -> Share
 
 
 def join(session: Session, token: str, visitor: Visitor, *, participant: str = "", name: str = "") -> Joined:
-    """Come in by a share link: as who is signed in, as who came by this browser before, or as somebody new.
+    """Join by a share link: as the user signed in, as the labeler of this browser, or as a new one.
 
-    Somebody new is a user of this project alone, shown under the participant name; without one, under the name they
-    typed or as "Labeler N".
+    A new labeler is a user of this project alone, named by the participant name, the name they typed or "Labeler N".
     """
     project = queries.shared_project(session, token)
     if project is None:
         raise NotFound(SHARE_OVER)
-    # People who join at the same moment take turns here, so that nobody is made twice and numbers differ.
+    # People who join at the same moment take turns here: nobody is added twice, and numbers differ.
     session.scalars(select(Project.id).where(Project.id == project.id).with_for_update()).one()
     user = find_returning(session, project, visitor, participant)
     if user is None:
@@ -132,10 +131,10 @@ def join(session: Session, token: str, visitor: Visitor, *, participant: str = "
 
 
 def find_returning(session: Session, project: Project, visitor: Visitor, participant: str) -> User | None:
-    """Return whom a visitor of a share link goes on as, or None for somebody new.
+    """Return the user that a visitor of a share link continues as; None for a new one.
 
-    A name in an address proves nothing, so a participant is looked for only among those who came by this browser
-    before. Without a participant name, people who are signed in with an account come as themselves.
+    A name in an address proves nothing, so a participant is looked up only among the labelers of this browser. Without
+    a participant name, people who are signed in with an account join as themselves.
     """
     participant, user = participant.strip(), visitor.user
     if user is not None:
@@ -157,7 +156,7 @@ def _make_link_labeler(session: Session, project: Project, visitor: Visitor, par
 
 
 def imported_labeler(session: Session, project: Project, name: str) -> User:
-    """Add a labeler whom an import names, and as whom nobody can sign in; return them."""
+    """Add a labeler that an import names; nobody can sign in as them."""
     user = make_user(session, name)
     _add_labeler(session, project, user, _free_name(session, project, name))
     return user
@@ -182,7 +181,7 @@ def _add_labeler(
 
 
 def make_api_token(session: Session, user: User, name: str, scope: Scope, days: int | None = None) -> str:
-    """Make an API token of the user, for so many days or until it is revoked; return it, the only time."""
+    """Make an API token that is valid for a number of days or until revoked; return it, once."""
     if days is not None and not 1 <= days <= TOKEN_DAYS:
         detail = f"expected 1 to {TOKEN_DAYS} days, or nothing for a token without an end"
         raise Invalid(f"The number of days is not usable: {detail}.", [FieldError("days", detail)])

@@ -12,7 +12,7 @@ EVERY_SECONDS = 300.0
 
 
 class TokenUses:
-    """Remembers which tokens this process noted lately, so that most requests cost one look-up in a dictionary."""
+    """Remembers which tokens were noted recently, so that most requests cost one dictionary look-up."""
 
     def __init__(self, database: Database) -> None:
         """Start with nothing noted."""
@@ -28,7 +28,7 @@ class TokenUses:
         moment = now()
         stale = or_(ApiToken.last_used_at.is_(None), ApiToken.last_used_at < moment - timedelta(seconds=EVERY_SECONDS))
         this = ApiToken.token_hash == token_hash
-        # Look first: a wrong token, sent again and again, must not take the writer's turn.
+        # Read first: a wrong token sent again and again must not lock the database for writing.
         with self.database.reading() as session:
             row = session.execute(select(ApiToken.id, stale).where(this, ApiToken.revoked_at.is_(None))).first()
         if row is None:

@@ -31,8 +31,8 @@ def find_another(project: str, run: str, body: AnotherIn, me: Me, db: Db) -> Run
 def adopt(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> RunOut:
     """Make a run's clustering the current one.
 
-    Gives the new run that has the same clusters; the next run with new answers goes on from it. Adopting the former
-    clustering undoes it. 409: the run has no clusters, or is the current one.
+    Returns the new run, which has the same clusters; the next run with new answers continues from it. Adopting the
+    former clustering undoes it. 409: the run has no clusters, or is the current one.
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)

@@ -1,7 +1,7 @@
 """How much two groupings of the same items share: the contingency table, and the mutual information in it.
 
 The information is in bits, from the counts themselves. With few items and many groups even unrelated groupings share
-some by chance; `chance` is about how much, and `shared` subtracts it.
+some by chance; `chance` estimates it, and `shared` subtracts it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Relation:
 
     counts: Array  # (R, C) items
     information: float  # I(A; B) in bits
-    chance: float  # about what unrelated groupings of these sizes share, in bits
+    chance: float  # expected for unrelated groupings of these sizes, in bits
     entropies: tuple[float, float]  # H(A), H(B) in bits
 
     @property
@@ -37,7 +37,7 @@ class Relation:
 
     @property
     def shared(self) -> float:
-        """The same after subtracting what chance gives, from 0 to 1."""
+        """The NMI with chance subtracted, from 0 to 1."""
         most = sum(self.entropies) / 2 - self.chance
         return min(1.0, max(0.0, (self.information - self.chance) / most)) if most > 0 else 0.0
 

@@ -1,4 +1,4 @@
-"""Gathers what is shown of alternatives: the page of a run, its contingency with another grouping, and the list."""
+"""Gathers the data of the run page, its contingency table with another grouping, and the list of alternatives."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from tercet.runs.queries import last_done
 from tercet.runs.schemas import ClusterOut, RunOut
 from tercet.storage import Storage
 
-# A table of more cells is for programs: nobody reads it.
+# A table with more cells is not drawn: nobody would read it.
 MOST_CELLS = 2_500
 
 
@@ -106,7 +106,7 @@ def list_alternatives(session: Session, storage: Storage, project: Project) -> A
 
 
 def _distinct_runs(session: Session, project: Project) -> list[Run]:
-    """Return the current clustering, alternatives, named runs and what alternatives are unlike, oldest first.
+    """Return the current clustering, alternatives, named runs and the runs that alternatives differ from, oldest first.
 
     Of runs with the same result the first one stands for all, but the current one before any other.
     """
@@ -177,7 +177,7 @@ def _former(session: Session, run: Run) -> RunOut | None:
 
 
 def _first_known(run: Run, current: Run | None) -> str | None:
-    """Return the number of the first run that an alternative was to be unlike, else the current one."""
+    """Return the first run that an alternative was to differ from, else the current one."""
     if run.purpose != Purpose.ALTERNATIVE:
         return None
     numbers = run.parameters.get("known_runs", [])

@@ -1,4 +1,4 @@
-"""The page of a run, with another grouping beside it, and of all alternatives; forms work without JavaScript."""
+"""The page of a run and the list of alternatives; forms work without JavaScript."""
 
 from typing import Annotated, Any, Literal
 
@@ -28,7 +28,7 @@ def run_page(
     blobs: Blobs,
     beside: Annotated[str | None, Query(alias="with", max_length=200)] = None,
 ) -> HTMLResponse:
-    """Show one run, related to what a person chose or, if it is an alternative, to what it was to be unlike."""
+    """Show one run beside the chosen grouping or, for an alternative, beside the run that it differs from."""
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         page = overview.run_page(session, blobs, access, run, beside)
@@ -68,7 +68,7 @@ def name_run(
     name: Annotated[Text, Form(max_length=200)] = "",
     page: Annotated[Literal["", "alternatives"], Form()] = "",
 ) -> RedirectResponse:
-    """Name a run, and go back to the page that it was named on."""
+    """Name a run, and go back to the same page."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         named = service.name_run(session, access.project, run, name)

@@ -1,4 +1,4 @@
-"""What is read about alternatives: the runs that are listed, and the columns of metadata that group items."""
+"""Reads the runs that the list of alternatives shows, and the metadata columns that group items."""
 
 from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session

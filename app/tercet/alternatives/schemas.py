@@ -12,7 +12,7 @@ Column = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class AnotherIn(BaseModel):
-    """What the alternative shall be like, and what it shall differ from besides the clusters of the run.
+    """The method, and what the alternative shall differ from besides the clusters of the run.
 
     `regress-out` subtracts what is known from the features and is fast; `cmbc` suits bits and pixels.
     """
@@ -98,7 +98,7 @@ ALTERNATIVE_EXAMPLE: dict[str, Any] = {
 
 
 class AlternativeOut(BaseModel):
-    """One clustering of the list, and what it was to be unlike."""
+    """One clustering of the list, and what it was made to differ from."""
 
     number: int
     name: str

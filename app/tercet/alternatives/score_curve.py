@@ -1,4 +1,4 @@
-"""The held-out scores of several numbers of clusters as a drawing: where its points and lines lie, and its sentence.
+"""The drawing of held-out scores by number of clusters: coordinates, labels and caption.
 
 Across is in percent of the drawing's width and down is in pixels, so that it fills narrow and wide screens alike while
 its text keeps its size.
@@ -43,7 +43,7 @@ class Curve:
 
 
 def curve_of(run: RunOut) -> Curve | None:
-    """Lay out the curve of a run that chose its number of clusters; None for others."""
+    """Lay out the curve; None where a run did not choose its number of clusters."""
     scores: dict[str, list[float]] | None = run.metrics.get("clusters_curve")
     if scores is None:
         return None
@@ -90,8 +90,8 @@ def _sentence(points: list[CurvePoint], best: CurvePoint, chosen: int) -> str:
     was = "was" if chosen == 1 else "were"
     tried = f"Of {points[0].n_clusters} to {points[-1].n_clusters} clusters"
     if best.n_clusters == chosen:
-        return f"{tried}, {chosen} predicted answers held back best and {was} taken."
+        return f"{tried}, {chosen} predicted held-out answers best and {was} chosen."
     return (
-        f"{tried}, {best.n_clusters} predicted answers held back best; {chosen} {was} taken, the fewest that did as "
+        f"{tried}, {best.n_clusters} predicted held-out answers best; {chosen} {was} chosen, the fewest that did as "
         "well but for chance."
     )

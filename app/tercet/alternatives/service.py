@@ -1,4 +1,4 @@
-"""What can be done with alternatives: find another clustering, name a run, adopt one as the current clustering."""
+"""Finds another clustering, names a run, adopts one as the current clustering."""
 
 from typing import Any
 
@@ -72,8 +72,8 @@ def name_run(session: Session, project: Project, run_name: str, name: str) -> Ru
 def adopt(session: Session, storage: Storage, project: Project, run_name: str) -> Run:
     """Make a run's clustering the current one: a new run with the same result, from which the next one goes on.
 
-    It counts as having served all answers so far, so that the next run comes with the next answers and not at once.
-    Adopting the former clustering is the way back.
+    All answers so far count as used, so that the next run starts with new answers and not at once. To undo it, adopt
+    the former clustering.
     """
     project = lock_project(session, project.id)
     source, key = runs.find_result(session, project, run_name)
@@ -97,7 +97,7 @@ def _metrics(source: Run, project: Project, n_clusters: int) -> dict[str, Any]:
 
 
 def _copy_names(session: Session, source: Run, run: Run, n_clusters: int) -> None:
-    """Name every cluster as the adopted run does, even not at all: newer names belong to other clusters."""
+    """Copy the names of clusters from the adopted run, empty ones too: newer names belong to other clusters."""
     names = cluster_notes(session, source)
     before = cluster_notes(session, run)
     for cluster in sorted({*names, *before}):

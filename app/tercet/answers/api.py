@@ -1,4 +1,4 @@
-"""Answers and the people who gave them, over REST: listed, set aside, put back."""
+"""REST: list answers and labelers, set answers aside, put them back."""
 
 from typing import Annotated
 from uuid import UUID
@@ -37,7 +37,7 @@ def get_answers(project: str, asked: Annotated[Asked, Query()], me: Me, db: Db, 
 def set_aside(project: str, answer: UUID, body: SetAsideIn, me: Me, db: Db) -> DecidedOut:
     """Set an answer aside.
 
-    It stays its labeler's, but runs no longer use it and its question may be asked of others again; a run that
+    It is kept, but runs no longer use it and its question may be asked of others again; a run that
     leaves it out is queued by the project's rule. 409: it is set aside already, or its labeler withdrew it.
     """
     with db.transaction() as session:
@@ -51,6 +51,24 @@ def put_back(project: str, answer: UUID, me: Me, db: Db) -> DecidedOut:
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         return DecidedOut.model_validate(service.put_back(session, access, answer))
+
+
+@router.put("/{project}/answers/{answer}/right", status_code=204, responses=problems(409))
+def mark_right(project: str, answer: UUID, me: Me, db: Db) -> None:
+    """Say that an answer is right.
+
+    Its question is asked of other labelers, as often as the project's `known_share` says and without a sign, to see how
+    they answer. 409: the answer is not used, or another one to the same question is marked as right.
+    """
+    with db.transaction() as session:
+        service.mark_right(session, authorize(session, me, project, Action.WRITE), answer)
+
+
+@router.delete("/{project}/answers/{answer}/right", status_code=204, responses=problems(409))
+def unmark_right(project: str, answer: UUID, me: Me, db: Db) -> None:
+    """Take back that an answer is right. 409: nobody said so."""
+    with db.transaction() as session:
+        service.unmark_right(session, authorize(session, me, project, Action.WRITE), answer)
 
 
 @router.get("/{project}/labelers", responses=problems(422))
@@ -76,7 +94,7 @@ def get_labelers(
 def set_labeler_aside(project: str, labeler: Id, body: SetAsideIn, me: Me, db: Db) -> DecidedOut:
     """Set all answers of a labeler aside at once.
 
-    Those that they give from now on count; take them out of the project to end that. 409: none of their answers is
+    Later answers count; remove the labeler from the project to prevent more. 409: none of their answers is
     used.
     """
     with db.reading() as session:

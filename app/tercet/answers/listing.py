@@ -22,7 +22,7 @@ ENOUGH = 500  # numbers looked up at once
 
 
 class Doubt(NamedTuple):
-    """What a run says of one answer, and what was said of it before any run used it; rank among suspects (0: none)."""
+    """The probability of an answer under the last run, and before any run used it; rank among suspects (0: none)."""
 
     probability: float  # under the run, which was fitted to it
     suspect: int
@@ -31,7 +31,7 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class Listing:
-    """A page of answers, with what the run says of them, all answers that count to their questions, and their items."""
+    """A page of answers, with their probabilities, all counting answers to the same questions, and the items."""
 
     run: Run | None
     answers: list[ListedAnswer]
@@ -95,6 +95,7 @@ def _answer_out(listing: Listing, answer: ListedAnswer) -> AnswerOut:
         response_ms=answer.response_ms,
         created_at=answer.created_at,
         withdrawn_at=answer.withdrawn_at,
+        known_at=answer.known_at,
         set_aside=aside,
         probability=round(doubt.probability, 4) if doubt else None,
         foreseen=round(doubt.foreseen, 4) if doubt and doubt.foreseen is not None else None,
@@ -112,7 +113,7 @@ def _check(project: Project, filters: Filters) -> None:
 
 
 def _place(session: Session, project: Project, filters: Filters) -> tuple[Run | None, int | None]:
-    """Read the place in the list: a number, in the order of suspicion behind the number of the run that it is of.
+    """Parse the position in the list: an answer number or, ordered by suspicion, a run and a rank.
 
     The pages of one list are all of one run: the next run orders the answers anew.
     """
@@ -142,7 +143,7 @@ def _most_suspect(
     start: int | None,
     limit: int,
 ) -> AnswerPage:
-    """Walk down the run's order of suspicion until a page is full; only numbers are read of what is passed over."""
+    """Go through the run's order of suspicion until a page is full; of skipped answers only numbers are read."""
     order = by_suspicion(report)
     open_places = np.arange(start or 0, len(order))
     if filters.labeler is not None or filters.answer is not None or filters.state is not None:

@@ -1,7 +1,7 @@
 """What the answers page shows: answers in words and pictures, people, decisions, and the next run."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
@@ -39,8 +39,7 @@ class AnswerRow:
     agree: int
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(NamedTuple):
     """What was decided since the last run began, and so is not in its clusters."""
 
     set_aside: int

@@ -1,4 +1,4 @@
-"""The answers page: every answer with what the last run thinks of it, the people, and what was set aside by whom."""
+"""The answers page: answers with their probability under the last run, labelers, and the log of decisions."""
 
 from typing import Annotated
 from urllib.parse import parse_qsl, urlencode
@@ -50,6 +50,22 @@ def put_back(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> Red
     return _back(project, back, f"answer-{decision.answer_number}")
 
 
+@router.post("/projects/{project}/answers/{answer}/right")
+def mark_right(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Say that an answer is right."""
+    with db.transaction() as session:
+        marked = service.mark_right(session, authorize(session, me, project, Action.WRITE), answer)
+        return _back(project, back, f"answer-{marked.number}")
+
+
+@router.post("/projects/{project}/answers/{answer}/not-known")
+def unmark_right(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Take back that an answer is right."""
+    with db.transaction() as session:
+        marked = service.unmark_right(session, authorize(session, me, project, Action.WRITE), answer)
+        return _back(project, back, f"answer-{marked.number}")
+
+
 @router.post("/projects/{project}/labelers/{labeler}/set-aside")
 def set_labeler_aside(
     project: str, labeler: Id, me: Me, db: Db, reason: Reason = "", back: Back = ""
@@ -63,7 +79,7 @@ def set_labeler_aside(
 
 @router.post("/projects/{project}/labelers/{labeler}/put-back")
 def put_labeler_back(project: str, labeler: Id, me: Me, db: Db, back: Back = "") -> RedirectResponse:
-    """Put back those that were set aside all at once."""
+    """Put back the answers that were set aside all at once."""
     with db.reading() as session:
         access = authorize(session, me, project, Action.WRITE)
     service.put_labeler_back(db, access, labeler)

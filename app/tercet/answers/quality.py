@@ -1,4 +1,4 @@
-"""How well people answer: speed and habits, agreement with others, and what the last run says of them."""
+"""How well people answer: speed, shares of the values, agreement with others, and figures of the last run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,10 +23,12 @@ from tercet.storage import Storage
 
 # A pause of this length is no work.
 PAUSE = timedelta(minutes=5)
+# What runs learn of how a person answers.
+LEARNED = ("quality", "accuracy", "known", "known_right", "unsure", "mixed_up", "invented")
 
 
 def page(session: Session, storage: Storage, project: Project, after: int, limit: int) -> LabelerList:
-    """Describe up to `limit` people, the busiest first, behind so many of them."""
+    """Describe up to `limit` people, the busiest first, after skipping some."""
     answers = count_answers(session, project) - Counter(withdrawn(session, project.id))
     ordered = sorted(answers, key=lambda person: (-answers[person], person))
     people = ordered[after : after + limit]
@@ -50,8 +52,7 @@ def page(session: Session, storage: Storage, project: Project, after: int, limit
                 expected=reports[person].expected if person in reports else None,
                 foreseen=reports[person].foreseen if person in reports else 0,
                 doubt=reports[person].doubt if person in reports else None,
-                quality=reports[person].quality if person in reports else None,
-                accuracy=reports[person].accuracy if person in reports else None,
+                **{name: getattr(reports[person], name) for name in LEARNED if person in reports},
                 **habits[person],
             )
             for person in people
@@ -96,7 +97,7 @@ def answers_an_hour(habits: Sequence[Habit]) -> float | None:
 
 
 def _shares(project: Project, person: int, habits: Sequence[Habit]) -> dict[str, float]:
-    """How often each answer was given, as it was on screen: whoever always presses the same key stands out."""
+    """The share of each answer as it was on screen, where one who always presses the same key stands out."""
     kind = QuestionKind(project.question_kind)
     counts = Counter(
         presentation.answer(

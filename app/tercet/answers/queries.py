@@ -1,4 +1,4 @@
-"""What is read about answers and the people who gave them: pages of answers, what others said, decisions."""
+"""Reads pages of answers, other answers to the same questions, and decisions."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ from tercet.labeling.canonical import Ids
 from tercet.labeling.decisions import ITSELF
 from tercet.models import Answer, Decision, Membership, Triplet, User, Verdict
 
-# So many of a person's newest answers are what their habits are measured by.
+# Habits are measured over so many of a person's newest answers.
 HABITS = 200
 CHUNK = 500
 
@@ -34,6 +34,7 @@ class ListedAnswer(NamedTuple):
     response_ms: int | None
     created_at: datetime
     withdrawn_at: datetime | None
+    known_at: datetime | None
     set_aside_at: datetime | None
     set_aside_by: str | None
     reason: str | None
@@ -71,7 +72,7 @@ class LoggedDecision(NamedTuple):
 
 
 def of_state(state: AnswerState | None) -> list[SQLColumnExpression[bool]]:
-    """Say which answers are in a state; without one, all that their labelers did not withdraw."""
+    """Return the condition for answers in a state; without one, all that were not withdrawn."""
     match state:
         case AnswerState.USED:
             return [Answer.counts]
@@ -108,6 +109,7 @@ def _select_answers() -> Select[*tuple[object, ...]]:
             Answer.response_ms,
             Answer.created_at,
             Answer.withdrawn_at,
+            Answer.known_at,
             Decision.created_at,
             func.coalesce(by.name, ITSELF),
             Decision.reason,
@@ -198,7 +200,7 @@ def set_aside_counts(session: Session, project_id: int) -> dict[int, tuple[int, 
 
 
 def names(session: Session, project_id: int, people: Collection[int]) -> dict[int, str]:
-    """Return the names by which the project knows people."""
+    """Return the names of people in the project."""
     statement = (
         select(User.id, func.coalesce(Membership.participant, User.name))
         .outerjoin(Membership, (Membership.user_id == User.id) & (Membership.project_id == project_id))
@@ -231,7 +233,7 @@ def decisions(session: Session, project_id: int, limit: int) -> list[LoggedDecis
 
 
 def changed_since(session: Session, project_id: int, moment: datetime) -> tuple[int, int]:
-    """Count the answers set aside since then that still are, and those put back that had been aside before."""
+    """Count the answers set aside since then and still aside, and those put back since then."""
     later = aliased(Decision)
     # What was on hold and then set aside is counted once.
     replaced = select(later.id).where(

@@ -1,4 +1,4 @@
-"""What comes in and goes out about answers: how to filter them, one of them, the people who gave them."""
+"""JSON of answers and labelers: filters, pages and decisions."""
 
 import enum
 from datetime import datetime
@@ -14,7 +14,7 @@ LONGEST_REASON = 500
 
 
 class AnswerState(enum.StrEnum):
-    """Whether runs use an answer, and if not, whose wish it is."""
+    """Whether runs use an answer, and if not, why."""
 
     USED = "used"
     SET_ASIDE = "set-aside"
@@ -43,7 +43,7 @@ class Filters(BaseModel):
         return cls.model_fields[info.field_name].default if value == "" else value
 
     def given(self) -> dict[str, str]:
-        """Return what differs from the usual, as it stands in an address, without the place in the list."""
+        """Return the query string of the filters that differ from the defaults."""
         values = self.model_dump(mode="json", exclude_defaults=True, exclude={"after"})
         return {name: str(value) for name, value in values.items()}
 
@@ -73,6 +73,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
     "response_ms": 640,
     "created_at": "2026-05-02T09:30:00Z",
     "withdrawn_at": None,
+    "known_at": None,
     "set_aside": SET_ASIDE,
     "probability": 0.12,
     "foreseen": 0.09,
@@ -104,6 +105,7 @@ class AnswerOut(BaseModel):
     response_ms: int | None
     created_at: datetime
     withdrawn_at: datetime | None
+    known_at: datetime | None = Field(None, description="when an analyst said that it is right")
     set_aside: SetAside | None
     probability: float | None = Field(
         description="of this answer under that run's clusters, which were fitted to it; null if it was not used"
@@ -166,6 +168,11 @@ LABELER_EXAMPLE: dict[str, Any] = {
     "doubt": 0.02,
     "quality": 0.71,
     "accuracy": 0.93,
+    "known": 20,
+    "known_right": 17,
+    "unsure": 0.24,
+    "mixed_up": 0.03,
+    "invented": 0.05,
 }
 
 
@@ -191,9 +198,18 @@ class LabelerOut(BaseModel):
         None, description="probability that the answers have nothing to do with the items; they count so much less"
     )
     quality: float | None = Field(
-        description="as the last run learned it from the answers it used, where it learns how people answer"
+        None,
+        description="how much the answers tell about the right ones, 0 to 1, by what runs that had not used them "
+        "foresaw and by what others answered; of few answers it is nearly everybody's",
     )
-    accuracy: float | None = Field(description="likewise: the probability of the right answer")
+    accuracy: float | None = Field(None, description="likewise: the probability of the right answer")
+    known: int = Field(
+        0, description="answers to questions whose right one an analyst said, or that two others or more answered alike"
+    )
+    known_right: int = Field(0, description="those of them that are right")
+    unsure: float | None = Field(None, description="likewise: share of “don't know” where an item is right")
+    mixed_up: float | None = Field(None, description="likewise: share of a wrong item there")
+    invented: float | None = Field(None, description="likewise: share of an item where none is right")
 
 
 class LabelerList(BaseModel):

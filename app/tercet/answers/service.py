@@ -1,6 +1,6 @@
-"""What an analyst decides about answers: to set aside or put back one answer, or all of one labeler. Each is logged.
+"""Sets aside or puts back one answer, or all of one labeler; each decision is logged.
 
-What Tercet itself put on hold is decided on in the same way: to set it aside is to agree.
+Answers that Tercet put on hold are decided on in the same way: to set them aside is to agree.
 """
 
 from uuid import UUID
@@ -12,7 +12,7 @@ from tercet.accounts.access import Access
 from tercet.database import Database
 from tercet.labeling import decisions, queue
 from tercet.labeling.queries import answer_of_project
-from tercet.models import Answer, Decision, Project, User, Verdict
+from tercet.models import Answer, Decision, Project, User, Verdict, now
 from tercet.runs.queries import lock_project
 from tercet.web.errors import Conflict, NotFound
 
@@ -49,6 +49,30 @@ def put_back(session: Session, access: Access, answer_id: UUID) -> Decision:
     return decisions.announce(session, project, _log_one(session, access, Verdict.PUT_BACK, answer))
 
 
+def mark_right(session: Session, access: Access, answer_id: UUID) -> Answer:
+    """Say that an answer is right: its question is asked of others, at the project's share, to see how they answer."""
+    project = lock_project(session, access.project.id)
+    answer = _find(session, project, answer_id)
+    if not answer.counts:
+        raise Conflict(
+            f"Answer {answer.number} is not used: one that was withdrawn or set aside cannot be the right one."
+        )
+    to_same = (Answer.triplet_id == answer.triplet_id) & Answer.known_at.is_not(None)
+    if (other := session.scalar(select(Answer).where(to_same, Answer.value != answer.value))) is not None:
+        raise Conflict(f"Answer {other.number} says otherwise and is marked as right: take that back first.")
+    answer.known_at = answer.known_at or now()
+    return answer
+
+
+def unmark_right(session: Session, access: Access, answer_id: UUID) -> Answer:
+    """Take back that an answer is right."""
+    answer = _find(session, lock_project(session, access.project.id), answer_id)
+    if answer.known_at is None:
+        raise Conflict(f"Answer {answer.number} is not marked as right.")
+    answer.known_at = None
+    return answer
+
+
 def set_labeler_aside(database: Database, access: Access, labeler_id: int, reason: str) -> Decision:
     """Set all answers of a labeler aside that are used now; those that they give later are used."""
     return _decide_all(database, access, Verdict.SET_ASIDE, labeler_id, reason)
@@ -60,7 +84,7 @@ def put_labeler_back(database: Database, access: Access, labeler_id: int) -> Dec
 
 
 def _decide_all(database: Database, access: Access, verdict: Verdict, labeler_id: int, reason: str) -> Decision:
-    """Decide in short transactions, so that labelers need not wait; sent again, a decision that was cut off goes on."""
+    """Decide in short transactions, so that labelers need not wait; to resume one that was cut off, send it again."""
     decision_id: int | None = None
     while True:
         with database.transaction() as session:

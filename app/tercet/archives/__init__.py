@@ -3,6 +3,6 @@
 - archive: a ZIP with the project's rows, media, features and results; `layout.py` says where each is in it
 - manifest: `tercet.json`, which says what the file is, from which version, and how many rows there are
 - listing: `files.ndjson`, every other file of the archive with its size and SHA-256
-- person: somebody who answered or decided; only the name travels, neither addresses nor rights do
-- to restore: to make a new project of an archive; it appears when everything is stored, or not at all
+- person: somebody who answered or decided; the archive has the name, but no address or rights
+- restore: make a new project from an archive; it appears when everything is stored, or not at all
 """

@@ -1,4 +1,4 @@
-"""Project archives over REST: down from one server, up to another."""
+"""REST: download a project as an archive, and restore one."""
 
 from typing import Annotated, Any
 
@@ -36,7 +36,7 @@ BODY: dict[str, Any] = {
     },
 )
 def get_archive(project: str, me: Me, db: Db, blobs: Blobs) -> StreamingResponse:
-    """Take the whole project away as one ZIP.
+    """Download the whole project as one ZIP.
 
     Items, media, all versions of the features, all answers with the names of their labelers, runs with their results,
     names of clusters, settings and bags. Addresses, rights, tokens and links stay here. Another server makes a project

@@ -1,4 +1,4 @@
-"""Looks at a whole archive before anything of it is stored: what it is, that nothing is missing, changed or hostile.
+"""Checks a whole archive before anything is stored: its kind, and that nothing is missing, changed or malicious.
 
 A member is read no farther than the directory of the ZIP says it is long, so that the sizes there can be relied on.
 """
@@ -22,7 +22,7 @@ from tercet.web.errors import FieldError, Invalid
 LARGEST_DIRECTORY = 32 * MEGABYTE
 LARGEST_MANIFEST = MEGABYTE
 LONGEST_LINE = 16 * MEGABYTE
-# Rows as JSON get ten to twenty times smaller when they are packed.
+# JSON rows are compressed ten to twenty times.
 MOST_PACKED = 100
 # Where the end of a ZIP's directory is, how long that record is, and how long the comment behind it may be.
 END_SIGNATURE, END_SIZE, LONGEST_COMMENT = b"PK\x05\x06", 22, 0xFFFF
@@ -37,7 +37,7 @@ def refusal(detail: str, file: str | None = None, row: int | None = None) -> Inv
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive that was looked at and can be restored."""
+    """An archive that was checked and can be restored."""
 
     zip: zipfile.ZipFile
     manifest: dict[str, Any]
@@ -69,7 +69,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 def _check_directory(path: Path) -> None:
-    """Refuse a directory that would fill the memory, before it is read."""
+    """Refuse a ZIP directory that would fill the memory, before it is read."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - END_SIZE - LONGEST_COMMENT))

@@ -27,7 +27,7 @@ def archive(
         if row is None:
             raise NotFound(f"There is no project '{project}'.")
         pieces = pieces_of(database, Storage(settings.resolved_storage_url()), row.id)
-        # Under another name until it is whole: what is named as was asked can be relied on.
+        # Under another name until it is complete: a file with the final name is a complete archive.
         partial = file.with_name(f"{file.name}.partial")
         undo.callback(partial.unlink, missing_ok=True)
         with partial.open("wb") as target:
@@ -42,7 +42,7 @@ def restore(
     owner: Annotated[str, typer.Option(help="Address of the new project's owner.")],
     data: DataOption = None,
 ) -> None:
-    """Make a new project of an archive."""
+    """Make a new project from an archive."""
     from tercet.accounts.queries import user_with_address
     from tercet.archives.service import restore_file
     from tercet.projects.schemas import ProjectIn

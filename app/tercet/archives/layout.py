@@ -7,7 +7,7 @@
     blobs/<number>.<kind>  media, pictures, thumbnails, feature arrays: in their rows this path stands for the file
     results/<number>/...   the arrays of a run; its row names the folder
 
-Only tables are packed. What is added to a table later travels by itself: columns are read from the models.
+Only tables are compressed. Columns are read from the models, so new ones are included without changes here.
 """
 
 import re
@@ -24,15 +24,16 @@ PEOPLE = "tables/person.ndjson"
 MEMBER = re.compile(r"tercet\.json|files\.ndjson|tables/[a-z_]+\.ndjson|blobs/\d+(\.\w+)?|results/\d+/\w+\.\w+")
 # Parents before children.
 ARCHIVED = ("project", "bag", "item", "feature_set", "triplet", "decision", "answer", "run", "cluster_note")
-# Who may come in is the other server's affair; what is being asked, computed or uploaded just now is over by then.
+# Not archived: rights, which the other server decides on, and what is being asked, computed or uploaded now.
 LEFT_OUT = {
     *("user", "membership", "sign_in_link", "api_token", "share_link"),
     *("lease", "skip", "event", "job", "import", "import_file"),
 }
-# Columns that mean something on this server and at this moment alone.
+# Columns that only mean something on this server at this moment.
 LEFT_OUT_COLUMNS = {
     *(("project", name) for name in ("event_number", "archived_at", "deleted_at")),
     *(("run", name) for name in ("checkpoint", "lease_expires_at")),
+    ("triplet", "asked_of"),
 }
 # Columns that hold a key of the storage.
 BLOBS = {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob",)}
@@ -52,7 +53,7 @@ def table_of(name: str) -> Table:
 
 
 def columns_of(table: Table) -> list[Column[object]]:
-    """Return the columns that travel: those that refer to a table which stays here, stay too, but for people."""
+    """Return the columns that are archived: none that refer to tables outside the archive, except people."""
     return [
         column
         for column in table.columns

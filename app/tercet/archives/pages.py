@@ -1,4 +1,4 @@
-"""The page on which a person makes a project of an archive."""
+"""The page that restores a project from an archive."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ def restore_page(request: Request, me: Me, db: Db) -> HTMLResponse:
 def restore_upload(
     me: Me, db: Db, blobs: Blobs, archive: Annotated[UploadFile, File()], key: Annotated[Key, Form()]
 ) -> RedirectResponse:
-    """Make a project of the archive, and go to it."""
+    """Make a project from the archive, and open it."""
     with db.reading() as session:
         identity = identify(session, me)
         allow_new_project(identity)

@@ -1,7 +1,7 @@
-"""Makes a project of an archive: in short transactions, so that labelers of other projects go on.
+"""Makes a project from an archive, in short transactions, so that labelers of other projects need not wait.
 
-Until all is stored nobody is a member of the new project and its key is one that no address can name. If anything is
-wrong, everything is removed again; what a server left that was stopped half-way goes when the next archive is restored.
+Until all is stored the new project has no member and a key that no address can name. If anything is wrong, everything
+is removed again; remains of a server that was stopped half-way are removed by the next restoration.
 """
 
 import uuid
@@ -82,7 +82,7 @@ def _refuse_taken(session: Session, key: str) -> None:
 
 
 def _remove_stale(database: Database, storage: Storage) -> None:
-    """Remove what is left of restorations that a stopped server began more than a day ago."""
+    """Remove remains of restorations that a stopped server began more than a day ago."""
     with database.transaction() as session:
         stale = session.scalars(
             select(Project).where(Project.key.startswith(HIDDEN_KEY), Project.created_at < now() - STALE)
@@ -113,7 +113,7 @@ class _Restoration:
         self.database.has_grown(len(self.ids["answer"].new) or len(self.ids["item"].new), Answer, Triplet, Item)
 
     def appear(self, key: str, owner_id: int) -> None:
-        """Give the project its key and its owner: from now on it is there."""
+        """Give the project its key and its owner, so that it appears."""
         with self.database.transaction() as session:
             _refuse_taken(session, key)
             project = session.get_one(Project, self.project_id)
@@ -180,7 +180,7 @@ class _Restoration:
                 raise refusal(str(error), file, number) from None
 
     def _translated(self, table: Table, row: Row) -> Row:
-        """Return a row with ids and files as they are here."""
+        """Return a row with the ids and files of this server."""
         for column in layout.columns_of(table):
             parent = layout.referred(column)
             if parent is not None and row.get(column.name) is not None:
@@ -284,7 +284,7 @@ def _without_empty_json(table: Table, row: Row) -> Row:
 
 
 def _avoid_taken(session: Session, rows: list[Row], project_id: int) -> None:
-    """Give answers another id where theirs is taken: by the project itself, if it is still on this server."""
+    """Give answers another id where theirs is taken, as by the original project on this server."""
     taken = set(session.scalars(select(Answer.id).where(Answer.id.in_([row["id"] for row in rows]))))
     for row in rows:
         if row["id"] in taken:

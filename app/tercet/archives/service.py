@@ -1,4 +1,4 @@
-"""What is done with archives: offered for download, and restored from a file."""
+"""Offers archives for download, and restores them from a file."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -12,12 +12,12 @@ from tercet.storage import Storage
 
 
 def pieces_of(database: Database, storage: Storage, project_id: int) -> Iterator[bytes]:
-    """Return the pieces of an archive; what makes one impossible is raised now and not in the middle of sending."""
+    """Return the pieces of an archive; errors are raised now and not in the middle of sending."""
     pieces = write_archive(database, storage, project_id)
     return chain([next(pieces)], pieces)
 
 
 def restore_file(database: Database, storage: Storage, path: Path, key: str, owner_id: int) -> None:
-    """Check an archive and make a project of it; raise Invalid or Conflict, having stored nothing."""
+    """Check an archive and make a project from it; raise Invalid or Conflict, having stored nothing."""
     with open_archive(path) as archive:
         restore(database, storage, archive, key, owner_id)

@@ -28,7 +28,7 @@ ENDED = (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
 
 @dataclass
 class _Blobs:
-    """The files that rows name: what each is called in the archive, and under which key it is stored."""
+    """The files that rows refer to: the name of each in the archive, and its storage key."""
 
     storage: Storage
     names: dict[str, str] = field(default_factory=dict)  # by storage key
@@ -113,7 +113,7 @@ def _with_names(name: str, row: dict[str, Any], blobs: _Blobs) -> dict[str, Any]
 
 
 def _people(project_id: int) -> Select[int, str]:
-    """Return the statement for all whom archived rows refer to, with the names that exports show."""
+    """Return the statement for all people that archived rows refer to, with the names that exports show."""
     referring = []
     for name in layout.ARCHIVED:
         table = layout.table_of(name)

@@ -43,7 +43,7 @@ ALGORITHMS = {
             "dcrc-cv",
             "DCRC, chosen",
             "DCRC, parameters chosen by cross-validation",
-            "Tries parameters, and numbers of clusters if wanted, on answers held back. A search takes a few times "
+            "Chooses parameters, and the number of clusters if wanted, by held-out answers. A search takes a few times "
             "as long as a run and comes when answers have doubled; between searches it is as fast as DCRC.",
             DcrcCvParameters,
         ),
@@ -51,7 +51,7 @@ ALGORITHMS = {
             "sklr",
             "SKLR",
             "SKLR",
-            "Learns from the answers how similar items are, and then cuts clusters of any number from that: one run "
+            "Learns from the answers how similar items are, then forms any number of clusters from that: one run "
             "for every resolution.",
             SklrParameters,
         ),
@@ -59,16 +59,16 @@ ALGORITHMS = {
             "cmbc",
             "CMBC",
             "CMBC, another clustering",
-            "Finds a clustering that is none of those already known: clusters of earlier runs, columns of metadata "
-            "such as recorder or date. It reads no answers.",
+            "Finds a clustering unlike those already known: clusters of earlier runs, columns of metadata such as "
+            "recorder or date. It uses no answers.",
             CmbcParameters,
         ),
         Algorithm(
             "bags",
             "Bag labels",
             "Spectral clustering with bag labels",
-            "Clusters from features and the labels of the bags that items come in, before anyone has answered. It "
-            "reads no answers; DCRC reads bag labels too, and goes on with answers.",
+            "Clusters from features and bag labels, before anyone has answered. It uses no answers; DCRC uses both bag "
+            "labels and answers.",
             BagsParameters,
         ),
     )

@@ -1,4 +1,4 @@
-"""The algorithms there are, over REST."""
+"""REST: list the algorithms."""
 
 from fastapi import APIRouter
 

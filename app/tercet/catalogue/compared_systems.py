@@ -1,4 +1,4 @@
-"""The systems that a comparison may compare, and the fewer starts with which it fits each of them."""
+"""The systems that a comparison may include, and the smaller number of starts that it gives each of them."""
 
 from typing import Any
 

@@ -32,14 +32,14 @@ class FormField:
         return f"{self.algorithm}.{self.name}"
 
     def otherwise(self, setting: str | None) -> str:
-        """Return the value that holds if the field stays empty: the project's setting, or else the default."""
+        """Return the value that an empty field stands for: the project's setting, or else the default."""
         value = dict(self.choices).get(setting, setting) if setting else self.default
         return f"{value} ({'as in the settings' if setting else 'default'})" if self.choices else value
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One algorithm with its fields; the usual ones first, then those that a form folds away."""
+    """One algorithm with its fields; the usual ones first, then the advanced ones."""
 
     algorithm: Algorithm
     usual: list[FormField]
@@ -73,7 +73,7 @@ def read_choice(fields: dict[str, str]) -> dict[str, Any]:
 
 
 def read_run_choice(algorithm: str, fields: dict[str, str]) -> dict[str, Any]:
-    """Return what a sent form asks of one run of a project that otherwise uses `algorithm`: only what differs."""
+    """Return what a sent form sets for one run, as far as it differs from the project."""
     choice = read_choice({"algorithm": algorithm, **fields})
     if text := fields.get("n_clusters"):
         choice["parameters"] |= algorithms.read(choice["algorithm"], {"n_clusters": text})

@@ -1,4 +1,4 @@
-"""The algorithms there are, as JSON."""
+"""JSON of algorithms and their parameters."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class AlgorithmOut(BaseModel):
 
     @classmethod
     def of(cls, algorithm: Algorithm) -> "AlgorithmOut":
-        """Return an algorithm as it goes out."""
+        """Return the schema of an algorithm."""
         schema = algorithm.parameters.model_json_schema()
         return cls(name=algorithm.name, title=algorithm.title, summary=algorithm.summary, parameters=schema)
 

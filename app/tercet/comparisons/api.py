@@ -1,4 +1,4 @@
-"""Comparisons of systems over REST."""
+"""REST: compare systems."""
 
 from fastapi import APIRouter
 

@@ -1,4 +1,4 @@
-"""What is read about comparisons, and the runs that their page lists below them."""
+"""Reads comparisons, and the runs that their page lists."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session

@@ -79,7 +79,7 @@ class SystemFigures(BaseModel):
 
 
 class ComparisonOut(BaseModel):
-    """A comparison; without systems until it is done. `guess_log_score` is of guessing by how often answers come."""
+    """A comparison; without systems until it is done. `guess_log_score`: guessing by the frequencies of answers."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [COMPARISON_EXAMPLE]})
 
@@ -99,7 +99,7 @@ class ComparisonOut(BaseModel):
 
     @classmethod
     def of(cls, run: Run) -> "ComparisonOut":
-        """Return a comparison as it goes out."""
+        """Return the schema of a comparison."""
         metrics = run.metrics
         return cls(
             run=run.number,

@@ -1,4 +1,4 @@
-"""What can be done with comparisons: request one, read it, use the system that it recommends."""
+"""Requests a comparison, reads it, and adopts a system."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
 
 @dataclass(frozen=True)
 class SystemChoice:
-    """A system in the form; it cannot be chosen if the project lacks something."""
+    """A system in the form; disabled if the project lacks something."""
 
     name: str
     title: str

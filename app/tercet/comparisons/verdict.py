@@ -19,8 +19,8 @@ def sentence(metrics: dict[str, Any], titles: dict[str, str]) -> str:
         sentences.append(_baseline(rival) if is_plain else _lead(rival, best, rows[rival["name"]], titles))
     if metrics["guess_log_score"] >= best["held_out_log_score"]:
         sentences.append(
-            "Guessing by how often each answer is given does better still: these clusters do not explain the "
-            "answers. Look at the number of clusters and at the labelers."
+            "Guessing by the frequencies of the answers is better still: these clusters do not explain the answers. "
+            "Check the number of clusters and the labelers."
         )
     return " ".join(part for part in sentences if part)
 

@@ -1,4 +1,4 @@
-"""The dashboard's figures for programs."""
+"""REST: the figures of the dashboard."""
 
 from typing import Annotated
 
@@ -18,10 +18,10 @@ router = APIRouter(prefix="/api/v1/projects", tags=["dashboard"], responses=prob
 
 @router.get("/{project}/summary")
 def get_summary(project: str, me: Me, db: Db) -> Summary:
-    """Return what the dashboard says in numbers.
+    """Return the figures of the dashboard.
 
     Answers in total and per labeler, what happens next, the newest finished run and the last fifty of any status.
-    Needs an analyst; a stranger hears that there is no such project.
+    Needs the role of an analyst; 404 for those who are no members.
     """
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)

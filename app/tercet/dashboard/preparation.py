@@ -1,4 +1,4 @@
-"""What should be looked at before people label: how the features come along, and what would spoil an afternoon."""
+"""What to check before people label: the progress of features, and problems of the items."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from tercet.storage import Storage
 
 @dataclass(frozen=True)
 class Preparation:
-    """How features were made or are being made, and what the checks of all items find."""
+    """The state of the features, and what the checks of all items find."""
 
     features_job: BackgroundJob | None
     words: str
@@ -37,7 +37,7 @@ _findings: WeakKeyDictionary[Engine | Connection, dict[tuple[int, datetime], tup
 
 
 def preparation(session: Session, storage: Storage, project: Project) -> Preparation:
-    """Collect what should be looked at before people label."""
+    """Collect the state of the features and the problems of the items."""
     job = jobs.newest(session, project.id, JobKind.MAKE_FEATURES)
     features = latest_features(session, project.id)
     return Preparation(
@@ -49,7 +49,7 @@ def preparation(session: Session, storage: Storage, project: Project) -> Prepara
 
 
 def _findings_of(session: Session, storage: Storage, project: Project, features: FeatureSet | None) -> list[Finding]:
-    """Return what the checks find in the project as it is now, from memory while nothing has changed."""
+    """Return the findings for the current items, from a cache while nothing has changed."""
     n_clusters = project.parameters.get("n_clusters", project.n_clusters)
     numbers = queries.state_of_items(session, project.id)
     state = (n_clusters, features.version if features else None, *numbers)

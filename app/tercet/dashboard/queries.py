@@ -1,4 +1,4 @@
-"""What the analyst's pages read: projects, counts of answers, and figures about labelers."""
+"""Reads projects, counts of answers, and figures about labelers."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -56,7 +56,7 @@ class DraftProject:
 
 
 def my_projects(session: Session, user: User) -> list[Row[Any]]:
-    """Return the user's projects with what the list shows, in one statement, live ones first."""
+    """Return the user's projects for the list, in one statement, archived ones last."""
     latest = _latest_run().scalar_subquery()
     items = select(func.count()).where(Item.project_id == Project.id, Item.set_aside_at.is_(None)).scalar_subquery()
     statement = select(
@@ -100,8 +100,8 @@ def contents_of_items(session: Session, project_id: int) -> list[Row[Any]]:
 
 
 def state_of_items(session: Session, project_id: int) -> tuple[int, int, int, int]:
-    """Return four numbers of which some change whenever the items do: how many there are, how many of these are set
-    aside, how many imports are finished and not undone, and the number of the newest.
+    """Return four numbers, at least one of which changes whenever the items do: how many there are, how many of these
+    are set aside, how many imports are finished and not undone, and the number of the newest.
     """
     of_project, done = Item.project_id == project_id, Import.status == ImportStatus.DONE
     counts = (
@@ -115,7 +115,7 @@ def state_of_items(session: Session, project_id: int) -> tuple[int, int, int, in
 
 
 def deleted_projects(session: Session, user: User) -> list[Row[Any]]:
-    """Return the projects that the user owned and that can still be had back, the last deleted first."""
+    """Return the deleted projects that the user can still restore, the last deleted first."""
     owned = (Membership.project_id == Project.id) & (Membership.user_id == user.id) & (Membership.role == Role.OWNER)
     statement = select(Project.key, Project.name, Project.deleted_at).join(Membership, owned)
     return list(session.execute(statement.where(Project.deleted_at.is_not(None)).order_by(Project.deleted_at.desc())))

@@ -54,7 +54,7 @@ class NextRun(BaseModel):
 
 
 class Outlook(BaseModel):
-    """What the newest finished run says of answers to come, in sentences; empty where it cannot say yet.
+    """What the newest finished run predicts about further answers, in sentences; empty where it cannot yet.
 
     The figures behind them are in the run's `metrics`: see the metrics `expected_gain`, `agreement` and `error_rates`.
     """
@@ -110,7 +110,7 @@ class MapItems(BaseModel):
 
 
 class Summary(BaseModel):
-    """Everything the dashboard says in numbers."""
+    """The figures of the dashboard."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 

@@ -1,4 +1,4 @@
-"""Gathers the figures of a project, for the dashboard page and for its JSON."""
+"""Gathers the figures of a project for the dashboard page and its JSON."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def map_items(session: Session, project: Project, positions: list[int]) -> MapIt
 
 
 def summarize(session: Session, project: Project) -> Summary:
-    """Return the project's figures, from a handful of small statements whatever its size."""
+    """Return the project's figures, from a few statements whose cost does not grow with the project."""
     newest = page_of_runs(session, project.id, None, MOST_RUNS)
     latest = last_done(session, project.id)
     people = labelers(session, project)
@@ -116,7 +116,7 @@ def summarize(session: Session, project: Project) -> Summary:
 
 
 def outlook_of(metrics: dict[str, Any]) -> Outlook:
-    """Return what a run's metrics say of answers to come, in words."""
+    """Return what a run's metrics predict about further answers, in words."""
     return Outlook(
         gain=outlook.of_gain(metrics), ceiling=outlook.of_ceiling(metrics), errors=outlook.of_errors(metrics)
     )

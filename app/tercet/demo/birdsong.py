@@ -1,4 +1,4 @@
-"""Bird-song syllables made by code: fourteen patterns that a person can tell apart, mostly.
+"""Synthetic bird-song syllables of fourteen patterns, most of which people can distinguish.
 
 The demonstration needs real sounds whose true groups are known, and it must run without a network and
 without anybody's recordings. A syllable is a frequency contour under an amplitude envelope, with harmonics,
@@ -83,7 +83,7 @@ class Bird:
 
 @dataclass(frozen=True)
 class Syllable:
-    """One recorded syllable. `pattern` is the truth that clusters are judged by."""
+    """One recorded syllable. `pattern` is its true class."""
 
     key: str
     pattern: int
@@ -130,7 +130,7 @@ def to_wav(samples: NDArray[np.floating], rate: int = SAMPLE_RATE) -> bytes:
 
 
 def _draw_birds_and_patterns(n: int, seed: int) -> tuple[np.random.Generator, list[Bird], dict[str, int]]:
-    """Draw what comes before the first sound: the birds, and the pattern of each of the `n` syllables."""
+    """Draw the birds, and the pattern of each of the `n` syllables."""
     rng = np.random.default_rng(seed)
     birds = [_make_bird(number, rng) for number in range(BIRDS)]
     digits = max(3, len(str(n)))

@@ -1,4 +1,4 @@
-"""Handwritten digits as picture files: scikit-learn brings 1,797 of eight by eight pixels, here large enough to see."""
+"""Handwritten digits as picture files: those of scikit-learn, 1,797 of 8 x 8 pixels, enlarged."""
 
 import io
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ DARKEST = 16  # of the pixels that scikit-learn brings
 
 @dataclass(frozen=True)
 class Digit:
-    """One picture; `digit` is the truth that clusters are judged by."""
+    """One picture; `digit` is its true class."""
 
     key: str
     digit: int

@@ -1,4 +1,4 @@
-"""Short messages made by code: six things that people write to a landlord, the town or a shop, in many wordings.
+"""Synthetic short messages about six topics, to a landlord, the town or a shop, in many wordings.
 
 No two wordings share all their words, and topics share many (when, where, please, thanks), so that features alone
 group them in part and people do better.
@@ -125,7 +125,7 @@ TOPICS = (
 
 @dataclass(frozen=True)
 class ShortMessage:
-    """One message; `topic` is the truth that clusters are judged by."""
+    """One message; `topic` is its true class."""
 
     key: str
     topic: int

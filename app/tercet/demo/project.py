@@ -1,4 +1,4 @@
-"""The demonstrations' projects: files in a folder, imported on the road that people's own files take."""
+"""Makes the demonstration projects: writes files into a folder and imports them as users do."""
 
 import tempfile
 from collections.abc import Callable
@@ -86,7 +86,7 @@ class Links:
 
 @dataclass
 class _Lines:
-    """Tells how far an import is in a few lines."""
+    """Reports the progress of an import in a few lines."""
 
     write: Report
     next_share: float = 0.0

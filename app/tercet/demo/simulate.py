@@ -1,6 +1,6 @@
-"""The main job without a browser: simulated labelers answer over HTTP while the real server refits.
+"""Simulated labelers answer over HTTP while the server refits.
 
-They err as the people of the DCRC paper's Table IV did. What they see of the server is what a program sees.
+They err as the people of the DCRC paper's Table IV did. They use nothing but the REST interface.
 """
 
 import threading
@@ -34,7 +34,7 @@ Report = Callable[[str], None]
 
 @dataclass
 class Crowd:
-    """What the labelers share: the truth, how many answers are still to be given, what was acknowledged."""
+    """State that the labelers share: the true classes, the answers still to give, the acknowledged ones."""
 
     url: str
     join: str
@@ -46,7 +46,7 @@ class Crowd:
     computing: threading.Event = field(default_factory=threading.Event)  # set while a run is computed
 
     def think(self) -> None:
-        """Take as long for an answer as people do, in their time."""
+        """Wait as long as people take for an answer."""
         seconds = THINK_SECONDS
         while seconds > 0:
             time.sleep(TICK_SECONDS)

@@ -1,4 +1,4 @@
-"""Constraints in bulk over REST, in and out, and everything that a run made of them, all streamed."""
+"""REST: import and export constraints in bulk, and download what a run computed; all streamed."""
 
 import json
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ def get_constraints(
     after: Annotated[Count, Query(description="number of the last answer you have")] = 0,
     withdrawn: Annotated[bool, Query(description="also those that were withdrawn or set aside")] = True,
 ) -> Response:
-    """Export all answers in the order in which they came, as NDJSON (the default), CSV, one JSON list, NPZ or
+    """Export all answers in the order in which they were given, as NDJSON (the default), CSV, one JSON list, NPZ or
     Parquet.
 
     Answers that their labelers withdrew and those that an analyst set aside are marked with the time. What comes out
@@ -249,7 +249,7 @@ def _predict(db: Database, blobs: Storage, project: Project, run: str, features:
 
 
 def _readable(db: Database, me: Caller, project: str) -> Project:
-    """Return the project if the caller may read it."""
+    """Return the project; raise where the caller may not read it."""
     with db.reading() as session:
         return authorize(session, me, project, Action.READ).project
 

@@ -16,7 +16,7 @@ LONGEST_MS = 2**31 - 1
 
 
 class CheckedRow(NamedTuple):
-    """A row that may be stored; without a labeler it is its sender's, without an id it gets one made of the rest."""
+    """A row that may be stored; without a labeler it is the sender's, without an id the id is a hash of the row."""
 
     row: int
     id: UUID | None
@@ -59,7 +59,7 @@ def check(number: int, raw: Raw, rules: Rules) -> CheckedRow | Fault:
 
 
 def id_of(row: CheckedRow, rules: Rules) -> UUID:
-    """Return the row's own id, or the one that is made of what the row says, the same each time."""
+    """Return the row's id, or a hash of the row where it has none."""
     if row.id is not None:
         return row.id
     # No name of a labeler can hold a control character.

@@ -1,4 +1,4 @@
-"""The media of all items in a ZIP with a folder for each cluster, and a table that says what is where."""
+"""The media of all items in a ZIP with a folder for each cluster, and a table of the files."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`tercet export`: what the REST interface does with files, without a server."""
+"""`tercet export`: the downloads of the REST interface, without a server."""
 
 import sys
 from collections.abc import Iterable

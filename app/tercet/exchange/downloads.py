@@ -1,4 +1,4 @@
-"""Everything that can be taken away of a project: for the REST interface, the page and the command line alike."""
+"""All downloads of a project, for the REST interface, the page and the command line."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ ZIP = "application/zip"
 
 
 class Download(NamedTuple):
-    """A file on its way out."""
+    """A file to be downloaded."""
 
     pieces: Iterator[str] | Iterator[bytes]
     media_type: str
@@ -45,7 +45,7 @@ class Download(NamedTuple):
 def make_download(
     database: Database, storage: Storage, project: Project, what: ExportContent, form: RowFormat, run_name: str
 ) -> Download:
-    """Return an export by its name, of a form if it has several; raise NotFound or Conflict where there is nothing."""
+    """Return an export by its name and, if it has several, its format; raise NotFound or Conflict if there is none."""
     match what:
         case ExportContent.ANSWERS:
             pieces = exporting.export(database, project.id, form)
@@ -171,7 +171,7 @@ def model(database: Database, storage: Storage, project: Project, run_name: str)
 
 
 def html_report(database: Database, storage: Storage, project: Project, run_name: str) -> Download:
-    """Return a page that needs nothing but itself."""
+    """Return a self-contained HTML page."""
     with database.reading() as session:
         run, key = find_result(session, project, run_name)
         page = report.render_report(session, storage, project, run, key)
@@ -191,7 +191,7 @@ def _stem(project: Project, run: Run) -> str:
 
 
 def find_project(session: Session, key: str) -> Project:
-    """Return a project without asking for rights: for the command line."""
+    """Return a project without checking rights: for the command line."""
     project = project_by_key(session, key)
     if project is None:
         raise NotFound(f"There is no project '{key}'.")

@@ -1,8 +1,8 @@
-"""Answers of two other programs, in and out: what Salmon collects as CSV, and arrays as cblearn takes them.
+"""Import and export of answers in the formats of two other programs: CSV of Salmon, and arrays for cblearn.
 
-Both write a yes as (anchor, nearer, farther), both name items by their positions from 0, and neither has a word for
-"don't know". Salmon also writes what its pages showed, which names the items better than positions do, and who
-answered. cblearn has no files of its own; its users keep the arguments of `fit`, triplets and responses, in an .npz.
+Both write a yes as (anchor, nearer, farther), both name items by their positions from 0, and neither can express "don't
+know". Salmon also writes what its pages showed, which names the items better than positions do, and who answered.
+cblearn has no files of its own; its users keep the arguments of `fit`, triplets and responses, in an .npz.
 """
 
 import csv
@@ -48,12 +48,12 @@ class ForeignFormat(StrEnum):
 
     @property
     def content_type(self) -> str:
-        """Return the type that a response names."""
+        """Return the content type of the response."""
         return "application/octet-stream" if self == ForeignFormat.CBLEARN else "text/csv; charset=utf-8"
 
     @property
     def suffix(self) -> str:
-        """Return how the file's name ends."""
+        """Return the ending of the file name."""
         return "npz" if self == ForeignFormat.CBLEARN else "csv"
 
 

@@ -1,4 +1,4 @@
-"""What the page of exports shows: what there is to take away, and how large it is where that is known."""
+"""Gathers what the page of exports shows: what can be exported, and its size where that is known."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -35,7 +35,7 @@ class ExportPage:
 
 
 def gather(session: Session, storage: Storage, project: Project) -> ExportPage:
-    """Collect it."""
+    """Collect what the page shows."""
     run = last_done(session, project.id)
     key = None if run is None else run.result
     features = latest_features(session, project.id)
@@ -56,7 +56,7 @@ def gather(session: Session, storage: Storage, project: Project) -> ExportPage:
 
 
 def _media_bytes(session: Session, storage: Storage, project_id: int) -> int | None:
-    """Return roughly how large all media are, by some of them."""
+    """Estimate the size of all media from a sample."""
     keys = queries.some_media(session, project_id, MOST_MEASURED)
     sizes = [size for key in keys if (size := _size(storage, key)) is not None]
     if not sizes:
@@ -65,6 +65,6 @@ def _media_bytes(session: Session, storage: Storage, project_id: int) -> int | N
 
 
 def _size(storage: Storage, key: str) -> int | None:
-    """Return the bytes of a blob that is a file of this machine; None elsewhere."""
+    """Return the size in bytes of a blob that is a local file; None elsewhere."""
     path = storage.local_path(key)
     return path.stat().st_size if path is not None and path.exists() else None

@@ -1,4 +1,4 @@
-"""The page of exports: everything that can be taken away, with a sentence each."""
+"""The page that lists all exports."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse

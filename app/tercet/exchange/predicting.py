@@ -1,4 +1,4 @@
-"""The model of a run as a file, and clusters of new items by it."""
+"""The model of a run as a file, and its predictions for new items."""
 
 import json
 import math

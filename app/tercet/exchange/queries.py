@@ -1,4 +1,4 @@
-"""What is read for exchange: who labels under which name, answers page by page, items with their clusters."""
+"""Reads labelers by name, answers page by page, and items with their clusters."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ ROWS_AT_ONCE = 2_000
 
 
 class Exported(NamedTuple):
-    """One answer as it leaves."""
+    """One exported answer."""
 
     id: UUID
     number: int
@@ -142,14 +142,14 @@ def thumbnails(session: Session, project_id: int, keys: Sequence[str]) -> dict[s
 
 
 class LabelerCount(NamedTuple):
-    """How many of the answers that a run used are one person's."""
+    """The number of answers of one person that a run used."""
 
     name: str
     answers: int
 
 
 def answers_by_person(session: Session, project_id: int, until: int) -> list[LabelerCount]:
-    """Count the answers that count, up to a number, by who gave them; those who gave most come first."""
+    """Count the answers that runs use, up to a number, by labeler; the busiest first."""
     labeler = NamedLabeler()
     count = func.count().label("answers")
     statement = select(labeler.name, count).select_from(Answer)
@@ -160,13 +160,13 @@ def answers_by_person(session: Session, project_id: int, until: int) -> list[Lab
 
 
 def media_count(session: Session, project_id: int, kind: str) -> int:
-    """Count the items with media of a type that begins so."""
+    """Count the items whose media type begins with a prefix."""
     of_kind = (Item.project_id == project_id) & Item.media_type.startswith(kind, autoescape=True)
     return session.scalar(select(func.count()).select_from(Item).where(of_kind, Item.deleted_at.is_(None))) or 0
 
 
 def some_media(session: Session, project_id: int, most: int) -> list[str]:
-    """Return where the media of some items lie in storage, spread over all of them."""
+    """Return the storage keys of the media of some items, spread over all of them."""
     step = max(1, media_count(session, project_id, "") // most)
     media = select(Item.media).where(Item.project_id == project_id, Item.media.is_not(None), Item.deleted_at.is_(None))
     return [key for key in session.scalars(media.where(Item.position % step == 0).limit(most)) if key]

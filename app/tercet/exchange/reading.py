@@ -1,7 +1,7 @@
-"""Uploads of constraints, row by row in constant memory: NDJSON, CSV or one JSON list; and an .npz as a whole.
+"""Reads uploads of constraints: NDJSON, CSV or one JSON list row by row in constant memory; an .npz as a whole.
 
-A row that cannot be parsed comes out as a `Fault` among the others, so that all faults of a file are reported at
-once; what makes the rest of a file unreadable (an encoding, a torn list) is raised.
+A row that cannot be parsed yields a `Fault`, so that all faults of a file are reported at once; what makes the rest of
+a file unreadable (an encoding, a list without end) is raised.
 """
 
 import io

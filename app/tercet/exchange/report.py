@@ -1,10 +1,10 @@
-"""A run as one HTML page that needs nothing but itself: to send, to print, to keep beside a paper."""
+"""A run as one self-contained HTML page, to send, print or archive."""
 
 import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -29,8 +29,7 @@ STYLES = ("web/style.css", "dashboard/dashboard.css", "exchange/report.css")
 WIDTH, HEIGHT, MARGIN = 720, 480, 8
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """An item on the map, in the units of the drawing."""
 
     x: float
@@ -87,7 +86,7 @@ def render_report(session: Session, storage: Storage, project: Project, run: Run
 
 
 def _points(coordinates: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> list[Point]:
-    """Return the places of the items in the drawing; of very many, a sample that is the same each time."""
+    """Return the coordinates of the items in the drawing; of very many, a fixed sample."""
     chosen = np.arange(len(labels))
     if len(labels) > MOST_POINTS:
         chosen = np.sort(np.random.default_rng(0).choice(len(labels), MOST_POINTS, replace=False))
@@ -100,7 +99,7 @@ def _points(coordinates: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> 
 
 
 def _sections(session: Session, storage: Storage, project: Project, clusters: list[ClusterOut]) -> list[ClusterSection]:
-    """Return the clusters with as many examples of each as keep the page small."""
+    """Return the clusters with examples, few enough to keep the page small."""
     most = max(1, MOST_PICTURES // (2 * max(len(clusters), 1)))
     shown = [(cluster, cluster.exemplars[:most], cluster.uncertain[:most]) for cluster in clusters]
     keys = [item.key for _, typical, uncertain in shown for item in (*typical, *uncertain)][: 2 * MOST_PICTURES]

@@ -1,4 +1,4 @@
-"""A row of an upload before it is checked, whatever file it came in."""
+"""A row of an upload before it is checked, independent of the file format."""
 
 from typing import Any, NamedTuple
 

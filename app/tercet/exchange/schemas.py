@@ -1,4 +1,4 @@
-"""What goes out after an upload of constraints, and what comes in to be predicted."""
+"""JSON: the result of an upload of constraints, and rows to predict."""
 
 from typing import Any
 

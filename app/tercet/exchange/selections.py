@@ -1,7 +1,7 @@
 """Clusters as tables that sound editors open over a recording: Raven selection tables and Audacity labels.
 
-An item that is a segment says so in its metadata: `begin_s` and `end_s`, perhaps `low_hz` and `high_hz`, and the
-`recording`, or else its bag. Any other sound is one selection from its beginning to its end.
+An item that is a segment has metadata `begin_s` and `end_s`, optionally `low_hz`, `high_hz` and `recording` (else the
+bag is the recording). Any other sound is one selection from its beginning to its end.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ NO_SOUNDS = (
 
 
 class SelectionFormat(StrEnum):
-    """Whose tables they are."""
+    """The program that the tables are for."""
 
     RAVEN = "raven"
     AUDACITY = "audacity"
@@ -39,7 +39,7 @@ class SelectionFormat(StrEnum):
 
 @dataclass(frozen=True)
 class Selected:
-    """A part of a recording, the item that it is, and what Raven's table says of it in columns of ours."""
+    """A part of a recording, its item, and the additional columns of Raven's table."""
 
     selection: Selection
     recording: str
@@ -81,7 +81,7 @@ def _selected(storage: Storage, item: ClusteredItem, names: Mapping[int, str]) -
 
 
 def _number(value: Any) -> float | None:
-    """Return a number of the metadata, which a table may have brought as a text; None where there is none."""
+    """Return a number of the metadata, which may be stored as text; None where there is none."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -90,7 +90,7 @@ def _number(value: Any) -> float | None:
 
 
 def _seconds(storage: Storage, item: ClusteredItem) -> float | None:
-    """Return the length of a sound from the header of its file; None of what is no sound."""
+    """Return the length of a sound from the header of its file; None if it is no sound."""
     if not (item.media and (item.media_type or "").startswith("audio/")):
         return None
     try:
@@ -101,7 +101,7 @@ def _seconds(storage: Storage, item: ClusteredItem) -> float | None:
 
 
 def _zip(parts: list[Selected], form: SelectionFormat) -> Iterator[bytes]:
-    """Write whole files into one Raven table, as Raven opens them one behind the other, all else by recording."""
+    """Write items that are whole files into one Raven table, as Raven opens several files, all others by recording."""
     archive, files = ZipStream(), FileNames()
     if form == SelectionFormat.RAVEN:
         whole_files = [part for part in parts if not part.is_segment]

@@ -1,4 +1,4 @@
-"""Constraints in bulk: a whole file is checked first, then stored in short transactions.
+"""Imports constraints in bulk: the whole file is checked first, then stored in short transactions.
 
 One transaction for all would keep every labeler waiting until its end, since SQLite has one writer. If the server is
 stopped in between, the file is sent again: what is stored already is counted as repeated.
@@ -131,7 +131,7 @@ def _labelers_of_stored(database: Database, rows: Sequence[CheckedRow]) -> Store
 
 
 def _labeler_id(row: CheckedRow, upload: Upload, labelers: dict[str, int], stored: StoredLabelers) -> int | None:
-    """Return whose answer a row is; one that is stored stays its labeler's, however they came to the project."""
+    """Return the labeler of a row; an answer that is stored already keeps its labeler."""
     if row.labeler is None:
         return upload.sender_id
     stored_labeler_id, stored_name = stored.get(row.id, (None, None)) if row.id else (None, None)
@@ -139,7 +139,7 @@ def _labeler_id(row: CheckedRow, upload: Upload, labelers: dict[str, int], store
 
 
 class _GivenIds:
-    """The ids that rows of a file came with and what they stand for, on disk: a million take too much memory."""
+    """The ids in a file and the answers they stand for, on disk: a million take too much memory."""
 
     def __init__(self) -> None:
         self.table = sqlite3.connect("", check_same_thread=False)
@@ -154,7 +154,7 @@ class _GivenIds:
         self.table.executemany("INSERT INTO given VALUES (?, ?, ?)", values)
 
     def contradictions(self) -> Iterator[tuple[int, int]]:
-        """Return the last and the first row of each id that stands for more than one thing."""
+        """Return the last and the first row of each id that stands for different answers."""
         yield from self.table.execute(
             "SELECT max(row), min(row) FROM given GROUP BY id HAVING min(content) <> max(content) ORDER BY max(row)"
         )
@@ -172,7 +172,7 @@ def _checked(upload: Upload, rules: Rules) -> Iterator[CheckedRow]:
 
 
 def _make_labelers(database: Database, project_id: int, names: Iterable[str]) -> dict[str, int]:
-    """Make a labeler of each name that the project has none of yet, and return the ids of all by name."""
+    """Add a labeler for each new name, and return the ids of all by name."""
     with database.transaction() as session:
         project = lock_project(session, project_id)
         labelers = queries.labelers_by_name(session, project_id)

@@ -1,13 +1,13 @@
-"""Reads docstrings in numpydoc's form, as far as ours use it: text, sections of entries, lists and examples.
+"""Parses numpydoc docstrings, as far as this project uses the format: text, sections, lists and examples.
 
-Written here because what it takes is less than a page, while numpydoc brings Sphinx along.
+The numpydoc package would bring Sphinx along, for less than a page of code.
 """
 
 import inspect
 import re
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal
+from typing import Literal, NamedTuple
 
 # Sections that list names; the text of the others, such as Notes, stays text.
 LISTS = {"Parameters", "Attributes", "Returns", "Raises", "Yields", "Warns", "Other Parameters"}
@@ -24,8 +24,7 @@ class DocBlock:
     text: str
 
 
-@dataclass(frozen=True)
-class DocEntry:
+class DocEntry(NamedTuple):
     """One name of a section, with its type and what it means."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Pages to learn from: which system when, the estimators' reference and how the code is built."""
+"""Help pages: which system when, the reference of the estimators, and the architecture."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -13,7 +13,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/help/systems")
 def systems_page(request: Request) -> HTMLResponse:
-    """Say which system to take when."""
+    """Explain which system to choose."""
     return render(request, "help/systems.html")
 
 
@@ -34,5 +34,5 @@ def estimator_page(request: Request, name: str) -> HTMLResponse:
 
 @router.get("/help/architecture")
 def architecture_page(request: Request) -> HTMLResponse:
-    """Show the packages, what each calls its things and who imports whom."""
+    """Show the packages with their glossaries and imports."""
     return render(request, "help/architecture.html", packages=read_packages())

@@ -1,6 +1,6 @@
-"""Finds packages, classes and their docstrings in the source of our packages, without importing them.
+"""Reads classes and docstrings from the source of the two packages, without importing them.
 
-The web process never loads what fits: numba and scikit-learn take seconds and a hundred megabytes.
+The web process never imports estimators: numba and scikit-learn take seconds and a hundred megabytes.
 """
 
 import ast
@@ -26,7 +26,7 @@ class DocMethod:
 
 @dataclass(frozen=True)
 class DocClass:
-    """A class with what it has of its own and from the classes of ours that it is made of."""
+    """A class with its methods, inherited ones included, and its bases outside this package."""
 
     name: str
     module: str
@@ -46,7 +46,7 @@ def package_folder(package: str) -> Path:
 
 @cache
 def read_class(name: str) -> DocClass:
-    """Read an estimator that the package of estimators offers under this name."""
+    """Read an estimator by the name under which its package exports it."""
     module, node = _find(ESTIMATORS, name)
     lineage = list(_lineage(module, node))
     methods = _methods_of(lineage)
@@ -54,7 +54,7 @@ def read_class(name: str) -> DocClass:
     return DocClass(
         name,
         module,
-        _signature(name, methods["__init__"]),
+        _signature(name, methods["__init__"]) if "__init__" in methods else _constructor(name, lineage),
         _doc(node),
         [DocMethod(key, _signature(key, method), _doc(method)) for key, method in methods.items() if key[0] != "_"],
         sorted(bases - {ancestor.name for ancestor in lineage}),
@@ -98,7 +98,7 @@ def _find(module: str, name: str) -> tuple[str, ast.ClassDef]:
 
 
 def _lineage(module: str, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
-    """Yield a class and those of ours that it inherits from, nearest first."""
+    """Yield a class and its base classes in this package, nearest first."""
     yield node
     for base in node.bases:
         if isinstance(base, ast.Name):
@@ -118,8 +118,28 @@ def _methods_of(lineage: list[ast.ClassDef]) -> dict[str, ast.FunctionDef]:
     return methods
 
 
+def _constructor(name: str, lineage: list[ast.ClassDef]) -> str:
+    """Write the call of a dataclass: fields before KW_ONLY may be given by position, those of bases by name alone."""
+    parameters = [
+        "*" if isinstance(field.annotation, ast.Name) and field.annotation.id == "KW_ONLY" else _default(field)
+        for node in lineage
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and _is_dataclass(node) and "ClassVar" not in ast.unparse(field.annotation)
+    ]
+    return f"{name}({', '.join(parameters)})"
+
+
+def _is_dataclass(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(mark).startswith("dataclass") for mark in node.decorator_list)
+
+
+def _default(field: ast.AnnAssign) -> str:
+    assert field.value is not None, "every parameter of an estimator has a default"
+    return f"{ast.unparse(field.target)}={ast.unparse(field.value)}"
+
+
 def _signature(name: str, function: ast.FunctionDef) -> str:
-    """Write the call without types, which the docstring has; a property is its name."""
+    """Write the call without types, which are in the docstring; of a property, its name."""
     if any(isinstance(mark, ast.Name) and mark.id == "property" for mark in function.decorator_list):
         return name
     arguments = ast.parse(f"def call({ast.unparse(function.args)}): ...").body[0]

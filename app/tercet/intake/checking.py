@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tercet.intake import media, options, plans, queries
-from tercet.intake.pictures import settings_for, stored_settings
+from tercet.intake.pictures import settings_for
 from tercet.intake.reading.drafts import Report
 from tercet.intake.reading.facts import facts_of
 from tercet.intake.reading.plan import ImportPlan
@@ -19,7 +19,7 @@ from tercet.intake.target import UNFEATURED, Target, target_of
 from tercet.intake.work import Work, part
 from tercet.items.checks import look_for_trouble
 from tercet.models import Import, ImportStatus, Project
-from tercet.sounds.picture_settings import PictureSettings
+from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.storage import Storage
 from tercet.web.errors import FieldError
 
@@ -34,7 +34,7 @@ def check_import(work: Work) -> None:
         files = queries.files_of(session, row)
         project = session.get_one(Project, row.project_id)
         target = target_of(session, project)
-        project_settings, n_clusters = stored_settings(project), project.n_clusters
+        project_settings, n_clusters = read_stored(project.picture_settings), project.n_clusters
     read_options = replace(options.of_import(row), items_before=target.count)
     with on_this_machine(work.storage, files) as sources, TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
         plan = read_files(sources, read_options, part(work, 0.0, 0.5), Path(scratch))

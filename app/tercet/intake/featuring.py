@@ -86,7 +86,8 @@ def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeat
     blob = storage.put_content(f"{blob_folder(batch.project.id)}/features", npy_bytes(values), ".npy")
     n, d = values.shape
     words = table.words + _average_items(table.faults)
-    return StoredFeatures("features", n, d, blob, table.names, recipe.as_dict(), words)
+    settled = {**recipe.as_dict(), "group_of_column": table.groups}
+    return StoredFeatures("features", n, d, blob, table.names, settled, words)
 
 
 def _average_items(faults: Sequence[tuple[str, str]]) -> str:

@@ -11,11 +11,12 @@ import warnings
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
+from tercet.intake.jpeg import without_metadata
 from tercet.intake.reading.plan import MediaSource
 from tercet.sounds.containers import format_of
 from tercet.sounds.decoding import cut_clip, describe_sound, is_sound, read_sound
@@ -47,8 +48,7 @@ UNREADABLE = (
 )
 
 
-@dataclass(frozen=True)
-class Blob:
+class Blob(NamedTuple):
     """Bytes and the suffix that tells their type."""
 
     content: bytes
@@ -164,7 +164,7 @@ def _image(content: bytes) -> Media:
         raise ValueError(_sentence(error)) from error
     is_photograph = content.startswith(JPEG_START)
     picture.thumbnail(PICTURE_SIZE, Image.Resampling.LANCZOS)
-    full = _jpeg(picture, 90) if is_photograph else _webp(picture, 85)
+    full = _photograph(content, picture) if is_photograph else _webp(picture, 85)
     picture.thumbnail(THUMBNAIL_SIZE, Image.Resampling.LANCZOS, reducing_gap=1.01)  # averages first: half the time
     small = _jpeg(picture, 85) if is_photograph else _webp(picture, 80)
     return Media("image/jpeg" if is_photograph else "image/webp", full, full, small)
@@ -190,6 +190,8 @@ def _reduced(image: Image.Image) -> Image.Image:
     times_too_large = max(image.width / PICTURE_SIZE[0], image.height / PICTURE_SIZE[1])
     factor = min(max(1, int(times_too_large / 2)), image.width, image.height)
     height = max(factor, STRIP_PIXELS // image.width // factor * factor)
+    if factor == 1 and image.height <= height and image.mode == "RGB" and not image.has_transparency_data:
+        return image
     small = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
     limits = image.getextrema() if image.mode in ("I", "F") else None
     for top in range(0, image.height, height):
@@ -217,6 +219,15 @@ def _webp(image: Image.Image, quality: int) -> Blob:
     out = io.BytesIO()
     image.save(out, "WEBP", quality=quality, method=2)  # 4, the usual one, makes files of 2 % less in twice the time
     return Blob(out.getvalue(), ".webp")
+
+
+def _photograph(content: bytes, picture: Image.Image) -> Blob:
+    """Return what came as JPEG as it is, without its metadata, where pages show all of it; else as a smaller one."""
+    with Image.open(io.BytesIO(content), formats=FORMATS) as original:
+        is_upright = original.getexif().get(ExifTags.Base.Orientation, 1) == 1
+        fits = is_upright and original.size == picture.size and original.mode in ("RGB", "L")
+    bare = without_metadata(content) if fits else None
+    return Blob(bare, ".jpg") if bare else _jpeg(picture, 90)
 
 
 def _jpeg(image: Image.Image, quality: int) -> Blob:

@@ -19,7 +19,7 @@ from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
 from tercet.sounds.decoding import Sound, SoundInfo, cut_clip, describe_sound, is_sound, read_sound
 from tercet.sounds.fitting import fit_to
-from tercet.sounds.picture_settings import PRESETS, PictureSettings
+from tercet.sounds.picture_settings import PRESETS, PictureSettings, read_stored
 from tercet.sounds.spectrograms import picture_and_thumbnail
 from tercet.storage import Storage
 from tercet.web.errors import FieldError, Invalid, NotFound
@@ -29,12 +29,6 @@ BEGINNING = 16
 MOST_SECONDS_TRIED = 60.0  # of a long sound, its beginning is drawn
 FIT = "fit"  # the preset that is found by what the recordings hold
 NUMBERS = ("low_hz", "high_hz", "window_seconds", "dynamic_range_db", "seconds", "expansion")
-
-
-def stored_settings(project: Project) -> PictureSettings | None:
-    """Return the settings that the project has, if sounds came or somebody chose them."""
-    stored = {name: value for name, value in (project.picture_settings or {}).items() if name != "reason"}
-    return PictureSettings(**stored) if stored else None
 
 
 def to_store(settings: PictureSettings, reason: str) -> dict[str, Any]:
@@ -121,7 +115,7 @@ def draw_on_trial(storage: Storage, blob: str, settings: PictureSettings) -> byt
     if info.seconds > MOST_SECONDS_TRIED:
         content = cut_clip(io.BytesIO(content), 0.0, MOST_SECONDS_TRIED)
     sound = read_sound(io.BytesIO(content))
-    return picture_and_thumbnail(sound.samples, sound.rate, settings)[0]
+    return picture_and_thumbnail(sound.samples, sound.rate, settings, with_marks=True)[0]
 
 
 def draw_pictures(work: Work) -> None:
@@ -130,7 +124,7 @@ def draw_pictures(work: Work) -> None:
     folder = blob_folder(project_id)
     with work.database.reading() as session:
         sounds = select(Item).where(Item.project_id == project_id, Item.media_type.startswith("audio/"))
-        settings = stored_settings(session.get_one(Project, project_id))
+        settings = read_stored(session.get_one(Project, project_id).picture_settings)
         items = list(session.scalars(sounds.where(Item.deleted_at.is_(None))))
     fitted = fit_to_stored(work.storage, items) if settings is None else None
     settings = settings or (fitted[0] if fitted else PictureSettings())

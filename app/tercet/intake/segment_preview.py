@@ -87,7 +87,7 @@ def picture(storage: Storage, recording: ImportedRecording, begin: float) -> byt
         clip = read_sound(io.BytesIO(cut_clip(path, start, start + seconds)))
         top = info.rate / 2
         settings = PictureSettings(0.0, top, window_for(top), seconds=max(seconds / WINDOW_PICTURES, 0.05))
-        return picture_and_thumbnail(clip.samples, clip.rate, settings)[0]
+        return picture_and_thumbnail(clip.samples, clip.rate, settings, with_marks=True)[0]
 
     return _with_recording(storage, recording, draw)
 

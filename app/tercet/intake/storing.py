@@ -25,7 +25,7 @@ from tercet.jobs import lifecycle
 from tercet.models import FeatureSet, Import, ImportStatus, Item, JobKind, Project, now
 from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
-from tercet.sounds.picture_settings import PictureSettings
+from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError
 from tercet.web.texts import with_subject
@@ -78,7 +78,7 @@ def store(
     folder = blob_folder(row.project_id)
     with database.reading() as session:
         project = session.get_one(Project, row.project_id)
-        settings, target = pictures.stored_settings(project), target_of(session, project)
+        settings, target = read_stored(project.picture_settings), target_of(session, project)
     _demand_features(target, [item.row.key for item in items], features)
     try:
         prepare(storage, folder, items, files, prepared, settings, part(progress, 0.0, 0.95))

@@ -1,4 +1,4 @@
-"""Items, features and media on their way out, over REST."""
+"""REST: read items, features and media."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -22,7 +22,7 @@ BYTES = {name: {"example": "bytes"} for name in sorted(set(CONTENT_TYPES.values(
 
 
 class Medium(StrEnum):
-    """What is stored of an item to see or hear."""
+    """The stored files of an item."""
 
     MEDIA = "media"
     PICTURE = "picture"

@@ -1,4 +1,4 @@
-"""Looks at items before people label them, for what would spoil an afternoon: each finding says what to do."""
+"""Checks items before people label them; each finding says what is wrong and what to do."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ FEWEST_ITEMS = 3
 
 @dataclass(frozen=True)
 class ItemFacts:
-    """What is known of an item's content; lengths, rates and levels are of sounds only.
+    """Facts about an item's content; lengths, rates and levels are of sounds only.
 
     `peak` is the largest sample, 1 at full scale; `clipped_share` the share of samples at full scale.
     """
@@ -34,7 +34,7 @@ class ItemFacts:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that would spoil the labeling: what, how to mend it, and which items; no keys where it is about all."""
+    """A problem of the items: what it is, how to mend it, and which items; no keys where it concerns all."""
 
     kind: str
     sentence: str
@@ -50,7 +50,7 @@ def look_for_trouble(
     others: int = 0,
     rates: Mapping[int, int] | None = None,
 ) -> list[Finding]:
-    """Return what is wrong with items that belong together, the gravest first; `others` are in the project besides.
+    """Return the problems of items, the gravest first; `others` is the number of further items in the project.
 
     `rates` counts the recordings by their rate where the items do not tell it.
     """

@@ -1,4 +1,4 @@
-"""Which type the media files have that are served, by the suffix of the stored file."""
+"""Content types of stored media files, by suffix."""
 
 from tercet.sounds.playing import TYPES
 

@@ -1,4 +1,4 @@
-"""What is read about items: counts, pages of them, look-ups from the users' keys to our ids and back."""
+"""Reads items: counts, pages, and look-ups from keys to ids and back."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -29,7 +29,7 @@ def count_in_use(session: Session, project_id: int) -> int:
 
 
 def positions_set_aside(session: Session, project_id: int) -> list[int]:
-    """Return the positions of the items that are set aside or deleted: in no question, no fit and no count."""
+    """Return the positions of the items that are set aside or deleted; questions, fits and counts leave them out."""
     statement = select(Item.position).where(Item.project_id == project_id, Item.set_aside_at.is_not(None))
     return list(session.scalars(statement.order_by(Item.position)))
 
@@ -47,7 +47,7 @@ def deleted_positions(session: Session, project_id: int) -> list[int]:
 
 
 def ids_by_key(session: Session, project_id: int, keys: Iterable[str]) -> dict[str, int]:
-    """Return the ids of the items with keys, of those that exist."""
+    """Return the ids of the items with these keys, as far as they exist."""
     ids: dict[str, int] = {}
     for chunk in _chunks([key for key in set(keys) if "\0" not in key]):  # PostgreSQL cannot even be asked
         rows = session.connection().execute(IDS_BY_KEY, {"project": project_id, "keys": chunk})

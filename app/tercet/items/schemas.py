@@ -1,4 +1,4 @@
-"""What goes out about items and features."""
+"""JSON of items and features."""
 
 from datetime import datetime
 from typing import Any, Protocol, Self, TypedDict
@@ -30,7 +30,7 @@ FEATURES_EXAMPLE: dict[str, Any] = {
 
 
 class Looks(Protocol):
-    """What is read of an item to show it: its text, and the storage keys of its media."""
+    """The columns needed to show an item: its text, and the storage keys of its media."""
 
     @property
     def key(self) -> str: ...
@@ -85,7 +85,7 @@ class PlacedItem(BaseModel):
 
     @classmethod
     def of(cls, project: str, item: Item, **values: Any) -> Self:
-        """Return an item of the project as it goes out; `values` are those of further fields."""
+        """Return the schema of an item; `values` are those of further fields."""
         return cls(key=item.key, position=item.position, **shown(project, item), **values)
 
 

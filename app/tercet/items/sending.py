@@ -1,4 +1,4 @@
-"""Stored files on their way to a browser: whole or in one range, the same from every kind of storage."""
+"""Sends stored files to a browser, whole or one range, from any kind of storage."""
 
 import os
 import re
@@ -26,7 +26,7 @@ ONE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 def send(blobs: Storage, blob_key: str, request: Request, playing: Playing | None = None) -> Response:
     """Answer with a stored file, or with the range of it that the request asks for.
 
-    `playing` is given where a sound is to be heard: what browsers cannot play becomes a WAV file on the way.
+    With `playing`, sounds that browsers cannot play are converted to WAV.
     """
     path = PurePosixPath(blob_key)
     asked = playing or Playing()
@@ -55,7 +55,7 @@ def _names(tags: str, tag: str) -> bool:
 
 
 def _converted(stream: BinaryIO, playing: Playing) -> bytes | None:
-    """Return the WAV file that is played instead of a recording; None if it is played as it is."""
+    """Return the WAV file that is sent in place of a recording; None if browsers can play it."""
     try:
         if playing == Playing() and plays_as_it_is(describe_sound(stream)):
             return None

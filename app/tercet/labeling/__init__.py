@@ -6,6 +6,8 @@
 - lease: a triplet that one labeler holds until a time, so that others are not asked for the same answer
 - open: of a triplet that a labeler may be asked now: neither answered, skipped nor held by them, and short of answers
 - redundancy: how many answers a triplet needs; withdrawn ones and those set aside do not count
+- extra answers: those that a triplet needs beyond that, because a run doubts the answers that it has
+- asked of: the one labeler whom a queued triplet waits for, until the next run decides anew
 - refill: what a run does to the queue; demand: the questions that labelers need until the next run
 - top-up: random triplets that are added behind all others when the queue is short
 - focus: what an analyst has narrowed questions to: what is confused, some clusters or some items

@@ -72,19 +72,15 @@ class AnswerWriter:
     def _write_some(self, project: str) -> bool:
         """Write a row of transactions, each with all requests that wait by then; return whether more may wait."""
         for _ in range(TRANSACTIONS_IN_A_ROW):
-            batch = self._take_waiting(project)
+            with self._lock:
+                batch = self._waiting.pop(project)
+                if batch:
+                    self._waiting[project] = []  # for requests that come from now on
             if not batch:
                 return False
             outcomes = self._write(project, [waiting.request for waiting in batch])
             _resolve(batch, outcomes)
         return True
-
-    def _take_waiting(self, project: str) -> list[_Waiting]:
-        with self._lock:
-            batch = self._waiting.pop(project)
-            if batch:
-                self._waiting[project] = []
-        return batch
 
     def _write(self, project: str, requests: Sequence[SentAnswers]) -> list[Outcome]:
         """Return the outcome of each request after the transaction that stored what is right of them."""

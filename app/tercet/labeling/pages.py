@@ -11,6 +11,8 @@ from tercet.accounts.access import Access, Action, Me, authorize
 from tercet.labeling import service
 from tercet.labeling.dependencies import Writer
 from tercet.labeling.schemas import AnswerIn
+from tercet.sounds.colour_maps import palette
+from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.web.dependencies import Config, Db
 from tercet.web.rendering import render
 
@@ -40,6 +42,7 @@ def get_label(project: str, request: Request, me: Me, db: Db, config: Config) ->
         data={
             "next": ahead.model_dump(mode="json"),
             "recent": [answer.model_dump(mode="json") for answer in recent],
+            "pictures": scales(access),
         },
         fresh_id=uuid.uuid4(),
         question=question_of(access),
@@ -53,6 +56,13 @@ def question_of(access: Access) -> str:
         "outlier": "Which one is least like the other two?",
     }
     return access.project.question_text.strip() or usual[access.project.question_kind]
+
+
+def scales(access: Access) -> dict[str, float | str]:
+    """Return what the spectrograms of the project show, and the colour of their ground."""
+    settings = read_stored(access.project.picture_settings) or PictureSettings()
+    ground = "#{:02x}{:02x}{:02x}".format(*palette(settings.colour_map)[0])
+    return {"low": settings.low_hz, "high": settings.high_hz, "seconds": settings.seconds, "ground": ground}
 
 
 def back_to(project: str) -> RedirectResponse:

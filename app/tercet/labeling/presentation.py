@@ -30,7 +30,7 @@ def shown_order(kind: str, user_id: int, triplet_id: int, triplet: Ids) -> Ids:
 def question(project: ProjectView, user_id: int, triplet_id: int, triplet: Ids, looks: dict[int, Look]) -> Question:
     """Return a question as a labeler sees it."""
     ordered = [looks[item_id] for item_id in shown_order(project.question_kind, user_id, triplet_id, triplet)]
-    items = {look.key: ItemShown(**shown(project.key, look)) for look in ordered}
+    items = {look.key: ItemShown(**shown(project.key, look), seconds=look.seconds) for look in ordered}
     return {"triplet": list(items), "items": items}
 
 

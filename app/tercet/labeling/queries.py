@@ -22,7 +22,7 @@ def answer_of_project(session: Session, project_id: int, answer_id: UUID) -> Ans
 
 
 class Look(NamedTuple):
-    """What a page shows of an item: its text, and the storage keys of its media."""
+    """What a page shows of an item: its text, the storage keys of its media, and how long its sound lasts."""
 
     id: int
     key: str
@@ -31,6 +31,7 @@ class Look(NamedTuple):
     media: str | None
     picture: str | None
     thumbnail: str | None
+    seconds: float | None
 
 
 def looks(session: Session, ids: Collection[int]) -> dict[int, Look]:

@@ -1,9 +1,9 @@
 """The queue of questions: which triplets a labeler is asked next.
 
-A triplet is open to a labeler while its answers and the live leases of others are fewer than the project's
-redundancy, and the labeler has neither answered nor skipped it. An expired lease no longer counts, so an idle
-labeler blocks nobody. Nothing is computed here: runs refill the queue (`refill.py`), and random triplets top it up
-when it is short.
+A triplet is open to a labeler while its answers and the live leases of others are fewer than it needs, the labeler has
+neither answered nor skipped it, and it waits for nobody else. It needs the project's redundancy, and an extra answer
+where a run doubts those that there are. An expired lease no longer counts, so an idle labeler blocks nobody. Nothing is
+computed here: runs refill the queue (`refill.py`), and random triplets top it up when it is short.
 """
 
 import itertools
@@ -105,7 +105,7 @@ def reopen(
     """Put those of the triplets into the queue that have too few answers now."""
     session.execute(
         update(Triplet)
-        .where(Triplet.id.in_(triplet_ids), project.redundancy > statements.COUNTED_ANSWERS)
+        .where(Triplet.id.in_(triplet_ids), project.redundancy + Triplet.extra_answers > statements.COUNTED_ANSWERS)
         .values(priority=priority)
         .execution_options(synchronize_session=False)
     )

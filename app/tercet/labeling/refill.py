@@ -9,14 +9,15 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam, delete, exists, func, or_, select, union, update
+from sqlalchemy import bindparam, case, delete, exists, func, null, or_, select, union, update
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
 from tercet.items.queries import ids_by_key, items_set_aside
 from tercet.labeling.canonical import Ids, order
 from tercet.labeling.queue import TOP_UP, UNDONE
-from tercet.labeling.triplets import insert_new
+from tercet.labeling.sql.statements import COUNTED_ANSWERS
+from tercet.labeling.triplets import find, insert_new
 from tercet.models import Answer, Lease, Project, Run, Skip, Source, Triplet, now
 
 AT_ONCE = 50
@@ -29,6 +30,16 @@ T = TypeVar("T")
 IDS = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
 
 
+class Queued(NamedTuple):
+    """A question of a run for the queue."""
+
+    triplet: Ids
+    source: Source
+    # Of one whose answers are in doubt: how many there are, and whom to ask; None: anybody who has not answered it.
+    n_answers: int | None = None
+    asked_of: int | None = None
+
+
 class Demand(NamedTuple):
     """What labelers need of a run."""
 
@@ -39,6 +50,9 @@ class Demand(NamedTuple):
     about: str = "everything"  # what they are about; the clusters or items, where it is these
     clusters: Sequence[int] = ()
     items: Collection[int] = ()
+    labelers: Sequence[int] = ()  # who answer now
+    most_answers: int = 1  # to a question, where they are in doubt
+    known_share: float = 0.0  # of the questions of each labeler, those whose answer is known
 
 
 def demand(database: Database, run: Run) -> Demand:
@@ -57,9 +71,18 @@ def demand(database: Database, run: Run) -> Demand:
         pending = _pending(session, project.id, answers_to)
         focus = project.focus or {"about": "everything"}
         items = ids_by_key(session, project.id, focus.get("items", ())).values()
-    n_questions = min(expected + SCREEN * max(labelers, 1), MOST)
-    random_share = 1 - project.informative_share
-    return Demand(n_questions, TOP_UP, random_share, pending, focus["about"], focus.get("clusters", ()), list(items))
+    return Demand(
+        n_questions=min(expected + SCREEN * max(len(labelers), 1), MOST),
+        n_spare=TOP_UP,
+        random_share=1 - project.informative_share,
+        pending=pending,
+        about=focus["about"],
+        clusters=focus.get("clusters", ()),
+        items=list(items),
+        labelers=labelers,
+        most_answers=project.redundancy + project.repeats_in_doubt,
+        known_share=project.known_share,
+    )
 
 
 def random_share(database: Database, project_id: int) -> float:
@@ -69,12 +92,12 @@ def random_share(database: Database, project_id: int) -> float:
         return 0.0 if project is None else 1 - project.informative_share
 
 
-def _labelers(session: Session, project_id: int, since: int) -> int:
-    """Count those who hold questions now or answered some after the answer number `since`."""
+def _labelers(session: Session, project_id: int, since: int) -> list[int]:
+    """Return those who hold questions now or answered some after the answer number `since`."""
     held = select(Lease.labeler_id).join(Triplet, Triplet.id == Lease.triplet_id)
     held = held.where(Triplet.project_id == project_id, Lease.expires_at > now())
     answered = select(Answer.labeler_id).where(Answer.project_id == project_id, Answer.number > since)
-    return session.scalar(select(func.count()).select_from(held.union(answered).subquery())) or 0
+    return sorted(session.scalars(held.union(answered)))
 
 
 def _pending(session: Session, project_id: int, answers_to: int) -> NDArray[np.int64]:
@@ -87,28 +110,75 @@ def _pending(session: Session, project_id: int, answers_to: int) -> NDArray[np.i
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
-def refill(database: Database, project_id: int, asked: Iterable[tuple[Ids, Source]]) -> None:
+def refill(database: Database, project_id: int, asked: Iterable[Queued]) -> None:
     """Put questions, the first to be asked first, in place of the queued ones that nobody has been shown."""
     with database.reading() as session:
         project = session.get(Project, project_id)
         if project is None:
             return
         aside = items_set_aside(session, project_id)  # since the run began, perhaps
-        sources = {order(project.question_kind, ids): source for ids, source in asked if not aside & set(ids)}
+        questions = {order(project.question_kind, row.triplet): row for row in asked if not aside & set(row.triplet)}
         queued = _queued(session, project_id)
-    priorities = {triplet: 1 - i / (len(sources) + 1) for i, triplet in enumerate(sources)}
-    rows = [(triplet, priorities[triplet], source) for triplet, source in sources.items()]
-    for new in _in_parts(rows):
+    priorities = {triplet: 1 - i / (len(questions) + 1) for i, triplet in enumerate(questions)}
+    new = [(key, priorities[key], row.source) for key, row in questions.items() if row.n_answers is None]
+    for part in _in_parts(new):
         with database.transaction() as session:
-            insert_new(session, project_id, new)
-    database.has_grown(len(rows), Triplet)
-    for waiting in _in_parts([(key, priorities[triplet]) for key, triplet in queued if triplet in priorities]):
+            insert_new(session, project_id, part)
+    database.has_grown(len(new), Triplet)
+    in_doubt = {triplet: row for triplet, row in questions.items() if row.n_answers is not None}
+    for triplets in _in_parts(list(in_doubt)):
+        with database.transaction() as session:
+            keys = find(session, project_id, triplets)
+            _ask_further(session, project, [(keys[it], priorities[it], in_doubt[it]) for it in triplets if it in keys])
+    again = [(key, priorities[it]) for key, it in queued if it in priorities and it not in in_doubt]
+    for waiting in _in_parts(again):
         with database.transaction() as session:
             _rank_again(session, waiting)
     for stale in _in_parts([key for key, triplet in queued if triplet not in priorities]):
         with database.transaction() as session:
             _drop_unasked(session, stale)
+            _ask_no_further(session, project, stale)
             _put_last(session, stale)
+
+
+def _ask_further(session: Session, project: Project, rows: list[tuple[int, float, Queued]]) -> None:
+    """Let questions need an answer more than they have, unless they have others than the run knew.
+
+    Whoever skipped a question is not waited for; an undone one keeps its place.
+    """
+    skipped = exists().where(Skip.triplet_id == Triplet.id, Skip.labeler_id == bindparam("labeler"))
+    statement = (
+        update(Triplet)
+        .where(Triplet.id == bindparam("key"), bindparam("n_answers") == COUNTED_ANSWERS)
+        .where(func.coalesce(Triplet.priority, 0) < UNDONE)
+        .values(
+            priority=bindparam("rank"),
+            extra_answers=bindparam("extra"),
+            asked_of=case((skipped, null()), else_=bindparam("labeler")),
+        )
+    )
+    session.connection().execute(
+        statement,
+        [
+            {
+                "key": key,
+                "rank": priority,
+                "labeler": row.asked_of,
+                "n_answers": row.n_answers,
+                "extra": max((row.n_answers or 0) + 1 - project.redundancy, 0),
+            }
+            for key, priority, row in sorted(rows, key=lambda row: row[0])
+        ],
+    )
+
+
+def _ask_no_further(session: Session, project: Project, ids: list[int]) -> None:
+    """Take those of the triplets out of the queue whose answers are no longer in doubt."""
+    enough = project.redundancy <= COUNTED_ANSWERS
+    in_doubt = Triplet.id.in_(ids) & (Triplet.extra_answers > 0) & ~LEASED
+    values = {"extra_answers": 0, "asked_of": None, "priority": case((enough, null()), else_=Triplet.priority)}
+    statement = update(Triplet).where(in_doubt).values(values).execution_options(synchronize_session=False)
+    session.execute(statement, {"at": now()})
 
 
 def _in_parts(rows: list[T]) -> Iterator[list[T]]:

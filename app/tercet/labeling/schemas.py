@@ -32,6 +32,7 @@ class ItemShown(BaseModel):
     media_url: str | None
     picture_url: str | None
     thumbnail_url: str | None
+    seconds: float | None = Field(description="how long the sound lasts; null of what is no sound")
 
 
 class TripletOut(BaseModel):
@@ -76,6 +77,7 @@ class NextOut(BaseModel):
                                     "media_url": f"/api/v1/projects/songs/media/media/{key}",
                                     "picture_url": f"/api/v1/projects/songs/media/picture/{key}",
                                     "thumbnail_url": f"/api/v1/projects/songs/media/thumbnail/{key}",
+                                    "seconds": 1.84,
                                 }
                                 for key in ("song-17", "song-3", "song-41")
                             },

@@ -117,28 +117,24 @@ def store_answers(session: Session, checked: Sequence[CheckedAnswers]) -> list[A
     """Store the answers of requests about one project, all or none, and apply the rerun rule."""
     project = checked[0].access.project
     new = [answer for request in checked for answer in request.new]
-    progress = _store(session, project, new, {request.access.user_id for request in checked})
+    user_ids = {request.access.user_id for request in checked}
+    if new:
+        rows = answers.add(
+            session.connection(),
+            project,
+            new,
+            standing=(STANDING, {"of_project": project.id}),
+            progress=queries.progress_query(session.connection(), project.id, user_ids),
+        )
+        [standing] = rows["standing"]
+        answers_arrived(session, project, Standing(*standing))
+        progress = _progress_out(rows["progress"])
+    else:
+        progress = get_progress(session, project.id, user_ids)
     return [
         AnswersOut(stored=len(request.new), repeated=request.repeated, progress=progress[request.access.user_id])
         for request in checked
     ]
-
-
-def _store(
-    session: Session, project: ProjectView, new: Sequence[NewAnswer], user_ids: Collection[int]
-) -> dict[int, ProgressOut]:
-    if not new:
-        return get_progress(session, project.id, user_ids)
-    rows = answers.add(
-        session.connection(),
-        project,
-        new,
-        standing=(STANDING, {"of_project": project.id}),
-        progress=queries.progress_query(session.connection(), project.id, user_ids),
-    )
-    [standing] = rows["standing"]
-    answers_arrived(session, project, Standing(*standing))
-    return _progress_out(rows["progress"])
 
 
 def store_constraints(session: Session, project: ProjectView, rows: Sequence[ConstraintRow]) -> set[UUID]:

@@ -1,4 +1,4 @@
-"""What changed in projects, and how open pages hear of it.
+"""Changes of projects, and how open pages are notified.
 
 - event: a row that says what changed, numbered without gaps in its project
 - feed: polls the events once for all open pages of a web process

@@ -1,4 +1,4 @@
-"""What happens in a project, as server-sent events."""
+"""REST: follow a project by server-sent events."""
 
 from collections.abc import AsyncIterable
 from typing import Annotated
@@ -22,7 +22,7 @@ def _place_in_events(
 ) -> tuple[int, int]:
     """Return the project and the number of the event after which the stream begins: the one sent, else the newest.
 
-    All checks stand here, because the status is sent once the stream has begun.
+    All checks are made here: once the stream has begun, the status has been sent.
     """
     with db.reading() as session:
         row = authorize(session, me, project, Action.READ).project

@@ -1,4 +1,4 @@
-"""What changed in a project, as numbered rows that open pages follow by server-sent events."""
+"""Records changes of a project as numbered rows, which open pages follow by server-sent events."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from tercet.models import Event, Project
 
-# Events only tell open pages what to fetch again, and a page that was away fetches all of it when it is back: older
-# ones than these are of no use. They are deleted now and then, not with each new one.
+# Events only tell open pages what to fetch again, and a page that reconnects fetches everything, so older events than
+# these are of no use. They are deleted now and then, not with each new one.
 MOST_STORED = 10_000
 PRUNE_EVERY = 1_000
 

@@ -1,6 +1,6 @@
-"""Sends the listeners of this process what happens in their projects: one poll of the database feeds all of them.
+"""Sends the listeners of this process the events of their projects; one poll of the database serves all.
 
-Other processes write events too (workers, other servers), so the table is read and nothing else is relied on.
+Other processes write events too (workers, other servers), so the table is the only source.
 Nothing is queried while nobody listens.
 """
 
@@ -24,14 +24,14 @@ from tercet.models import Answer, Event, Project, now
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 ANSWERS_SECONDS = 0.5
-# A listener that does not read is let go; it reconnects with the number of the last event that it got.
+# A listener that does not read is disconnected; it reconnects with the number of the last event that it got.
 MOST_WAITING = 500
 MOST_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
 class Message:
-    """What a listener is sent: a numbered event, or figures without a number, which nobody needs to catch up on."""
+    """A message to a listener: a numbered event, or figures without a number, which need no catching up."""
 
     kind: str
     payload: dict[str, Any]

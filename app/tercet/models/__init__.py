@@ -1,8 +1,8 @@
-"""Every table; one file holds those that are changed together.
+"""The database tables, in files by domain.
 
 - role, scope: what a member and an API token may do
 - canonical triplet: a triplet whose items stand in a fixed order, so that a question asked both ways is one row
-- counter: a number that the row of the project holds and that is raised in the transaction that adds what it numbers
+- counter: a number in the project's row, incremented in the transaction that adds the row that it numbers
 """
 
 from tercet.models.accounts import ApiToken, Scope, SignInLink, User

@@ -1,4 +1,4 @@
-"""People and programs that may come in: users, their one-time links and API tokens."""
+"""Users, their one-time sign-in links and API tokens."""
 
 import enum
 from datetime import datetime
@@ -10,7 +10,7 @@ from tercet.models.base import Base, now
 
 
 class Scope(enum.StrEnum):
-    """What an API token may do at most, whatever its user may do."""
+    """What an API token may do at most."""
 
     READ = "read"
     LABEL = "label"
@@ -19,7 +19,7 @@ class Scope(enum.StrEnum):
 
 
 class User(Base):
-    """A person with an address, or a labeler who came by a share link or is named by an import."""
+    """A person with an address, or a labeler of a share link or an import."""
 
     __tablename__ = "user"
 
@@ -31,7 +31,7 @@ class User(Base):
 
     @property
     def has_account(self) -> bool:
-        """Whether it is known who this is. Labelers of a share link or an import belong to one project alone."""
+        """Whether the user has an address or is an administrator. All others are labelers of one project."""
         return self.email is not None or self.is_admin
 
 
@@ -48,7 +48,7 @@ class SignInLink(Base):
 
 
 class ApiToken(Base):
-    """A program's key: only its hash is kept, the key itself is shown once."""
+    """A program's token; only its hash is stored, and the token is shown once."""
 
     __tablename__ = "api_token"
 

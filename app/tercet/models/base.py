@@ -18,7 +18,7 @@ NAMING = {
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A time in UTC; SQLite forgets the zone, so it is taken off going in and put back coming out."""
+    """A time in UTC; SQLite has no zones, so the zone is removed on writing and restored on reading."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -51,7 +51,7 @@ class Base(DeclarativeBase):
 
 
 def partial_index(name: str, *columns: str, where: str, unique: bool = False) -> Index:
-    """Return an index of the rows alone for which a condition holds, on either kind of database."""
+    """Return a partial index, for either database."""
     condition = text(where)
     return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 

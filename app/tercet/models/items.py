@@ -74,6 +74,7 @@ class FeatureSet(Base):
     extractor: Mapped[str | None] = mapped_column(String(80))
     feature_names: Mapped[list[str]] = mapped_column(default=list)
     created_at: Mapped[datetime] = mapped_column(default=now)
-    # By what Tercet made the features itself, and the same in words; null and empty of an uploaded array.
+    # By what Tercet made the features itself, with the group of each column (`group_of_column`), and the same in words;
+    # null and empty of an uploaded array.
     recipe: Mapped[dict[str, Any] | None]
     words: Mapped[str] = mapped_column(Text, default="", server_default="")

@@ -1,4 +1,4 @@
-"""Work that a worker does in the background beside runs, and the imports that most of it is for."""
+"""Background jobs, and the imports that most of them work on."""
 
 import enum
 from datetime import datetime
@@ -30,7 +30,7 @@ class JobStatus(enum.StrEnum):
 
 
 class BackgroundJob(Base):
-    """One piece of work of one project; `subject` says on what, as the number of an import.
+    """One background job of one project; `subject` is the id of what it works on, such as an import.
 
     Of a kind, at most one is under way in a project. As with runs, the worker's first act is to raise `token`, and
     every later write names the token that it got.
@@ -64,7 +64,7 @@ class BackgroundJob(Base):
 
 
 class ImportSource(enum.StrEnum):
-    """By what an import came in."""
+    """How an import was made."""
 
     PAGE = "page"
     REST = "rest"
@@ -87,7 +87,7 @@ class ImportStatus(enum.StrEnum):
 class Import(Base):
     """Files that somebody brings into a project, from the first byte to the items that they became.
 
-    `options` say how the files are to be read, `report` what was understood and what came of it.
+    `options` say how to read the files, `report` what was recognised and stored.
     """
 
     __tablename__ = "import"
@@ -113,7 +113,7 @@ class Import(Base):
 
 
 class ImportFile(Base):
-    """One file of an import: how much of it has come, and the folder in storage where its parts lie."""
+    """One file of an import: how much of it was received, and the storage folder of its parts."""
 
     __tablename__ = "import_file"
     __table_args__ = (UniqueConstraint("import_id", "path"),)

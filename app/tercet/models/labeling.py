@@ -1,4 +1,4 @@
-"""Triplets that may be asked, who holds one now, what was answered, skipped, and set aside by an analyst."""
+"""Triplets, leases, answers, skips, and decisions about answers."""
 
 import enum
 from datetime import datetime
@@ -32,8 +32,8 @@ class Source(enum.StrEnum):
 class Triplet(Base):
     """(anchor, left, right) in canonical order, so that a question asked both ways is one row.
 
-    Relative question: left_id < right_id. Outlier question: anchor_id < left_id < right_id. The index of each item
-    is for deleting items: without, each would have every project's triplets read for its own.
+    Relative question: left_id < right_id. Outlier question: anchor_id < left_id < right_id. Each item has an index for
+    the sake of deletion, which would otherwise read the whole table for each item.
     """
 
     __tablename__ = "triplet"
@@ -53,11 +53,15 @@ class Triplet(Base):
     source: Mapped[str] = mapped_column(String(12))
     # Higher is asked earlier. Null is out of the queue: answered often enough, or given by a client.
     priority: Mapped[float | None]
+    # Answers needed beyond the project's redundancy, because a run doubts the existing ones.
+    extra_answers: Mapped[int] = mapped_column(server_default="0")
+    # The number of the only labeler who is asked while it waits, until the next run decides anew; null: anybody.
+    asked_of: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class OncePerLabeler:
-    """The columns of what holds between a triplet and a labeler."""
+    """Columns shared by tables with one row for each triplet and labeler."""
 
     id: Mapped[int] = mapped_column(primary_key=True)
     triplet_id: Mapped[int] = mapped_column(ForeignKey("triplet.id", ondelete="CASCADE"))
@@ -100,6 +104,8 @@ class Answer(Base):
     response_ms: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
     withdrawn_at: Mapped[datetime | None]
+    # When an analyst said that it is right: its question is asked of others to see how they answer.
+    known_at: Mapped[datetime | None]
     # The decision by which it is set aside now.
     set_aside_id: Mapped[int | None] = mapped_column(ForeignKey("decision.id"))
 

@@ -34,6 +34,8 @@ class Project(Base):
         CheckConstraint("question_kind IN ('relative', 'outlier')", name="question_kind"),
         CheckConstraint("n_clusters >= 1", name="n_clusters"),
         CheckConstraint("redundancy >= 1", name="redundancy"),
+        CheckConstraint("repeats_in_doubt >= 0", name="repeats_in_doubt"),
+        CheckConstraint("known_share >= 0 AND known_share <= 0.5", name="known_share"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -48,6 +50,10 @@ class Project(Base):
     # Of the questions; the others are drawn at random, for figures that chosen questions would make worse.
     informative_share: Mapped[float] = mapped_column(default=0.95)
     redundancy: Mapped[int] = mapped_column(default=1)
+    # The most further answers to a question whose answers a run doubts.
+    repeats_in_doubt: Mapped[int] = mapped_column(default=2)
+    # Of the questions of each labeler: those whose right answer is known, to see how labelers answer.
+    known_share: Mapped[float] = mapped_column(default=0.0)
     # The rerun rule: after every n answers, or t seconds after the last one, never later than T seconds.
     rerun_answers: Mapped[int] = mapped_column(default=10)
     rerun_idle_seconds: Mapped[float] = mapped_column(default=20.0)
@@ -58,7 +64,7 @@ class Project(Base):
     event_number: Mapped[int] = mapped_column(default=0)
     created_at: Mapped[datetime] = mapped_column(default=now)
     archived_at: Mapped[datetime | None]
-    # Deleted projects can be had back for a while, see `projects/deleting.py`; until then nobody sees them.
+    # Deleted projects are hidden, and can be restored for a while: see `projects/deleting.py`.
     deleted_at: Mapped[datetime | None]
     # How features are made and sounds drawn; null: chosen by what the items are.
     feature_recipe: Mapped[dict[str, Any] | None]
@@ -69,9 +75,9 @@ class Project(Base):
 
 @dataclass(frozen=True, slots=True)
 class ProjectView:
-    """What asking a question and storing an answer need to know of a project, read without the ORM.
+    """The columns of a project that labeling needs, read without the ORM.
 
-    Frozen, because it belongs to no session: what is set on it would never be stored.
+    Frozen, because it belongs to no session: changes would never be stored.
     """
 
     id: int

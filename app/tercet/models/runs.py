@@ -96,7 +96,7 @@ class ClusterNote(Base):
 
 
 class Event(Base):
-    """Something that open pages want to hear of, numbered without gaps within its project."""
+    """A change that open pages are notified of, numbered without gaps within its project."""
 
     __tablename__ = "event"
     __table_args__ = (UniqueConstraint("project_id", "number"),)

@@ -23,7 +23,7 @@ ROWS_OF_ITEMS = {"points": "points_items", "references": "references_items"}
 
 
 class ClusterModel:
-    """Predicts the clusters of new items as the run would have them that had fitted the model.
+    """Predicts the clusters of new items, as the run that fitted the model does.
 
     Attributes
     ----------

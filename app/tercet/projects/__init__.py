@@ -4,5 +4,5 @@
 - key: the project's name in addresses
 - settings: what can be changed at any time; the question's kind cannot
 - member: a user with a role in the project
-- archived: put away, but not deleted; its share links do not work
+- archived: hidden from lists but not deleted; its share links do not work
 """

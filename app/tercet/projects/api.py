@@ -1,4 +1,4 @@
-"""Projects over REST: make, list, change, delete, and who belongs to them."""
+"""REST: make, list, change and delete projects, and manage their members."""
 
 from typing import Annotated
 
@@ -28,8 +28,8 @@ Limit = Annotated[Count, Query(ge=1, le=1_000, description="how many at most")]
 def post_project(body: ProjectIn, me: Me, db: Db) -> ProjectOut:
     """Make a project.
 
-    You become its owner. `settings_of` names a project of yours whose settings it begins with; those that are sent
-    beside it take their place. 409: the key is taken.
+    You become its owner. `settings_of` names a project of yours to copy settings from; settings in the request override
+    them. 409: the key is taken.
     """
     with db.transaction() as session:
         identity = identify(session, me)
@@ -74,10 +74,10 @@ def patch_project(project: str, body: ProjectPatch, me: Me, db: Db) -> ProjectOu
 
 @router.delete("/{project}", responses=problems(404))
 def delete_project(project: str, me: Me, db: Db) -> Done:
-    """Delete the project with its items, answers, runs and media: it is gone for everybody at once.
+    """Delete the project with its items, answers, runs and media.
 
-    For 30 days POST `undelete` brings it back as it was; then it is removed for good. To only put it away, PATCH
-    `{"archived": true}`.
+    It is hidden at once. For 30 days POST `undelete` restores it; then it is removed for good. To hide it without
+    deleting, PATCH `{"archived": true}`.
     """
     with db.transaction() as session:
         deleting.delete_project(session, authorize(session, me, project, Action.OWN).project)
@@ -86,7 +86,7 @@ def delete_project(project: str, me: Me, db: Db) -> Done:
 
 @router.post("/{project}/undelete", responses=problems(404, 409))
 def undelete_project(project: str, me: Me, db: Db) -> ProjectOut:
-    """Have a deleted project back as it was. 409: it is not deleted."""
+    """Restore a deleted project. 409: it is not deleted."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.OWN, even_deleted=True)
         return ProjectOut.of(deleting.undelete_project(session, access.project))

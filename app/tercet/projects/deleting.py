@@ -1,4 +1,4 @@
-"""Deleted projects: hidden at once, there to be had back for 30 days, then removed with everything in them."""
+"""Deletes projects: hidden at once, restorable for 30 days, then removed with everything in them."""
 
 from datetime import timedelta
 
@@ -33,7 +33,7 @@ OWNED = (Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
 
 
 def delete_project(session: Session, project: Project) -> Project:
-    """Hide a project for 30 days, after which it is removed; what is being computed for it ends."""
+    """Hide a project for 30 days, after which it is removed; end its computations."""
     project.deleted_at = now()
     ended = {"finished_at": project.deleted_at, "lease_expires_at": None}
     for table, status in ((Run, RunStatus), (BackgroundJob, JobStatus)):
@@ -46,7 +46,7 @@ def delete_project(session: Session, project: Project) -> Project:
 
 
 def undelete_project(session: Session, project: Project) -> Project:
-    """Have a deleted project back as it was."""
+    """Restore a deleted project."""
     if project.deleted_at is None:
         raise Conflict(f"Project '{project.key}' is not deleted.")
     project.deleted_at = None

@@ -1,6 +1,7 @@
 """What the settings page shows of pictures and features: clips to try settings on, and groups to choose from."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -12,8 +13,7 @@ from tercet.models import FeatureSet, Item, Project
 KIND_OF_MEDIA = ("audio", "image")
 
 
-@dataclass(frozen=True)
-class Clip:
+class Clip(NamedTuple):
     """A sound of the project; `which` says why this one is shown."""
 
     which: str
@@ -33,7 +33,7 @@ class GroupChoice:
 
 
 def clips_to_try(session: Session, project_id: int) -> list[Clip]:
-    """Return the shortest, the typical and the longest sound, as far as there are so many."""
+    """Return the shortest, the typical and the longest sound; fewer where there are fewer sounds."""
     measured = (
         (Item.project_id == project_id)
         & Item.set_aside_at.is_(None)
@@ -48,7 +48,7 @@ def clips_to_try(session: Session, project_id: int) -> list[Clip]:
 
 
 def groups_to_choose(session: Session, project: Project, features: FeatureSet | None) -> list[GroupChoice]:
-    """Return what the project's items could get, with what they get now."""
+    """Return the groups of features that are possible for the project's items, with those in use."""
     sources = _sources(session, project.id)
     stored = project.feature_recipe or (features.recipe if features else None)
     usual = [kind for source in sources[:1] for kind in DEFAULTS[source]]

@@ -46,7 +46,7 @@ def change_settings(request: Request, project: str, fields: Fields, me: Me, db: 
 
 @router.post("/projects/{project}/settings/share-links")
 def make_share_link(request: Request, project: str, me: Me, db: Db) -> HTMLResponse:
-    """Make a labeling link and show it, the only time."""
+    """Make a labeling link and show it, once."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.OWN)
         token = accounts.make_share_link(session, access.project)
@@ -101,7 +101,7 @@ def delete_project(request: Request, project: str, fields: Fields, me: Me, db: D
 
 @router.post("/projects/{project}/undelete")
 def undelete_project(project: str, me: Me, db: Db) -> Response:
-    """Have a deleted project back."""
+    """Restore a deleted project."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.OWN, even_deleted=True)
         deleting.undelete_project(session, access.project)
@@ -110,7 +110,7 @@ def undelete_project(project: str, me: Me, db: Db) -> Response:
 
 @router.post("/projects/{project}/settings/copy")
 def copy_settings(project: str, fields: Fields, me: Me, db: Db) -> Response:
-    """Make a project with the settings of this one, and go to where its items are added."""
+    """Make a project with the settings of this one, and open its import page."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         allow_new_project(identify(session, me))
@@ -129,7 +129,7 @@ def _page(
     errors: list[FieldError] | None = None,
     new_link: str = "",
 ) -> HTMLResponse:
-    """Render the page; `typed` is what a refused form held, shown again beside what is wrong with it."""
+    """Render the page; `typed` are the values of a refused form, shown again with the errors."""
     wrong = {error.field: error.detail for error in errors or []}
     choice = {"choices": forms.CHOICES, "algorithm": view.project.algorithm, "held": view.parameters}
     if typed and "algorithm" in typed:
@@ -141,6 +141,6 @@ def _page(
 
 
 def _back(project: str, what: str) -> RedirectResponse:
-    """Go back to the page after a form did its work, so that a reload does not send it again."""
+    """Redirect to the page after a form, so that a reload does not send the form again."""
     target = f"/projects/{project}/settings"
     return RedirectResponse(f"{target}?done=saved" if what == "saved" else f"{target}#{what}", 303)

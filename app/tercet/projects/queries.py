@@ -1,4 +1,4 @@
-"""What is read about projects: those a user belongs to, their members, their links."""
+"""Reads projects, their members and links."""
 
 from datetime import datetime
 
@@ -18,12 +18,12 @@ def page_of_projects(session: Session, user: User, after: str, limit: int) -> li
 
 
 def project_by_key(session: Session, key: str) -> Project | None:
-    """Return the project without asking for rights: for the command line."""
+    """Return the project without checking rights: for the command line."""
     return session.scalar(select(Project).where(Project.key == key, Project.deleted_at.is_(None)))
 
 
 def holder_of_key(session: Session, key: str) -> Project | None:
-    """Return the project that has a key, be it deleted: nobody else can take it until it is gone for good."""
+    """Return the project that has a key, even if deleted: until it is removed, the key is taken."""
     return session.scalar(select(Project).where(Project.key == key))
 
 
@@ -33,7 +33,7 @@ def deleted_before(session: Session, moment: datetime) -> list[Project]:
 
 
 def keys_like(session: Session, start: str) -> set[str]:
-    """Return the keys with a beginning."""
+    """Return the keys that begin with a prefix."""
     return set(session.scalars(select(Project.key).where(Project.key.startswith(start, autoescape=True))))
 
 

@@ -1,4 +1,4 @@
-"""What comes in and goes out about projects, their members and their links."""
+"""JSON of projects, their members and their links."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -25,6 +25,8 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "algorithm": "dcrc",
     "parameters": {},
     "informative_share": 0.95,
+    "repeats_in_doubt": 2,
+    "known_share": 0.0,
     "rerun_idle_seconds": 20.0,
     "rerun_max_seconds": 120.0,
     "answers": 1204,
@@ -56,6 +58,12 @@ class ProjectSettings(BaseModel):
     parameters: dict[str, Any] | None = None
     informative_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
     redundancy: Annotated[Count, Field(ge=1, le=1_000)] | None = None
+    repeats_in_doubt: Annotated[Count, Field(ge=0, le=10)] | None = Field(
+        None, description="the most further answers to a question where labelers disagree or a run doubts the answer"
+    )
+    known_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] | None = Field(
+        None, description="of each labeler's questions: those whose right answer is known, which labelers are not told"
+    )
     rerun_answers: Annotated[Count, Field(ge=1, le=1_000_000)] | None = None
     rerun_idle_seconds: Seconds | None = None
     rerun_max_seconds: Seconds | None = None
@@ -110,6 +118,8 @@ class ProjectOut(BaseModel):
     parameters: dict[str, Any]
     informative_share: float
     redundancy: int
+    repeats_in_doubt: int
+    known_share: float
     rerun_answers: int
     rerun_idle_seconds: float
     rerun_max_seconds: float

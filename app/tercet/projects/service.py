@@ -1,4 +1,4 @@
-"""What happens to projects: they are made, changed and deleted, and get members."""
+"""Makes and changes projects, and manages their members."""
 
 import re
 import unicodedata
@@ -85,7 +85,7 @@ def create_project(session: Session, user: User, *, name: str, key: str | None =
         raise Conflict(f"'{key}' cannot be a project's key.", [FieldError("key", "is the address of another page")])
     holder = None if key is None else queries.holder_of_key(session, key)
     if holder is not None and holder.deleted_at is not None:
-        detail = f"A project '{key}' was deleted, and can be had back for 30 days: choose another key."
+        detail = f"A project '{key}' was deleted and can be restored for 30 days: choose another key."
         raise Conflict(detail, [FieldError("key", "is taken by a deleted project")])
     if holder is not None:
         raise Conflict(f"There is already a project '{key}': choose another key.", [FieldError("key", "is taken")])
@@ -102,7 +102,7 @@ def create_project(session: Session, user: User, *, name: str, key: str | None =
     return project
 
 
-# What a project takes over from another: how it asks, clusters, and makes features and pictures.
+# What a project copies from another: settings of questions, clustering, features and pictures.
 COPIED = (
     "question_kind",
     "question_text",
@@ -111,6 +111,8 @@ COPIED = (
     "algorithm",
     "informative_share",
     "redundancy",
+    "repeats_in_doubt",
+    "known_share",
     "rerun_answers",
     "rerun_idle_seconds",
     "rerun_max_seconds",
@@ -122,7 +124,7 @@ OF_ITS_OWN = ("known_runs", "known_columns")
 
 
 def settings_of(project: Project) -> dict[str, Any]:
-    """Return the settings that another project may begin with."""
+    """Return the settings that another project may copy."""
     settings = {name: getattr(project, name) for name in COPIED if getattr(project, name) is not None}
     parameters = {name: value for name, value in project.parameters.items() if name not in OF_ITS_OWN}
     return {**settings, "parameters": parameters}
@@ -145,7 +147,7 @@ def change_project(session: Session, project: Project, changes: dict[str, Any]) 
 def _parameters_that_stay(project: Project, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters to store with the changes, if not those that are stored.
 
-    Another algorithm begins with its own defaults; a new number of clusters takes the place of an older one.
+    Another algorithm begins with its own defaults; a new number of clusters overrides the stored one.
     """
     if changes.get("algorithm", project.algorithm) != project.algorithm:
         return {"parameters": {}}

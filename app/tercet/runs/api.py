@@ -1,4 +1,4 @@
-"""Runs, their clusters and their results over REST."""
+"""REST: start, read and cancel runs; read their clusters and results."""
 
 from typing import Annotated, Any
 
@@ -69,7 +69,7 @@ def get_runs(
 
 @router.get("/{project}/runs/{run}")
 def get_run(project: str, run: str, me: Me, db: Db) -> RunOut:
-    """Read where a run stands.
+    """Read a run.
 
     `run` is a number, or `latest` for the newest one that is done.
     """
@@ -92,7 +92,7 @@ def cancel_run(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> RunOut:
 
 @router.get("/{project}/runs/{run}/clusters", responses=problems(409))
 def get_clusters(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> ClusterList:
-    """Look at a run's clusters.
+    """List a run's clusters.
 
     Each with its size, mean confidence, up to six typical items and up to six that it is least sure of. 409: the
     run is not done.

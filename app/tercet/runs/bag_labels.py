@@ -1,4 +1,4 @@
-"""The bags of a project's items and the labels of these bags, as estimators take them."""
+"""Reads the bags of a project's items and their labels, in the form that estimators take."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A run's items and their clusters in every form of rows, in chunks: a million take no more memory than a few."""
+"""Exports a run's items and their clusters in every row format, in chunks of constant memory."""
 
 import csv
 import io

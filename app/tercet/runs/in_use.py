@@ -1,4 +1,4 @@
-"""Stored results without the items that have been set aside since."""
+"""Hides items in stored results that were set aside later."""
 
 from sqlalchemy.orm import Session
 
@@ -7,7 +7,7 @@ from tercet.runs.results import Array
 
 
 def labels_in_use(session: Session, project_id: int, labels: Array) -> Array:
-    """Return the clusters of a stored result, -1 for items that are set aside now, though they were not then."""
+    """Return the clusters of a stored result, -1 for items that are set aside now."""
     aside = [position for position in positions_set_aside(session, project_id) if position < len(labels)]
     if not aside:
         return labels

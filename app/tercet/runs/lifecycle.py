@@ -1,8 +1,8 @@
-"""The life of a run in its table: claimed, begun, kept alive, checkpointed, ended, each by a guarded write.
+"""The life cycle of a run in its table: claim, begin, renew, write, end, each a guarded write.
 
-The table is the truth and Dask only the engine. A supervisor *claims* a run; the task itself *begins* it, which
-raises the row's token, and from then on every write names that token: an older copy of the task, wherever it
-still runs, changes nothing any more. A lease on the row lets another process take over after a crash.
+The table is authoritative, and Dask only executes. A supervisor *claims* a run; the task itself *begins* it, which
+raises the row's token, and from then on every write names that token: an older copy of the task, wherever it still
+runs, can change nothing any more. A lease on the row lets another process take over after a crash.
 
 `schedule.py` queues the run before; `worker/supervisor.py` claims it and `worker/job.py` does everything after.
 """
@@ -51,7 +51,7 @@ _SIBLING = aliased(Run)
 _BUSY = select(_SIBLING.id).where(_SIBLING.project_id == Run.project_id, _SIBLING.status == RunStatus.RUNNING).exists()
 _CLAIMABLE = or_(
     (Run.status == RunStatus.QUEUED) & (Run.due_at <= _AT) & ~_BUSY,
-    (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= _AT),  # its worker fell silent
+    (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= _AT),  # its lease has expired
 )
 _RESTED = (Run.reason != "answers") | Run.project_id.not_in(bindparam("resting", expanding=True))
 _DUE = select(Run.id, Run.project_id, Run.purpose).where(_CLAIMABLE, _RESTED).order_by(Run.due_at)
@@ -72,9 +72,9 @@ def claim_next(
     long_ones: bool = True,
     own: Collection[int] = (),
 ) -> Claim | None:
-    """Claim a run that is due, or one whose worker fell silent; return None if there is nothing to do.
+    """Claim a run that is due, or one whose lease has expired; return None if there is none.
 
-    Runs that answers brought about wait while their project is among the `resting`. With a project, only its runs are
+    Runs started by answers wait while their project is among the `resting`. With a project, only its runs are
     looked at; without the `long_ones`, no comparison, which takes many fits. The caller's `own` are
     not silent, whatever their lease says: their worker lives, but has no time for it.
     """
@@ -111,7 +111,7 @@ def _take_over(session: Session, run: Run, lease_seconds: float) -> bool:
 
 
 def _start(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:
-    """Start the run at its first claim: what it uses is pinned here and never changes again."""
+    """Start the run at its first claim, and fix what it uses: answers, features and parameters."""
     run.started_at = run.started_at or now()
     try:
         with session.no_autoflush:  # nothing read here depends on what is written
@@ -150,7 +150,7 @@ def _sentence(problem: Problem) -> str:
 
 
 def begin_task(database: Database, run_id: int, lease_seconds: float) -> Run | None:
-    """Raise the token, the task's first act, and return the run as it is then; None if there is nothing to compute."""
+    """Increment the token, as the task does first, and return the run; None if there is nothing to compute."""
     # The project's row, for which answers wait, is not locked: only this run's row changes.
     running = (Run.id == run_id) & (Run.status == RunStatus.RUNNING) & ~Run.cancel_requested
     lease = now() + timedelta(seconds=lease_seconds)

@@ -1,4 +1,4 @@
-"""A run's outlook in words: what the next answers will probably buy, what can be predicted at best, how people err."""
+"""A run's outlook in sentences: the gain of further answers, the ceiling of prediction, and how people err."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ FEWEST_QUESTIONS, FEWEST_CLEAR = 30, 200
 
 
 def of_gain(metrics: dict[str, Any]) -> str:
-    """Return what the next answers will probably buy; empty where no run says so yet."""
+    """Return what the next answers will probably gain; empty where no run says so yet."""
     gains = metrics.get("expected_gain")
     if not gains:
         return ""

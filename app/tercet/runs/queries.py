@@ -1,4 +1,4 @@
-"""What is read about runs: the queue, the newest results, a run by its number or by `latest`."""
+"""Reads runs: the queue, the newest results, a run by its number or by `latest`."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -10,7 +10,7 @@ def lock_project(session: Session, project_id: int) -> Project:
     """Lock the project's row and return it as it is now.
 
     Every transaction that changes a run and something of its project locks the project first. Answers do so too, by
-    raising its answer number: one order of locks for all, so that PostgreSQL never meets a deadlock. SQLite has one
+    incrementing its answer number: one order of locks for all, so that PostgreSQL never deadlocks. SQLite has one
     writer and needs no lock.
     """
     statement = select(Project).where(Project.id == project_id).with_for_update(key_share=True)
@@ -50,7 +50,7 @@ def another_run_is_due(session: Session, run: Run) -> bool:
 
 
 def cluster_notes(session: Session, run: Run) -> dict[int, ClusterNote]:
-    """Return the names that hold in a run, by cluster: the newest of each number, from this run or one before.
+    """Return the names of a run's clusters: for each number the newest, from this run or an earlier one.
 
     An alternative numbers its clusters independently, so names of other runs mean nothing in it.
     """

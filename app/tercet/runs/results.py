@@ -18,6 +18,11 @@ _LABELER_COLUMNS = {
     "expected": float,
     "quality": float,
     "accuracy": float,
+    "unsure": float,
+    "mixed_up": float,
+    "invented": float,
+    "known": np.int64,
+    "known_right": np.int64,
     "doubt": float,
 }
 MAP = "/map.bin"
@@ -51,11 +56,12 @@ class AnswerReport:
     suspicion: Array  # (M,) int32: 1 is the most suspect answer, 2 the next; 0 is no suspect
     # (M, A) float16: of each possible answer under the last run that had not used this one; NaN where there was none.
     foreseen: Array | None = None
+    rights: Array | None = None  # (M, A) float16: that each possible answer is the right one, likewise
 
 
 @dataclass(frozen=True)
 class LabelerReport:
-    """How far a run agrees with one labeler; quality and accuracy only where it learned how each labeler answers."""
+    """How far a run agrees with one labeler, and how they answer; None where nothing was foreseen of any answer."""
 
     labeler: int  # user id
     answers: int  # that the run used
@@ -63,6 +69,11 @@ class LabelerReport:
     expected: float | None  # share of them that were the most probable answer then
     quality: float | None  # share of the information about clusters in perfect answers that theirs carry: 0 to 1
     accuracy: float | None  # probability that this labeler gives the right answer
+    unsure: float | None = None  # share of "don't know" where an item is right
+    mixed_up: float | None = None  # share of a wrong item there
+    invented: float | None = None  # share of an item where none is right
+    known: int = 0  # answers to questions whose right one is known, see `worker/outputs/known_answers.py`
+    known_right: int = 0  # those of them that are right
     doubt: float | None = None  # probability that the answers have nothing to do with the items; None alone
 
 
@@ -119,17 +130,22 @@ def _load_report(storage: Storage, key: str) -> Report | None:
         return None
     arrays = storage.get_arrays(key + REPORT)
     fields = ("numbers", "probabilities", "suspicion")
-    answers = AnswerReport(**{field: arrays[field] for field in fields}, foreseen=arrays.get("foreseen"))
-    # Reports of Tercet 0.1 hold nothing that was foreseen, and no doubts.
+    answers = AnswerReport(
+        **{field: arrays[field] for field in fields}, foreseen=arrays.get("foreseen"), rights=arrays.get("rights")
+    )
+    # Reports of Tercet 0.1 have no predictions and no doubts.
     n_labelers = len(arrays["labelers_labeler"])
     unknown = {name: np.full(n_labelers, np.nan if kind is float else 0) for name, kind in _LABELER_COLUMNS.items()}
-    rows = zip(*(arrays.get(f"labelers_{name}", unknown[name]).tolist() for name in _LABELER_COLUMNS), strict=True)
-    return Report(answers, [_labeler_report(*row) for row in rows])
+    columns = {name: arrays.get(f"labelers_{name}", unknown[name]).tolist() for name in _LABELER_COLUMNS}
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return Report(answers, [_labeler_report(row) for row in rows])
 
 
-def _labeler_report(labeler: int, answers: int, foreseen: float, expected: float, *learned: float) -> LabelerReport:
-    figures = (None if value != value else value for value in learned)
-    return LabelerReport(labeler, answers, int(foreseen), expected if foreseen else None, *figures)
+def _labeler_report(row: dict[str, float]) -> LabelerReport:
+    values: dict[str, Any] = {name: None if value != value else value for name, value in row.items()}  # NaN is unknown
+    counts = {name: int(row[name]) for name, kind in _LABELER_COLUMNS.items() if kind is np.int64}
+    expected = row["expected"] if row["foreseen"] else None
+    return LabelerReport(**{**values, **counts, "expected": expected})
 
 
 def load(storage: Storage, key: str) -> Result:
@@ -139,7 +155,7 @@ def load(storage: Storage, key: str) -> Result:
 
 @lru_cache(maxsize=4)
 def load_cached(storage: Storage, key: str) -> Result:
-    """Read a result through a cache: it never changes, and pages ask for the newest again and again."""
+    """Read a result through a cache: results never change, and pages read the newest one all the time."""
     return load(storage, key)
 
 
@@ -154,7 +170,7 @@ def load_state(storage: Storage, key: str) -> dict[str, Array]:
 
 
 def delete_state(storage: Storage, key: str) -> None:
-    """Delete the state once a newer run is done, which later ones continue from: with a kernel it is large."""
+    """Delete the state once a newer run is done, from which later ones continue: with a kernel it is large."""
     storage.delete(key + STATE)
 
 
@@ -191,7 +207,7 @@ def coordinates(storage: Storage, key: str) -> Array:
 
 @lru_cache(maxsize=64)
 def clusters_of(storage: Storage, key: str) -> Array:
-    """Read the items' clusters alone, (N,) from 1: the page of alternatives relates many runs by nothing else."""
+    """Read only the items' clusters, (N,) from 1, for pages that relate many runs."""
     labels: Array = np.frombuffer(load_map(storage, key), "<f4").reshape(-1, 4)[:, 2].astype(np.int64)
     return labels
 

@@ -21,14 +21,14 @@ from tercet.runs import preconditions
 from tercet.runs.lifecycle import announce
 from tercet.runs.queries import lock_project
 
-# A run may start earlier than the project's idle time asks for by so much, whichever is less. If every answer
-# postponed the run exactly, each would cost one more statement while a run waits.
+# A run may start this much earlier than the project's idle time asks for, whichever is less: postponing it exactly
+# would cost one more statement for each answer.
 EARLY_SHARE, EARLY_SECONDS = 0.05, 1.0
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What the rerun rule reads of a project: its answers and the run that waits, in one statement."""
+    """The input of the rerun rule: the project's answers and the waiting run, read by one statement."""
 
     answers: int  # the project's answer number
     served: int  # the answer number up to which the newest run used answers

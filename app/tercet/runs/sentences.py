@@ -1,5 +1,6 @@
 """A run in two sentences: what the algorithm did with which answers, and what the run's numbers mean."""
 
+from tercet.features.recipes import KINDS, PLUGIN
 from tercet.models import RunStatus
 from tercet.runs.schemas import RunOut
 
@@ -9,8 +10,6 @@ SCORES = {"log_score": "the mean log probability of such an answer, 0 at best", 
 STRUCTURES = {
     "features": "A model of the features",
     "graph": "A model of the features and of a graph of neighbours",
-    "kmeans": "K-means, which reads no answers,",
-    "spectral": "Spectral clustering, which reads no answers,",
 }
 
 
@@ -42,10 +41,20 @@ def _points(run: RunOut) -> str:
 def _structure(run: RunOut) -> str:
     """Return which candidate predicted answers best that were held out for it; empty where none were weighed."""
     weights = run.metrics.get("candidate_weights", {})
-    if weights.get("features", 1.0) == 1.0:
+    if list(weights) in ([], ["features"]):
         return ""
     best = max(weights, key=lambda name: weights[name])
-    return f"{STRUCTURES[best]} predicts answers best here, and counts {weights[best]:.0%} beside others. "
+    share = f", and counts {weights[best]:.0%} beside others" if len(weights) > 1 else ""
+    return f"{_words_of(best)} predicts answers best here{share}. "
+
+
+def _words_of(candidate: str) -> str:
+    """Return what a candidate goes by; it has the name of the group of features where it sees no others."""
+    if candidate in STRUCTURES:
+        return STRUCTURES[candidate]
+    if candidate in KINDS:
+        return f"A model of {KINDS[candidate].words.format(n='the numbers')} alone"
+    return f"A model of the numbers from the plug-in “{candidate.removeprefix(PLUGIN)}” alone"
 
 
 def _dcrc_cv(run: RunOut) -> str:
@@ -55,7 +64,7 @@ def _dcrc_cv(run: RunOut) -> str:
     fit = f"DCRC {choice} ({values}) and fitted {_clusters(run)}{_ended(run)}."
     if score is None:
         return f"{fit} There were too few answers to hold some back, so parameters near the defaults were taken."
-    return f"{fit} Answers held back in the search had a score of {score:.3f}: {SCORES[run.parameters['scoring']]}."
+    return f"{fit} Held-out answers of the search had a score of {score:.3f}: {SCORES[run.parameters['scoring']]}."
 
 
 def _sklr(run: RunOut) -> str:

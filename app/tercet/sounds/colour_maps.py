@@ -1,4 +1,4 @@
-"""Colour maps of spectrograms: from the ground, for what is quiet, to the brightest for what is loud.
+"""Colour maps of spectrograms, from the background for silence to the brightest for the loudest.
 
 Each is given by a few colours; between them lightness (CIE L*) changes in even steps, so that equal steps of loudness
 look equal, in grey and to colour-blind eyes too.
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-COLOURS = 32  # so few that the file stays small, so many that no step shows
+COLOURS = 32  # few enough for small files, enough to hide steps
 FINE_STEPS = 1_000
 
 COLOUR_MAPS = {

@@ -1,4 +1,4 @@
-"""`tercet segment`: proposes segments of long recordings, as selection tables that Raven opens too."""
+"""`tercet segment`: proposes segments of long recordings, as Raven selection tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,6 +1,6 @@
-"""What a file of sound says of itself before anything is decoded: its format, and how long it must be at least.
+"""Checks sound files before decoding: their format, and whether they are complete.
 
-The decoder takes a file that was cut off for a shorter one, and believes a header that claims more than there is.
+The decoder takes a truncated file for a shorter one, and trusts a header that claims more than there is.
 Every format says somewhere how many bytes of samples follow, or marks its last page; that is compared with the file.
 """
 
@@ -191,7 +191,7 @@ def count_mp3_samples(stream: BinaryIO) -> int:
 
 
 def _check_nothing(stream: BinaryIO, size: int) -> None:
-    """Leave it to the decoder: the last frames of a FLAC file are read instead."""
+    """Do nothing: of FLAC files the decoder reads the last frames instead."""
 
 
 CHECKS: dict[str, Check] = {

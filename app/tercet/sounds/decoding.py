@@ -1,4 +1,4 @@
-"""Files of sound in, samples out: the formats that libsndfile knows, in blocks, with a sentence for what is wrong.
+"""Decodes sound files of all formats that libsndfile reads, in blocks; errors are plain sentences.
 
 Whole sounds are held in float32, mixed to one channel. What is too long for that is read block by block, so that
 memory does not grow with the file.
@@ -45,7 +45,7 @@ class Sound:
 
 @dataclass(frozen=True)
 class SoundInfo:
-    """What the header of a recording says; `encoding` is how libsndfile calls its samples: PCM_16, VORBIS, ..."""
+    """The header of a recording; `encoding` is libsndfile's name for the sample format: PCM_16, VORBIS, ..."""
 
     rate: int
     channels: int
@@ -56,12 +56,12 @@ class SoundInfo:
 
 
 def is_sound(first_bytes: bytes) -> bool:
-    """Return whether a file that begins so is a sound that can be decoded; 16 bytes are enough."""
+    """Return whether the first bytes, at least 16, are those of a sound that can be decoded."""
     return format_of(first_bytes) is not None
 
 
 def describe_sound(source: Source) -> SoundInfo:
-    """Read the header, and compare it with how long the file is; raise ValueError if they do not fit."""
+    """Read the header; raise ValueError if it does not fit the length of the file."""
     with _opened(source) as (_, info):
         return info
 
@@ -107,7 +107,7 @@ def cut_clip(source: Source, begin: float, end: float) -> bytes:
 
 
 def resample(samples: Samples, rate: int, new_rate: int) -> Samples:
-    """Return the samples at another rate; what lies above half of it is filtered off."""
+    """Return the samples at another rate, low-pass filtered."""
     if rate == new_rate:
         return samples
     return np.asarray(soxr.resample(samples, rate, new_rate), dtype=np.float32)
@@ -115,7 +115,7 @@ def resample(samples: Samples, rate: int, new_rate: int) -> Samples:
 
 @contextmanager
 def _opened(source: Source) -> Iterator[tuple[soundfile.SoundFile, SoundInfo]]:
-    """Open a recording whose header has proved to be true."""
+    """Open a recording after checking its header."""
     stream = source.open("rb", buffering=0) if isinstance(source, Path) else source
     try:
         size = check_length(stream)

@@ -1,4 +1,4 @@
-"""Chooses picture settings by what recordings hold: where there is energy above the noise, and how long clips are."""
+"""Chooses picture settings from the recordings: where there is energy above the noise, and how long clips are."""
 
 from collections.abc import Iterable, Sequence
 

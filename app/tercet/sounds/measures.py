@@ -1,9 +1,8 @@
-"""What a program can measure of a sound: one row of plain numbers a clip.
+"""Measures of a sound: one row of numbers a clip.
 
-Clusters need features, and people who upload sounds should not have to compute them. Every number here is
-taken from the spectrogram after its steady noise is taken off, has a unit, and can be explained to a
-biologist: how long, how high, how it rises and falls, how it is chopped and shaken, how pure it is. Clips
-of silence, and clips shorter than one window, get zeros rather than NaN.
+Clusters need features, and people who upload sounds should not have to compute them. Every number is computed from the
+spectrogram without its steady noise, has a unit, and can be explained to a biologist: duration, pitch, contour, trill
+and vibrato, purity. Clips of silence, and clips shorter than one window, get zeros rather than NaN.
 """
 
 from dataclasses import dataclass
@@ -81,7 +80,7 @@ def measure_sound(samples: NDArray[np.floating], rate: int, low_hz: float = 300.
 
 
 def measure(picture: Spectrogram, low_hz: float, high_hz: float) -> Array:
-    """Return the measures of a spectrogram that is there already, as `measure_sound` does."""
+    """Return the measures of a spectrogram; see `measure_sound`."""
     sound = _sounding_part(picture, low_hz, high_hz)
     if sound is None:
         return np.zeros(len(FEATURE_NAMES))

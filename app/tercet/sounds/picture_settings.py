@@ -1,11 +1,12 @@
-"""What all pictures of a project share: frequency range, window, contrast, colours and time scale.
+"""Settings of all pictures of a project: frequency range, window, contrast, colours and time scale.
 
 Every field can be chosen by a person; the presets are what people who record such animals usually look at, and
-`fitting` proposes settings by what the recordings hold.
+`fitting` proposes settings from the recordings.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class PictureSettings:
     expansion: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse settings that no picture can be drawn with, in a sentence."""
+        """Raise ValueError for settings that no picture can be drawn with."""
         _require(0 <= self.low_hz <= self.high_hz - NARROWEST_HZ, "low_hz has to lie 10 Hz or more below high_hz")
         _require(self.high_hz <= 500_000, "high_hz can be at most 500,000 Hz")
         _require_between("window_seconds", self.window_seconds, SHORTEST_WINDOW, LONGEST_WINDOW)
@@ -46,6 +47,11 @@ class PictureSettings:
         _require_between("seconds", self.seconds, SHORTEST_SCALE, LONGEST_SCALE)
         _require_between("expansion", self.expansion, 1, LARGEST_EXPANSION)
         _require(self.colour_map in COLOUR_MAPS, f"colour_map has to be one of {', '.join(COLOUR_MAPS)}")
+
+
+def read_stored(stored: dict[str, Any] | None) -> PictureSettings | None:
+    """Return the settings that a project keeps beside the sentence that says why they are so; None: it has none."""
+    return PictureSettings(**{name: value for name, value in stored.items() if name != "reason"}) if stored else None
 
 
 def window_for(high_hz: float) -> float:

@@ -1,4 +1,4 @@
-"""Recordings as browsers play them: as they are where that works, else as a WAV file made on the fly.
+"""Sends recordings that browsers can play: unchanged where possible, else converted to WAV on the fly.
 
 A WAV file is made of formats that browsers do not know, of rates above 192 kHz, and where somebody asks for a level
 loudness or for another speed. Speed changes the rate that the header tells and leaves the samples alone, which is how
@@ -43,14 +43,14 @@ HIGHEST_PEAK = 0.89  # -1 dB
 
 @dataclass(frozen=True)
 class Playing:
-    """How a recording is asked for: at its own loudness or levelled, and at which multiple of its speed."""
+    """How a recording is to be played: at its own loudness or levelled, and at which speed."""
 
     level: bool = False
     speed: float = 1.0
 
     @property
     def name(self) -> str:
-        """Return what tells this way of playing from others, for names of what is kept; nothing for the plain one."""
+        """Return a suffix for names of cached files; empty where the recording is unchanged."""
         return "-level" * self.level + (f"-x{self.speed:g}" if self.speed != 1.0 else "")
 
 

@@ -42,7 +42,7 @@ class SegmentSettings:
     pad: float = 0.05
 
     def __post_init__(self) -> None:
-        """Refuse settings that make no sense, in a sentence."""
+        """Raise ValueError for settings that make no sense."""
         if not 0 <= self.low_hz < self.high_hz:
             raise ValueError("low_hz has to lie below high_hz, and neither below zero")
         if not 1 <= self.threshold_db <= 80:
@@ -89,7 +89,7 @@ class _Bands:
     """Bands of frequencies that widen with their height, and the energy in each from moment to moment."""
 
     def __init__(self, rate: int, settings: SegmentSettings) -> None:
-        """Lay the bands out over the range, as far as the rate reaches."""
+        """Divide the frequency range into bands, up to half the sampling rate."""
         self.width = max(8, round(window_for(settings.high_hz) * rate))
         self.hop = self.width // 2
         size = 1 << (self.width - 1).bit_length()

@@ -1,7 +1,8 @@
-"""One selection, and what may be wrong with its numbers."""
+"""A selection, and the check of its numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MOST_FAULTS = 100
 
@@ -24,8 +25,7 @@ class Selection:
     tier: str | None = None
 
 
-@dataclass(frozen=True)
-class SelectionFault:
+class SelectionFault(NamedTuple):
     """What is wrong with one value of a file of selections."""
 
     row: int
@@ -37,7 +37,7 @@ class SelectionsError(ValueError):
     """A file of selections with faults, each with its row and column."""
 
     def __init__(self, faults: Sequence[SelectionFault]) -> None:
-        """Say the first fault, keep all."""
+        """Store all faults; the message is the first."""
         first = faults[0]
         more = f" ({len(faults)} faults in all)" if len(faults) > 1 else ""
         super().__init__(f"row {first.row}, {first.column}: {first.detail}{more}")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
+from typing import NamedTuple
 
 from tercet.sounds.selection import Selection, SelectionFault, checked
 
@@ -35,8 +36,7 @@ CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)")
 NOTHING_CALLED = "nocall"  # BirdNET-Analyzer's row for a file without a detection
 
 
-@dataclass(frozen=True)
-class TableColumn:
+class TableColumn(NamedTuple):
     """Where a value of the selections stands: number and name of the column, and what its unit is worth."""
 
     place: int
@@ -46,7 +46,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class SelectionColumns:
-    """The columns of a table that tell of selections."""
+    """The columns of a table that describe selections."""
 
     begin: TableColumn
     end: TableColumn | None
@@ -61,7 +61,7 @@ class SelectionColumns:
 
 
 def format_of(text: str) -> str | None:
-    """Return which program wrote a table that begins so; None if it has no begins and ends, or they are no numbers."""
+    """Return which program wrote a table, from its first lines; None if it has no columns of begin and end numbers."""
     rows = _rows(text)
     header = next(rows, [])
     columns = _columns_of(header)
@@ -184,7 +184,7 @@ def _selection(row: list[str], number: int, columns: SelectionColumns) -> Select
 
 
 def _path(folder: str | None, file: str | None) -> str | None:
-    """Return the path of a recording with slashes, as every system but one writes it."""
+    """Return the path of a recording with slashes instead of backslashes."""
     path = f"{folder}/{file}" if folder and file else file
     return PureWindowsPath(path).as_posix() if path and "\\" in path else path
 

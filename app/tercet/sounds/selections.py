@@ -1,6 +1,6 @@
-"""Selections: stretches of recordings that people or programs marked, read from what other programs write, and written.
+"""Reads selections from the formats of several programs, and writes those of Raven and Audacity.
 
-Which program wrote a file is seen by its content, never by its name: Raven, BirdNET-Analyzer and Kaleidoscope write
+The format is recognised by the content of a file, never by its name: Raven, BirdNET-Analyzer and Kaleidoscope write
 tables with a header, Audacity lines of numbers without one, Praat its TextGrid in two forms.
 """
 
@@ -16,7 +16,7 @@ class Reader(Protocol):
     """A module that reads one format."""
 
     def format_of(self, text: str) -> str | None:
-        """Return the name of the format if a text begins so."""
+        """Return the name of the format if a text begins as one of it does."""
 
     def read(self, text: str) -> list[Selection]:
         """Return the selections of a text."""
@@ -30,7 +30,7 @@ UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def selection_format(first_bytes: bytes) -> str | None:
-    """Return which program's selections a file that begins so holds, None if it holds none."""
+    """Return the format of selections that the beginning of a file shows; None if it is none."""
     if first_bytes.startswith(BINARY_TEXTGRID):
         return "binary Praat TextGrid"
     try:
@@ -41,7 +41,7 @@ def selection_format(first_bytes: bytes) -> str | None:
 
 
 def is_selections(first_bytes: bytes) -> bool:
-    """Return whether a file that begins so holds selections; some 10,000 bytes are enough."""
+    """Return whether the first bytes, some 10,000, are those of a file of selections."""
     return selection_format(first_bytes) is not None
 
 
@@ -66,7 +66,7 @@ def read_selections(path: Path, name: str) -> list[Selection]:
 
 
 def decode_text(content: bytes, whole: bool) -> str:
-    """Return the text of a file of whatever encoding, its lines ended by a newline each."""
+    """Return the text of a file in any encoding, with newlines as line ends."""
     if content.startswith(UTF_16_MARKS):
         text = content[: len(content) // 2 * 2].decode("utf-16", errors="replace")
     elif b"\0" in content:

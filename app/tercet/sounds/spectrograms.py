@@ -1,4 +1,4 @@
-"""Sound as pictures: samples in, spectrograms out.
+"""Draws spectrograms.
 
 A labeler compares songs by eye before listening, so the picture must be the same for every clip of a
 project: one frequency range, one time scale, the noise kept dark and a faint call still visible. The
@@ -21,7 +21,7 @@ from tercet.sounds.picture_settings import PictureSettings
 Values = NDArray[np.float32]
 Frequencies = NDArray[np.float64]
 
-PICTURE_SIZE = (480, 320)
+PICTURE_SIZE = (600, 400)
 MOST_WIDTH = 10 * PICTURE_SIZE[0]
 THUMBNAIL_SIZE = (120, 80)
 
@@ -105,17 +105,22 @@ def _windows(
         yield begin, np.lib.stride_tricks.sliding_window_view(padded, width)[::hop]
 
 
-def picture_and_thumbnail(samples: NDArray[np.floating], rate: int, settings: PictureSettings) -> tuple[bytes, bytes]:
-    """Return the PNG of a clip, and a small one without marks for maps and lists.
+def picture_and_thumbnail(
+    samples: NDArray[np.floating], rate: int, settings: PictureSettings, *, with_marks: bool = False
+) -> tuple[bytes, bytes]:
+    """Return the PNG of a clip, and a small one for maps and lists.
 
     A clip shorter than the time scale is centred on the ground; a longer one gets a picture that is wider in
-    proportion, and a thumbnail of its loudest stretch. The picture marks frequencies at its left edge and times at
-    the lower one.
+    proportion, and a thumbnail of its loudest stretch. Marks, if asked for, show frequencies at the left edge and
+    times at the lower one. The labeling page asks for none: it zooms, and draws its own over the picture.
     """
-    return draw(spectrogram(samples, rate, settings.window_seconds), len(samples) / rate, settings)
+    sound = spectrogram(samples, rate, settings.window_seconds)
+    return draw(sound, len(samples) / rate, settings, with_marks=with_marks)
 
 
-def draw(sound: Spectrogram, duration: float, settings: PictureSettings) -> tuple[bytes, bytes]:
+def draw(
+    sound: Spectrogram, duration: float, settings: PictureSettings, *, with_marks: bool = False
+) -> tuple[bytes, bytes]:
     """Return picture and thumbnail of a spectrogram of a clip that lasts `duration` seconds."""
     visible = sound.between(settings.low_hz, settings.high_hz)
     bright = _brightness(visible.db, settings.dynamic_range_db)
@@ -127,7 +132,9 @@ def draw(sound: Spectrogram, duration: float, settings: PictureSettings) -> tupl
         small = _brightest_of_blocks(levels)
     else:
         small = _levels(_loudest_stretch(visible_part, settings.seconds), THUMBNAIL_SIZE, settings)
-    return _png(np.where(_marks(wide, visible_part.span, settings), COLOURS, levels), settings), _png(small, settings)
+    if with_marks:
+        levels[_marks(wide, visible_part.span, settings)] = COLOURS
+    return _png(levels, settings), _png(small, settings)
 
 
 class _VisiblePart(NamedTuple):

@@ -1,8 +1,8 @@
 """TextGrids of Praat: every interval with a text, of every tier of intervals; points are left out.
 
 By Praat's manual only free-standing numbers, texts in double quotes and flags in angle brackets count in its text
-files; all else (`xmin =`, `intervals [1]:`, remarks from an exclamation mark on) is there for people. So the long and
-the short form, and what people make by hand, are one format.
+files; all else (`xmin =`, `intervals [1]:`, comments after an exclamation mark) is ignored. So the long, the short and
+hand-made forms are one format.
 """
 
 import re

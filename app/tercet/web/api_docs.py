@@ -1,4 +1,4 @@
-"""The page that shows programs what they can do: the OpenAPI description, drawn without any script.
+"""The page of the REST interface: the OpenAPI description, rendered without scripts.
 
 FastAPI's own page loads scripts from another site, which the content security policy refuses and a machine
 without a network does not have.
@@ -20,7 +20,7 @@ router = APIRouter(include_in_schema=False)
 
 Schema = dict[str, Any]
 
-# What the parts of a path mean is the same everywhere, so it is said once.
+# Path parameters mean the same everywhere, so they are described once.
 MEANINGS = {
     "project": "key of the project",
     "run": "number of the run, or 'latest' for the newest that is done",
@@ -109,7 +109,7 @@ def read_parameter(openapi: Schema, described: Schema) -> Parameter:
 
 
 def kind_of(openapi: Schema, schema: Schema) -> str:
-    """Return in a word or two which values a schema takes, and its default."""
+    """Describe the values of a schema in a word or two, with its default."""
     schema = resolve(openapi, schema)
     options = [option for option in schema.get("anyOf", [schema]) if option.get("type") != "null"]
     resolved = resolve(openapi, options[0])
@@ -152,12 +152,12 @@ def examples_in(openapi: Schema, schema: Schema) -> list[Any]:
 
 
 def as_text(example: Any) -> str:
-    """Return an example as a person would write it."""
+    """Return an example as text."""
     return example if isinstance(example, str) else json.dumps(example, indent=2, ensure_ascii=False)
 
 
 def curl(openapi: Schema, address: str, method: str, described: Schema) -> str:
-    """Return the call for a shell; forms and files are named, other bodies stand in it."""
+    """Return the curl command; forms and files are named, other bodies are included."""
     media_type, body = example_of(openapi, described.get("requestBody", {}).get("content", {}))
     parts = ["curl"] if method == "GET" else [f"curl -X {method}"]
     parts.append("-H 'Authorization: Bearer YOUR_TOKEN'")

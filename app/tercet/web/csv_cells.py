@@ -1,4 +1,4 @@
-"""Cells of CSV files that spreadsheets open: none may become a formula, and none is changed for good."""
+"""Protects cells of CSV files from being computed as formulas by spreadsheets, and reverts it on import."""
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
 

@@ -1,7 +1,7 @@
-"""What handlers ask for by type: the database, the blobs, the settings.
+"""Dependencies of handlers: the database, the storage, the settings.
 
-Coroutines, though they wait for nothing: anything else goes to a thread and back, and with fifty labelers that
-costs more than what it fetches.
+They are coroutines, though they wait for nothing: FastAPI runs plain functions in a thread, which costs more than the
+work itself.
 """
 
 from typing import Annotated
@@ -20,7 +20,7 @@ async def get_database(request: Request) -> Database:
 
 
 async def get_storage(request: Request) -> Storage:
-    """Return the app's blobs."""
+    """Return the app's storage."""
     storage: Storage = request.app.state.storage
     return storage
 

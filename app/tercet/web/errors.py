@@ -1,6 +1,6 @@
-"""Errors with a status and a plain sentence: problem+json for programs, a page for people.
+"""Errors with a status and a sentence, sent as problem+json to programs and as a page to people.
 
-Raise one of these anywhere; nothing else in the app builds an error response.
+Raise one of these anywhere; no other code builds error responses.
 """
 
 import errno
@@ -24,7 +24,7 @@ DATABASE_AWAY = (OperationalError, NoConnectionFree)
 
 @dataclass(frozen=True)
 class FieldError:
-    """One thing that is wrong: where (`field`, and `row` and `file` when there are any) and why."""
+    """One error: where (`field`, and `row` and `file` where there are any) and why."""
 
     field: str
     detail: str
@@ -33,12 +33,12 @@ class FieldError:
 
 
 class Problem(Exception):
-    """The base: subclasses fix the status, the raiser says what happened and what to do."""
+    """Base class; subclasses set the status, and the message says what happened and what to do."""
 
     status = 400
 
     def __init__(self, detail: str, errors: list[FieldError] | None = None) -> None:
-        """Keep the sentence and the fields it is about."""
+        """Store the sentence and the fields that it concerns."""
         super().__init__(detail)
         self.detail = detail
         self.errors = errors or []
@@ -151,7 +151,7 @@ def _on_http(request: Request, error: Exception) -> Response:
 
 
 def answer_database_away(request: Request, error: Exception) -> Response:
-    """Answer that the database restarts or has no connection free: the same request can be sent again."""
+    """Answer that the database is restarting or has no free connection: the request can be repeated."""
     log.warning("The database does not answer", exc_info=error)
     detail = "The database does not answer just now. Try again in a moment."
     return respond(request, 503, detail, headers={"Retry-After": "2"})
@@ -175,7 +175,7 @@ def _on_crash(request: Request, error: Exception) -> Response:
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Teach the app to answer every error in one of the two forms."""
+    """Install the handlers that answer every error in one of the two forms."""
     app.add_exception_handler(Problem, answer_problem)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(HTTPException, _on_http)

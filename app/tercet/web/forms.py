@@ -1,4 +1,4 @@
-"""What the forms of the settings page send, read into the same schemas as the REST interface's JSON."""
+"""Parses HTML forms into the schemas of the REST interface."""
 
 from collections.abc import Mapping
 from typing import Annotated, TypeVar

@@ -1,4 +1,4 @@
-"""What monitoring asks: is the process alive, is it ready, what has it done."""
+"""Endpoints for monitoring: liveness, readiness and metrics."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -33,7 +33,7 @@ class Measures:
         )
 
     def started(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count a response that starts now, under its route's pattern: a path has no bound and may hold secrets."""
+        """Count a response under its route's pattern: paths are unbounded and may hold secrets."""
         labels = (scope["method"], getattr(scope.get("route"), "path", "none"))
         self.requests.labels(*labels, status).inc()
         self.seconds.labels(*labels).observe(seconds)
@@ -41,13 +41,13 @@ class Measures:
 
 @router.get("/healthz")
 def health() -> dict[str, str]:
-    """Say that the process answers."""
+    """Report that the process is alive."""
     return {"status": "ok"}
 
 
 @router.get("/readyz")
 def ready(db: Db) -> Response:
-    """Say whether the database answers, too."""
+    """Report whether the database answers, too."""
     try:
         with db.reading() as session:
             session.execute(text("SELECT 1 FROM project LIMIT 1"))

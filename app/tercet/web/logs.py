@@ -1,4 +1,4 @@
-"""Log lines with the request they belong to, and one line a request; secrets in addresses never reach them."""
+"""Logs one line a request, and adds the request id to every line; secrets in addresses are masked."""
 
 import json
 import logging

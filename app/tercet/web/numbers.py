@@ -1,6 +1,6 @@
-"""Whole numbers from outside: bounded as the columns of the database are, so that none is too large to be looked up.
+"""Integer types for requests, bounded as the columns of the database are: larger numbers cannot be looked up.
 
-Handlers and what they read take these types instead of `int`, with narrower bounds where there are any.
+Handlers and schemas use these types instead of `int`, with narrower bounds where there are any.
 """
 
 from typing import Annotated

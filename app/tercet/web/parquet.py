@@ -1,4 +1,4 @@
-"""Rows as Parquet, written while they are sent. It needs pyarrow, which not every server has."""
+"""Streams rows as Parquet, where pyarrow is installed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec

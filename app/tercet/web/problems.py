@@ -1,4 +1,4 @@
-"""The problem responses that a route declares for OpenAPI, each with an example."""
+"""Declares the error responses of a route for OpenAPI, with examples."""
 
 from http import HTTPStatus
 from typing import Any

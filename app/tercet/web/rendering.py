@@ -1,4 +1,4 @@
-"""Pages: the Jinja environment, and `render`, which every page handler ends with."""
+"""The Jinja environment, and `render`, with which every page handler ends."""
 
 import json
 from datetime import datetime
@@ -27,13 +27,13 @@ def _environment() -> Environment:
 
 
 def site_address(request: Request) -> str:
-    """Return the address under which people reach this server: as set, or else as this request came."""
+    """Return the public address of this server: as configured, or else that of the request."""
     public: str = request.app.state.settings.public_url
     return (public or str(request.base_url)).rstrip("/")
 
 
 def fill(template: str, **context: Any) -> str:
-    """Return the text of a template that is no page of this server: it knows of no request."""
+    """Render a template without a request, for files."""
     return _environment().get_template(template).render(**context)
 
 

@@ -1,10 +1,10 @@
-"""The forms in which rows leave, whichever rows they are: answers, or the items of a run."""
+"""The formats of exported rows: answers, or the items of a run."""
 
 from enum import StrEnum
 
 
 class RowFormat(StrEnum):
-    """How rows are written."""
+    """A format of exported rows."""
 
     NDJSON = "ndjson"
     CSV = "csv"
@@ -14,7 +14,7 @@ class RowFormat(StrEnum):
 
     @property
     def content_type(self) -> str:
-        """Return the type that a response names."""
+        """Return the content type of the response."""
         return CONTENT_TYPES[self]
 
 

@@ -1,6 +1,6 @@
-"""What every request passes and every response carries: headers, the origin check.
+"""Security headers of all responses, and the checks of all requests.
 
-Plain ASGI, one class an idea, because responses here may stream for hours.
+Plain ASGI middleware, because responses may stream for hours.
 """
 
 from urllib.parse import urlsplit
@@ -32,7 +32,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-# What a response says about caching unless it says something itself: ask again each time.
+# The default for caching: revalidate each time.
 CACHE_CONTROL = "private, no-cache"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 CROSS_SITE = "This request came from another site, so it was refused. Open the page here and try again."
@@ -59,7 +59,7 @@ class SecurityHeaders:
 
 
 class PlainAddress:
-    """Refuses addresses with a NUL character, which nothing here is called and PostgreSQL cannot be asked for."""
+    """Refuses addresses with a NUL character, which PostgreSQL cannot store or look up."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an app."""
@@ -74,14 +74,14 @@ class PlainAddress:
 
 
 class OriginCheck:
-    """Refuses changes that another site's page asks for with this browser's cookie.
+    """Refuses changes that another site's page requests with this browser's cookie (CSRF).
 
     Browsers say where a request comes from in Sec-Fetch-Site, and over plain HTTP in Origin; a page cannot
     forge either. A bearer token is never sent by a browser on its own, so requests with one pass.
     """
 
     def __init__(self, app: ASGIApp, public_url: str = "") -> None:
-        """Wrap an app; `public_url` is the address people use when a proxy hides it from us."""
+        """Wrap an app; `public_url` is the public address behind a proxy."""
         self.app = app
         self.public_host = urlsplit(public_url).netloc
 
@@ -93,7 +93,7 @@ class OriginCheck:
             await respond(Request(scope), 403, CROSS_SITE)(scope, receive, send)
 
     def is_ours(self, headers: Headers) -> bool:
-        """Return whether one of our own pages, or a program, made the request."""
+        """Return whether a page of this server, or a program, made the request."""
         if headers.get("authorization", "").lower().startswith("bearer "):
             return True
         if site := headers.get("sec-fetch-site"):

@@ -1,4 +1,4 @@
-"""What every text from outside must be: storable in both databases, and printable where it names something."""
+"""Validates texts of requests: storable in both databases, and printable where they are names."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def fault_of_text(value: str) -> str | None:
-    """Say why a text cannot be stored: PostgreSQL knows no NUL, and half a surrogate pair is no character."""
+    """Return why a text cannot be stored: PostgreSQL has no NUL, and half a surrogate pair is no character."""
     match = UNSTORABLE.search(value)
     if match is None:
         return None
@@ -20,7 +20,7 @@ def fault_of_text(value: str) -> str | None:
 
 
 def fault_of_name(value: str) -> str | None:
-    """Say why a text cannot name something: empty, too long, with blanks at its ends or control characters."""
+    """Return why a text cannot be a name: empty, too long, with blanks at its ends or control characters."""
     # The length comes first: what the cache has seen stays in memory, and strangers may send anything.
     if len(value) > NAME_LENGTH:
         return f"has {len(value)} characters; at most {NAME_LENGTH} are allowed"
@@ -53,11 +53,11 @@ Text = Annotated[str, AfterValidator(_text)]
 Name = Annotated[str, AfterValidator(_name)]
 
 
-# Sentences about a file that begin so leave its name to whoever knows it.
+# Sentences that begin so get the name of the file in front.
 PREDICATES = ("is ", "has ", "holds ", "cannot ")
 
 
 def with_subject(subject: str, error: Exception) -> str:
-    """Return the sentence of an error, with its subject in front where it has none."""
+    """Return the sentence of an error, with a subject where it has none."""
     sentence = str(error)
     return f"{subject} {sentence}" if sentence.startswith(PREDICATES) else sentence

@@ -1,4 +1,4 @@
-"""A ZIP that is written while it is sent: nobody waits for all of it, and it never lies in memory or on disk."""
+"""Streams a ZIP while it is written: nothing waits for all of it, or keeps it in memory or on disk."""
 
 import io
 import re
@@ -28,10 +28,10 @@ class Sink:
         return len(content)
 
     def close(self) -> None:
-        """Do nothing: what was written stays to be drained."""
+        """Do nothing; written bytes can still be drained."""
 
     def flush(self) -> None:
-        """Do nothing: there is nothing behind this."""
+        """Do nothing."""
 
     def drain(self) -> bytes:
         """Return all that was written since the last call."""
@@ -66,7 +66,7 @@ class ZipStream:
 
 
 def npz_pieces(arrays: Mapping[str, np.ndarray[Any, Any] | Iterable[bytes]]) -> Iterator[bytes]:
-    """Return the pieces of an .npz; an array may come as the bytes of its .npy file, which then lies nowhere whole."""
+    """Return the pieces of an .npz; an array may be given as an iterable of the bytes of its .npy file."""
     archive = ZipStream()
     for name, array in arrays.items():
         yield from archive.add(f"{name}.npy", [npy_bytes(array)] if isinstance(array, np.ndarray) else array)
@@ -81,7 +81,7 @@ def npy_bytes(array: np.ndarray[Any, Any]) -> bytes:
 
 
 class FileNames:
-    """Names of files in one folder, made of any texts: safe on every system, and none of them twice."""
+    """Makes unique file names, safe on every system, from any texts."""
 
     def __init__(self) -> None:
         """Begin an empty folder."""

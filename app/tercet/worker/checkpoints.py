@@ -1,4 +1,4 @@
-"""What a job may do with its run: guarded writes to its row, and a checkpoint of its state in storage.
+"""Guarded writes to the row of a run, and checkpoints of a fit in storage.
 
 A job that is stopped leaves its checkpoint to the next copy of its task, which goes on from there.
 """
@@ -29,7 +29,7 @@ COST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Job:
-    """A run that this copy of the task has begun, and what it needs to compute it."""
+    """A run that this copy of the task has begun, with database, storage and lease."""
 
     database: Database
     storage: Storage
@@ -67,7 +67,7 @@ class Job:
 
 
 class Checkpoints:
-    """The fit's callback: now and then stores the fit's state and progress, and ends the fit when the run is lost."""
+    """The callback of a fit: periodically stores its state and progress, and ends the fit when the run is lost."""
 
     def __init__(self, job: Job, digest: str) -> None:
         """Read what another copy stored, and remember where to write; the first checkpoint comes after a while."""

@@ -1,8 +1,8 @@
-"""Dask behind four methods: connect, submit, count the places, close. What is durable lives in the run table.
+"""A wrapper of Dask with four methods: connect, submit, places, close. All durable state is in the run table.
 
-Dask's key is no lock, its cancel stops nothing that already runs, a finished task may run again, and a killed
-scheduler forgets everything: nothing here relies on more than "some worker will probably call this function".
-`worker/task.py` has that function. The module imports Dask only when it connects, so that a server starts fast.
+A key in Dask is no lock, cancelling does not stop a running task, a finished task may run again, and a killed scheduler
+forgets everything: nothing here relies on more than "some worker will probably call this function". `worker/task.py`
+has that function. The module imports Dask only when it connects, so that a server starts fast.
 """
 
 import asyncio
@@ -128,7 +128,7 @@ async def _end_workers(cluster: Any) -> None:
 
 @contextmanager
 def _ctrl_c_blocked() -> Iterator[None]:
-    """Keep Ctrl-C from the threads and processes that are started in this block.
+    """Block Ctrl-C in threads and processes that are started in this block.
 
     A terminal sends it to the workers too. They end when the server asks them, and while they still import what they
     need, before Dask handles signals, each would print where it was interrupted.
@@ -146,7 +146,7 @@ def _ctrl_c_blocked() -> Iterator[None]:
 
 
 def _fork_workers() -> None:
-    """Have workers forked off a process that has imported what they need.
+    """Fork workers from a process that has imported what they need.
 
     A killed worker is back after a second; importing everything again takes five. Systems other than Linux have no
     fork that is safe with their own libraries, and start each worker from nothing.

@@ -1,4 +1,4 @@
-"""A lease that is renewed from a thread while the worker computes, however long one step takes."""
+"""Renews a lease from a thread while the worker computes."""
 
 import logging
 import threading

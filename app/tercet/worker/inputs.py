@@ -1,4 +1,4 @@
-"""What a task computes with, loaded once: features, pinned answers, bag labels, the previous result."""
+"""Loads the inputs of a run: features, answers, bag labels, the previous result."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tercet.runs.bag_labels import BagLabels
 from tercet.runs.queries import last_done
 from tercet.runs.results import AnswerReport, Array, LabelerReport, Result
 from tercet.storage import Storage
-from tercet_algorithms.answers.patterns import Kind
+from tercet_algorithms.answers.patterns import ANSWERS, Kind
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,11 @@ class JobInputs:
     in_use: Array | None = None
     # Whether the columns of the features have one scale already, which says what they tell: those of a recipe do.
     one_scale: bool = False
+    feature_groups: list[str] | None = None  # (D,) of each column, where a recipe has made the features
     drawn: Array | None = None  # (M,) whether each answer is to a question drawn at random; None: nobody knows
     # (M,) from 0 to 1: less of those who may answer without looking, as the previous run has it. None: all alike.
     weights: Array | None = None
+    known: Array | None = None  # (M,) whether an analyst said that each answer is right; None: of none
 
     @property
     def n_labelled_bags(self) -> int:
@@ -106,11 +108,12 @@ class JobInputs:
 
 
 def load(database: Database, storage: Storage, run: Run) -> JobInputs:
-    """Read what the run pinned."""
+    """Read the features and answers that the run was started with."""
     with database.reading() as session:
         project = session.get_one(Project, run.project_id)
         features = None if run.feature_set_id is None else session.get_one(FeatureSet, run.feature_set_id)
         n_items = item_count(session, project.id) if features is None else features.n
+        recipe = None if features is None else features.recipe
         bags = bag_labels.load(session, project.id, n_items)
         in_use = _in_use(session, project.id, n_items)
         codes = None
@@ -131,22 +134,24 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
     return JobInputs(
         kind="outlier" if project.question_kind == "outlier" else "relative",
         features=values,
-        one_scale=features is not None and features.recipe is not None,
+        one_scale=recipe is not None,
+        feature_groups=None if recipe is None else recipe.get("group_of_column"),
         item_ids=item_ids,
         triplets=triplets,
         answers=rows[has_features, 3].astype(str),
         labelers=labelers,
         numbers=rows[has_features, 5].astype(np.int64),
         drawn=rows[has_features, 6] == Source.RANDOM,
+        known=rows[has_features, 7].astype(bool),
         previous=None if before is None else _previous(storage, before, in_use),
         bags=bags,
         known_clusterings=codes,
         in_use=in_use,
-        weights=None if before is None else _weights(results.labeler_report(storage, before), labelers, trusted),
+        weights=None if before is None else answer_weights(results.labeler_report(storage, before), labelers, trusted),
     )
 
 
-def _weights(reports: list[LabelerReport], labelers: Array, trusted: set[int]) -> Array | None:
+def answer_weights(reports: list[LabelerReport], labelers: Array, trusted: set[int]) -> Array | None:
     """Return how much each answer counts: by how probable it is that its labeler looks, all of it once put back."""
     doubts = {report.labeler: report.doubt for report in reports if report.doubt and report.labeler not in trusted}
     return np.array([1 - doubts.get(labeler, 0.0) for labeler in labelers.tolist()]) if doubts else None
@@ -169,7 +174,7 @@ def _item_ids(session: Session, project_id: int, n: int) -> Array:
 
 def _answer_rows(session: Session, run: Run) -> Array:
     ids = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
-    columns = (*ids, Answer.value, Answer.labeler_id, Answer.number, Triplet.source)
+    columns = (*ids, Answer.value, Answer.labeler_id, Answer.number, Triplet.source, Answer.known_at.is_not(None))
     statement = (
         select(*columns)
         .join(Triplet, Triplet.id == Answer.triplet_id)
@@ -211,3 +216,11 @@ def _previous(storage: Storage, run: Run, in_use: Array | None) -> PreviousResul
         result = Result(result.labels[there], result.confidence[there], result.posterior[there])
         coordinates, rows = coordinates[there], None if rows is None else rows[:, there]
     return PreviousResult(run, result, coordinates, state, rows, results.answer_report(storage, run))
+
+
+def answer_columns(answers: Array, kind: Kind) -> Array:
+    """Return the column of every answer in a table of its kind, (M,)."""
+    columns = np.zeros(len(answers), dtype=np.int64)
+    for column, name in enumerate(ANSWERS[kind]):
+        columns[answers == name] = column
+    return columns

@@ -1,4 +1,4 @@
-"""The computation of one run by a worker: begin, load, fit with checkpoints, store the result, refill the queue.
+"""Computes one run in a worker: begin, load, fit with checkpoints, store the result, refill the queue.
 
 Dask calls `run_job` in a process of its own, perhaps on another machine, perhaps a second time after a crash. Its
 caller passes nothing but the addresses of database and storage: everything else is in the run's row, which
@@ -28,7 +28,7 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
-from tercet.worker.outputs import answering, cluster_map, gains, prequential, questions, reports, resolutions
+from tercet.worker.outputs import answering, cluster_map, gains, prequential, queued, reports, resolutions
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
 from tercet.worker.place import JobPlace, open_place
@@ -78,7 +78,8 @@ def _compute_current(job: Job) -> None:
     reported = _finish_clustering(job, key, inputs, outcome, result, resumed)
     if inputs.previous is not None and inputs.previous.run.result is not None:
         results.delete_state(job.storage, inputs.previous.run.result)
-    _refill(job.database, job.run, inputs, result, outcome)
+    needed = demand(job.database, job.run)
+    refill(job.database, job.run.project_id, queued.choose(job.run, inputs, outcome, result, reported.labelers, needed))
     _check_labelers(job, inputs, reported)
 
 
@@ -136,14 +137,14 @@ def _finish_clustering(
 ) -> Report:
     """Store the report and the resolutions with the result, and end the run with its metrics; return the report."""
     foreseen = prequential.foresee(job.run, inputs, outcome.epsilon)
-    believed = reports.beliefs(inputs, outcome, result.posterior)
-    reported = reports.report(inputs, outcome, believed, foreseen)
+    rates = answering.learn(inputs, foreseen)
+    reported = reports.report(inputs, outcome, result.posterior, foreseen, rates)
     results.save_report(job.storage, key, reported)
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
     metrics = measure(inputs, outcome, result) | resumed
-    metrics |= prequential.measure_new(job.run, inputs, foreseen) | prequential.measure_drawn(inputs, foreseen)
-    metrics |= answering.measure(inputs, believed)
+    metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
+    metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     if job.run.purpose == Purpose.CURRENT:
         metrics |= gains.measure(job, inputs, outcome, result)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
@@ -181,11 +182,3 @@ def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, An
     further_events = [("clusters", {"run": run.number})] if run.purpose == Purpose.CURRENT else []
     with database.transaction() as session:
         lifecycle.write(session, run, *further_events, **values, metrics=metrics, lease_expires_at=None)
-
-
-def _refill(database: Database, run: Run, inputs: JobInputs, result: Result, outcome: FitOutcome) -> None:
-    """Put questions that are worth asking under the new posteriors into the labelers' queue."""
-    rng = np.random.default_rng(run.number)
-    chosen = questions.choose(result.posterior, inputs, outcome, demand(database, run), rng)
-    ids = [(anchor, left, right) for anchor, left, right in inputs.item_ids[chosen.triplets].tolist()]
-    refill(database, run.project_id, zip(ids, chosen.sources, strict=True))

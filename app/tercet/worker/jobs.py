@@ -1,6 +1,6 @@
-"""The computation of one background job by a worker: begin, call the function of its kind, end.
+"""Does one background job in a worker: begin, call the function of its kind, end.
 
-The functions live in `intake`, where the command line calls them as well, without a job.
+The functions are in `intake`; the command line calls them without a job.
 """
 
 import logging

@@ -1,8 +1,9 @@
 """Where a job finds its project: the addresses of database and storage, and their open connections."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from tercet.database import Database
+from tercet.settings import Settings
 from tercet.storage import Storage
 
 
@@ -12,6 +13,11 @@ class JobPlace(NamedTuple):
     database_url: str
     storage_url: str
     lease_seconds: float
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the place that settings name."""
+        return cls(settings.resolved_database_url(), settings.resolved_storage_url(), settings.run_lease_seconds)
 
 
 _opened: dict[JobPlace, tuple[Database, Storage]] = {}

@@ -54,8 +54,7 @@ class Supervisor:
         """Prepare the thread; `start` runs it."""
         self.database = database
         self.lease_seconds = settings.run_lease_seconds
-        urls = settings.resolved_database_url(), settings.resolved_storage_url()
-        self.place = JobPlace(*urls, self.lease_seconds)
+        self.place = JobPlace.of(settings)
         self.engine = engine or Engine(settings)
         self.storage = Storage(settings.resolved_storage_url())
         self.submitted: list[SubmittedTask] = []

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import xlogy
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -20,7 +19,7 @@ from tercet_algorithms.answers.simulated_labelers import (
     random_triplets,
     true_answers,
 )
-from tercet_algorithms.dcrc.labeler_tables import LearnedTables, TableLearner, information_share
+from tercet_algorithms.dcrc.labeler_tables import LearnedTables, TableLearner
 from tests.tercet_algorithms.dcrc.test_dcrc import overlapping, questions, saved_and_loaded
 
 CROWD = {
@@ -116,17 +115,6 @@ def test_the_bound_with_the_prior_never_drops(solver, seed):
         bounds = [state.lower_bound for state in states if state.start == start]
         assert np.all(np.diff(bounds) > -2e-5)
     assert model.n_iter_ > 2
-
-
-def test_information_share_by_hand():
-    correct = np.array([0.25, 0.25, 0.5])
-    assert information_share(np.diag(correct), correct) == pytest.approx(1)
-    assert information_share(np.diag(correct)[:, [1, 0, 2]], correct) == pytest.approx(1), "turned round tells all"
-    assert information_share(np.outer(correct, [0.2, 0.3, 0.5]), correct) == pytest.approx(0, abs=1e-12)
-    assert information_share(np.array([[1.0]]), np.array([1.0])) == 0
-    noisy = np.array([[0.4, 0.1], [0.1, 0.4]])
-    expected = (xlogy(noisy, noisy).sum() - 2 * 0.5 * np.log(0.25)) / np.log(2)
-    assert information_share(noisy, np.array([0.5, 0.5])) == pytest.approx(expected)
 
 
 @pytest.fixture(scope="module")

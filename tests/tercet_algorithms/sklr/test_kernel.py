@@ -82,4 +82,21 @@ def test_a_factor_of_many_items_is_that_of_few(criterion, monkeypatch):
 def test_every_factor_approximates_the_kernel_and_places_its_items(method, bound):
     factor, K, kernel, rows = made(method, max_rank=60)
     assert np.linalg.norm(factor.Z @ factor.Z.T - K) < bound * np.linalg.norm(K)
-    np.testing.assert_allclose(factor.coordinates(kernel(rows, rows[factor.base])), factor.Z, atol=1e-6)
+    np.testing.assert_allclose(kernel(rows, rows[factor.base]) @ factor.weights, factor.Z, atol=1e-6)
+
+
+def test_of_more_columns_than_dimensions_the_widest_axes_are_kept():
+    """They approximate the kernel better than as many columns, and no better than as many eigenvectors can."""
+    factor, K, kernel, rows = made("cholesky", share=1.0, max_rank=12)
+    columns = made("cholesky", share=1.0, max_rank=20)[0]
+    assert factor.Z.shape == (70, 12)
+    assert len(factor.base) == 20
+    np.testing.assert_array_equal(columns.base[:20], factor.base)
+    values = np.linalg.eigvalsh(K)
+    missing = np.square(np.linalg.eigvalsh(K - factor.Z @ factor.Z.T)).sum()
+    pivoted = kernel(rows, rows[factor.base[:12]])
+    of_columns = pivoted @ np.linalg.solve(pivoted[factor.base[:12]], pivoted.T)
+    assert np.square(values[:-12]).sum() <= missing < np.square(K - of_columns).sum()
+    products = factor.Z.T @ factor.Z  # axes, from the widest on
+    np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-9)
+    assert (np.diff(np.diag(products)) <= 0).all()

@@ -3,6 +3,6 @@
 These descriptions are the one place for help: forms, the REST interface and its documentation show them. Names and
 defaults are the estimators' (`tests/catalogue/test_algorithms.py` compares them).
 
-- left out: of an estimator's parameter that is not offered; `left_out` says why
-- advanced: of a parameter that forms fold away at first
+- left out: a parameter of the estimator that is not offered; `left_out` says why
+- advanced: a parameter that forms fold away
 """

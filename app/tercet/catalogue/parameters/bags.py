@@ -50,7 +50,7 @@ class BagsParameters(Parameters):
         return self
 
     def fault_of_alpha(self, n_items: int) -> str:
-        """Return what is wrong with alpha in the scale that `n_items` items bring about; empty if nothing is."""
+        """Return what is wrong with alpha in the scale that applies to `n_items` items; empty if nothing is."""
         among_neighbors = self.n_neighbors is not None or n_items > MOST_DENSE
         relative = self.alpha_scale == "relative" or (self.alpha_scale == "auto" and among_neighbors)
         if not relative or self.alpha < 1:

@@ -1,4 +1,4 @@
-"""What the parameters of several algorithms share: the base class, types, and the reading of lists from forms."""
+"""Shared by the parameters of several algorithms: the base class, types, and lists from forms."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -48,7 +48,7 @@ Tolerance = Annotated[float, advanced("Tolerance", ge=0)]
 
 
 def _join_lines(schema: dict[str, Any]) -> None:
-    """Make one line of each description, which source code breaks."""
+    """Join the lines of descriptions."""
     for field in schema["properties"].values():
         field["description"] = " ".join(field["description"].split())
 
@@ -56,7 +56,7 @@ def _join_lines(schema: dict[str, Any]) -> None:
 class Parameters(BaseModel):
     """The parameters that every algorithm has."""
 
-    # What stands below a field is its description.
+    # The docstring below a field is its description.
     model_config = ConfigDict(
         extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True, json_schema_extra=_join_lines
     )

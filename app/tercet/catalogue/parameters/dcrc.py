@@ -69,6 +69,7 @@ class DcrcParameters(_Dcrc):
 
     left_out: ClassVar[dict[str, str]] = {
         "standardize": "features come in any unit; those that a recipe makes are in one scale already",
+        "feature_groups": "a recipe knows the groups of the features that it makes",
         "kernel_params": "no kernel that is offered has further ones",
         "n_jobs": "every worker has work of its own",
         "verbose": "a run shows its progress on its page",
@@ -82,9 +83,9 @@ class DcrcParameters(_Dcrc):
     """Features, points that are learned from the answers alone, or both side by side. Points come from ten answers on,
     and say most where every item is in several answers; items without features are always clustered by answers."""
     candidates: Annotated[Literal["auto", "features"], Field(title="Structure")] = "features"
-    """Features fits these alone. Auto weighs four by how well they predict answers held out: features, features and a
-    graph of neighbours, K-means and spectral clustering: better where classes are curved, not everywhere; slower.
-    Learned points have seen every answer, so they are always fitted alone."""
+    """Features fits these alone. Auto weighs features, features with a graph of neighbours, and each group of features
+    alone by how well they predict answers held out: better where classes are curved, in about twice the time. Learned
+    points have seen every answer, so they are always fitted alone."""
     balance: Annotated[bool, Field(title="Draw clusters towards equal sizes")] = True
     """Better off where sizes are known to differ widely."""
     tau: Annotated[float, advanced("Separation", ge=0)] = 1.0
@@ -132,9 +133,9 @@ class DcrcCvParameters(_Dcrc):
     )
     """Penalties of the squared weights, to choose from."""
     cv: Annotated[int, advanced("Folds", ge=2, le=20)] = 5
-    """Parts into which the answers are divided; each is held back once and predicted by the others."""
+    """Parts into which the answers are divided; each is held out once and predicted from the others."""
     scoring: Annotated[Literal["log_score", "accuracy"], advanced("Score")] = "log_score"
-    """Log score is the mean log probability of the answers held back, accuracy the share predicted."""
+    """Log score is the mean log probability of the held-out answers, accuracy the share predicted."""
 
     @model_validator(mode="after")
     def _check_ranges(self) -> Self:

@@ -34,7 +34,7 @@ class SklrParameters(Parameters):
     criterion: Annotated[Literal["trace", "frobenius"], advanced("Share measured by")] = "trace"
     """Frobenius is the paper's; it drops most dimensions, so answers may contradict each other."""
     max_rank: Annotated[int | None, advanced("Most dimensions", ge=1, le=5000)] = None
-    """Most dimensions of the compact form; none is 500, or no limit for eigenvectors."""
+    """Most dimensions of the compact form; none is 300, or no limit for eigenvectors."""
     low_rank: Annotated[Literal["auto", "eigen", "cholesky", "nystroem"], advanced("Compact form by")] = "auto"
     """Auto takes eigenvectors up to 500 items and an incomplete Cholesky factor above."""
     solver: Annotated[Literal["newton", "projection", "paper"], advanced("Solver")] = "newton"

@@ -21,8 +21,8 @@ from tercet.labeling.sql.statements import (
     DIALECTS,
     IDS,
     LEASES,
+    NEEDED,
     PROJECTS,
-    REDUNDANCY,
     TRIPLETS,
     among,
     among_rows,
@@ -110,7 +110,11 @@ ADD_ANSWERS = {dialect: _add_answers(dialect) for dialect in DIALECTS}
 END_LEASES = {
     dialect: delete(LEASES).where(among_rows(dialect, lease.id, _answered_leases(dialect))) for dialect in DIALECTS
 }
-_CLOSE = update(TRIPLETS).where(triplet.priority.is_not(None), REDUNDANCY <= COUNTED_ANSWERS).values(priority=None)
+_CLOSE = (
+    update(TRIPLETS)
+    .where(triplet.priority.is_not(None), NEEDED <= COUNTED_ANSWERS)
+    .values(priority=None, asked_of=None)
+)
 CLOSE_TRIPLETS = {dialect: _CLOSE.where(among(dialect, triplet.id, "triplet_ids")) for dialect in DIALECTS}
 CLOSE_ANSWERED = {
     dialect: _CLOSE.where(among_rows(dialect, triplet.id, _answered_triplets(dialect))) for dialect in DIALECTS

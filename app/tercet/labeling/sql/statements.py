@@ -108,6 +108,8 @@ def _count(*conditions: SQLColumnExpression[bool]) -> ColumnElement[int]:
 COUNTED_ANSWERS = _count(answer.triplet_id == triplet.id, Answer.counts)
 LABELER: ColumnElement[int] = bindparam("user")
 REDUNDANCY: ColumnElement[int] = bindparam("redundancy", type_=Integer)
+# How many answers a triplet needs: as all do, and one more for each time that one was in doubt.
+NEEDED: ColumnElement[int] = REDUNDANCY + triplet.extra_answers
 
 
 def _taken(table: Table, weight: ColumnElement[int], *conditions: ColumnElement[bool]) -> ColumnElement[int]:
@@ -116,35 +118,35 @@ def _taken(table: Table, weight: ColumnElement[int], *conditions: ColumnElement[
     return select(total).select_from(table).where(*conditions).correlate(TRIPLETS).scalar_subquery()
 
 
-# The rules by which a triplet is open to a labeler. An answer or a lease takes one of the triplet's redundancy, and the
-# labeler's own take all of it. Each is one look at the few rows of the triplet: asked apart whether there is none of
-# the labeler's, PostgreSQL may read everything that the labeler ever answered.
+# The rules by which a triplet is open to a labeler. An answer or a lease takes one of those that the triplet needs, and
+# the labeler's own take all of them. Each is one look at the few rows of the triplet: asked apart whether there is none
+# of the labeler's, PostgreSQL may read everything that the labeler ever answered.
 _held_by_labeler = (lease.labeler_id == LABELER) & (lease.expires_at > bindparam("at"))
-_LEASE_TAKES = case((lease.labeler_id == LABELER, REDUNDANCY), else_=1)
 _LEASED = _taken(
     LEASES,
-    _LEASE_TAKES,
+    case((lease.labeler_id == LABELER, NEEDED), else_=1),
     lease.triplet_id == triplet.id,
     lease.expires_at > bindparam("at"),
 )
 _ANSWERED = _taken(
     ANSWERS,
-    case((answer.labeler_id == LABELER, REDUNDANCY), (Answer.counts, 1), else_=0),
+    case((answer.labeler_id == LABELER, NEEDED), (Answer.counts, 1), else_=0),
     answer.triplet_id == triplet.id,
     answer.withdrawn_at.is_(None),
 )
 OPEN = (
     ~exists().where(skip.triplet_id == triplet.id, skip.labeler_id == LABELER).correlate(TRIPLETS),
-    REDUNDANCY > _ANSWERED + _LEASED,
+    NEEDED > _ANSWERED + _LEASED,
+    triplet.asked_of.is_(None) | (triplet.asked_of == LABELER),
 )
-# What the last rule says of leases, for all triplets at once: most of the head of the queue is on other screens, and
-# looked up one by one those triplets took longer than all else.
+# What these rules say of leases, for all triplets at once: most of the head of the queue is on other screens, and
+# looked up one by one those triplets took longer than all else. One that needs extra answers has its others already.
 _leased_triplet = lease.triplet_id + literal_column("0")  # bare, SQLite would read old leases too, to have an order
 _ON_SCREENS = (
     select(_leased_triplet)
     .where(lease.expires_at > bindparam("at"))
     .group_by(_leased_triplet)
-    .having(func.sum(_LEASE_TAKES) >= REDUNDANCY)
+    .having(func.sum(case((lease.labeler_id == LABELER, REDUNDANCY), else_=1)) >= REDUNDANCY)
 )
 
 _HELD_ROWS = (
@@ -227,7 +229,16 @@ FIND_TRIPLETS = (
     .where(triplet.project_id == bindparam("project"), tuple_(*IDS).in_(_any_of("triplets")))
     .with_for_update(read=True, key_share=True)
 )
-_SHOWN = (item.id, item.key, item.text, item.media_type, item.media, item.picture, item.thumbnail)
+_SHOWN = (
+    item.id,
+    item.key,
+    item.text,
+    item.media_type,
+    item.media,
+    item.picture,
+    item.thumbnail,
+    item.media_seconds,
+)
 
 
 ITEMS_SHOWN = {dialect: select(*_SHOWN).where(among(dialect, item.id, "ids")) for dialect in DIALECTS}

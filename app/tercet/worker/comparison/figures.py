@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from tercet.catalogue.compared_systems import KMEANS, READ_NO_ANSWERS
 from tercet.runs.results import Array
 from tercet.worker.comparison.fits import ComparisonPlan
-from tercet.worker.outputs.reports import answer_columns
+from tercet.worker.inputs import answer_columns
 from tercet_algorithms.answers.metrics import answers_satisfied
 from tercet_algorithms.answers.patterns import ANSWERS
 

@@ -25,8 +25,8 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.learned_points import Part
 from tercet.worker.fits.outcome import Callback, FitOutcome, FitProgress
 from tercet.worker.fits.without_answers import fit_kmeans
-from tercet.worker.inputs import JobInputs
-from tercet.worker.outputs.reports import answer_columns, answer_probabilities_of
+from tercet.worker.inputs import JobInputs, answer_columns
+from tercet.worker.outputs.reports import answer_probabilities_of
 from tercet_algorithms.answers.reading import Constraints, read_constraints
 from tercet_algorithms.common.model_selection import answer_folds
 

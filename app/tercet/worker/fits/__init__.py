@@ -1,4 +1,4 @@
-"""Fits of every system: what a fit starts from, how each system is fitted, and the one form that outcomes take.
+"""Fits each system, from nothing or from the previous run, with an outcome in the same form for all.
 
 A fit takes a run's parameters, a `JobInputs` (`worker/inputs.py`), a state to resume from and a callback. `systems.py`
 finds the function for the run's algorithm, in `dcrc.py`, `sklr.py` or `without_answers.py`, which returns a

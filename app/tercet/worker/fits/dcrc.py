@@ -6,7 +6,7 @@ import numpy as np
 
 from tercet.models import Run
 from tercet.runs.results import Array
-from tercet.worker.fits.outcome import Callback, FitOutcome, LabelerFit
+from tercet.worker.fits.outcome import Callback, FitOutcome
 from tercet.worker.fits.warm_start import SearchPlan, adopted_clusters, plan_search, warm_outcome, warm_state
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.models import model_of_dcrc
@@ -43,6 +43,7 @@ def fit_dcrc(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
         "n_init": plan.starts if plan.search or keeps_adopted else 1 + _starts_beside(inputs),
         "n_moves": 0 if keeps_adopted else _moves(run, inputs),
         "random_state": _seed(run),
+        "feature_groups": inputs.feature_groups,
         **inputs.scaling(),
     }
     if inputs.points is not None:
@@ -98,7 +99,8 @@ def _fit(
 
 def _outcome(model: DCRC, inputs: JobInputs, plan: SearchPlan, **details: Any) -> FitOutcome:
     labelers, arrays = _labelers(model, inputs), model_of_dcrc(model)
-    return warm_outcome(model, plan, epsilon=model.epsilon_, labelers=labelers, model=arrays, **details)
+    believed = {"epsilon": model.epsilon_, "answer_weight": model.answer_weight_}
+    return warm_outcome(model, plan, labelers=labelers, model=arrays, **believed, **details)
 
 
 def _grid(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -120,11 +122,8 @@ def _curve(search: DCRCCV) -> dict[str, Any]:
     return {"clusters_curve": {name: values.tolist() for name, values in curve._asdict().items()}}
 
 
-def _labelers(model: DCRC, inputs: JobInputs) -> dict[int, LabelerFit]:
-    return {
-        labeler: LabelerFit(tables[inputs.kind], model.labeler_quality_[labeler], model.labeler_accuracy_[labeler])
-        for labeler, tables in getattr(model, "labeler_tables_", {}).items()
-    }
+def _labelers(model: DCRC, inputs: JobInputs) -> dict[int, Array]:
+    return {labeler: tables[inputs.kind] for labeler, tables in getattr(model, "labeler_tables_", {}).items()}
 
 
 def _seed(run: Run) -> int:

@@ -1,9 +1,7 @@
-"""Points that are learned from the answers of a run before it clusters: alone, or beside the features of the items.
+"""Learns an embedding of the items from the answers of a run before it clusters: alone, or beside their features.
 
-Of some items, faces under their names, nothing else is known than what people said about them; of others, features do
-not show what people go by. The points of an embedding take the place of features, or stand beside them, in the run's
-map too; the next run goes on from them and turns its own to match, so that the weights of its warm start still mean
-the same.
+The points take the place of features, or stand beside them, in the run's map too. The next run starts from them and
+aligns its own with them, so that the weights of its warm start keep their meaning.
 """
 
 from collections.abc import Callable
@@ -43,7 +41,7 @@ def are_wanted(parameters: dict[str, Any]) -> bool:
 
 
 def add_points(run: Run, inputs: JobInputs, checkpoints: Stages) -> JobInputs:
-    """Return the inputs with points: those that another copy of the task learned, or new ones."""
+    """Return the inputs with points: those of an earlier copy of the task, or new ones."""
     stored = checkpoints.stored or {}
     if _POINTS in stored:
         points = stored.pop(_POINTS)
@@ -68,7 +66,7 @@ def with_points(run: Run, inputs: JobInputs, points: Array) -> JobInputs:
         if not inputs.one_scale:
             measured = standardised(measured, np.ones(len(measured), dtype=np.bool_))
         features = side_by_side([measured, features.astype(np.float32)], [1.0, 1.0])
-    return replace(inputs, points=points, one_scale=True, features=features)
+    return replace(inputs, points=points, one_scale=True, feature_groups=None, features=features)
 
 
 def keep(points: Array, outcome: FitOutcome) -> FitOutcome:

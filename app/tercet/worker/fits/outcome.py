@@ -1,4 +1,4 @@
-"""What a fit ends with, in one form for all systems, which metrics, maps and reports read.
+"""The result of a fit, in the same form for all systems, for metrics, maps and reports.
 
 Each estimator has attributes of its own for its results; the functions that fit it turn them into a `FitOutcome`.
 """
@@ -15,7 +15,7 @@ Callback = Callable[[Any], None]
 
 
 class FitProgress(Protocol):
-    """What an estimator passes to its callback: how far it is, and all that is needed to go on from there."""
+    """The state that an estimator passes to its callback: its progress, and all that is needed to resume."""
 
     @property
     def iteration(self) -> int:
@@ -27,15 +27,6 @@ class FitProgress(Protocol):
 
     def to_arrays(self) -> dict[str, Array]:
         """Return the state as plain arrays."""
-
-
-@dataclass(frozen=True)
-class LabelerFit:
-    """How one labeler answers, where the estimator learns it."""
-
-    table: Array  # (5, A), P(answer | pattern)
-    quality: float
-    accuracy: float
 
 
 @dataclass(frozen=True)
@@ -52,7 +43,9 @@ class FitOutcome:
     # Answers at the last search over all starts; a fit that only continued the previous one keeps its number.
     searched_answers: int
     epsilon: Errors  # how it took answers to err
-    labelers: dict[int, LabelerFit] = field(default_factory=dict)  # by user id
+    answer_weight: float = 1.0  # the power that it took their likelihood to
+    # P(answer | pattern), (5, A), by user id, where the estimator learns how each labeler answers.
+    labelers: dict[int, Array] = field(default_factory=dict)
     suspects: Array | None = None  # rows of the answers, most suspect first; None: they are ranked by probability
     embedding: Array | None = None  # (N, r), where clusters of any number can be cut
     model: dict[str, Array] | None = None  # what predicts new items, its clusters numbered as in `labels`

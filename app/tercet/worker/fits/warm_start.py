@@ -1,4 +1,4 @@
-"""How much a fit goes on from the run before: when it searches over several starts, and what it starts from."""
+"""Warm starts: when a fit searches over several starts, and what it takes from the previous run."""
 
 from typing import Any, NamedTuple
 
@@ -63,7 +63,7 @@ def adopted_clusters(run: Run, inputs: JobInputs) -> Array | None:
 
 
 def warm_outcome(estimator: Any, plan: SearchPlan, **details: Any) -> FitOutcome:
-    """Return what an estimator that learns from answers ended with; `details` are what only some of them have."""
+    """Return the outcome of an estimator that learns from answers; `details` are fields that only some have."""
     return FitOutcome(
         labels=estimator.labels_,
         posterior=estimator.posterior_,

@@ -1,4 +1,4 @@
-"""Fits of the systems that read no answers, and so begin from nothing each time.
+"""Fits of the systems that read no answers, without a warm start.
 
 CMBC finds an alternative to known clusterings, BagSpectralClustering clusters by bag labels, and k-means is the plain
 baseline of comparisons.

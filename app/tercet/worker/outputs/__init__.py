@@ -1,4 +1,4 @@
-"""What is computed from a finished fit, so that pages only read: metrics, map, reports, questions, resolutions.
+"""Computes from a finished fit what pages show: metrics, map, reports, questions, resolutions.
 
 - metrics: the figures of a run that an analyst sees, kept in its row.
 - cluster map: two coordinates for every item.

@@ -1,4 +1,4 @@
-"""Where a run's items lie on its map.
+"""Lays out the map of a run.
 
 A current run moves the items as little as it can from the map before; an alternative keeps the places of the map that
 it is compared with, so that two maps show the same items in the same places.

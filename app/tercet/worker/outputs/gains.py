@@ -1,4 +1,4 @@
-"""What the next answers are expected to buy, from the posterior and from what answers bought in this project so far."""
+"""The expected gain of further answers, from the posterior and from the gains of earlier answers in this project."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ MOST_RUNS = 500
 
 
 def measure(job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str, Any]:
-    """Return the stretches of answers so far, and what the next are expected to buy once there is one."""
+    """Return the stretches of answers so far and, once there is one, the expected gain of the next."""
     table = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
     stretches = _stretches(job, inputs, result, table)
     metrics: dict[str, Any] = {"stretches": [list(stretch) for stretch in stretches]}

@@ -1,4 +1,4 @@
-"""What a run leaves to predict with: the fitted estimator as plain arrays, which `tercet.prediction` reads.
+"""The fitted estimator as plain arrays, with which `tercet.prediction` predicts new items.
 
 DCRC, SKLR and CMBC's mixture all come down to scores that are linear in some inputs, of which the softmax is taken.
 Fitted items that the inputs compare new ones with are named by their positions: their rows are in the features anyway.
@@ -40,8 +40,6 @@ def model_of_sklr(model: SKLR) -> Model:
     y_x is linear in the kernel values with the base items, so that the whole learned space need not be stored.
     """
     kernel_map, centers = model.map_, model.centers_
-    Z = kernel_map.Z[kernel_map.base]
-    towards_centers = np.linalg.solve(Z.T @ Z, model.transformation_ @ centers.T)
     variance = model.variance_ if model.variance_ > 0 else 1.0
     state = kernel_map.to_arrays()
     n_items, references = len(kernel_map.Z), state["references"]
@@ -54,7 +52,7 @@ def model_of_sklr(model: SKLR) -> Model:
         **({"references_items": np.arange(n_items)} if len(references) == n_items else {"references": references}),
         "neighbours": np.array(int(state["bandwidth"][0])),
         "floor": np.array(state["bandwidth"][1]),
-        "weights": Z @ towards_centers / (kernel_map.unit * variance),
+        "weights": kernel_map.weights @ model.transformation_ @ centers.T / variance,
         "intercept": -np.square(centers).sum(axis=1) / (2 * variance),
         "is_hard": np.array(model.variance_ <= 0),
     }

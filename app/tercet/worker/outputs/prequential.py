@@ -1,9 +1,9 @@
-"""What was expected of answers before any run had used them: the honest measure of labelers, and of runs.
+"""Prequential evaluation: how probable answers were before any run had used them.
 
-A run fits the answers that it uses, so that it finds even answers by chance likely. The run before did not know them.
+A run fits the answers that it uses, so that it finds even random answers likely. The run before has not seen them.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
@@ -12,26 +12,35 @@ from tercet.models import Run
 from tercet.runs.results import Array
 from tercet.worker.fits.outcome import labeler_table
 from tercet.worker.inputs import JobInputs
-from tercet_algorithms.answers.patterns import ANSWERS, Errors, answer_probabilities
+from tercet_algorithms.answers.patterns import ANSWERS, Errors, pattern_probabilities, right_answers
 
 # The newest answers to questions drawn at random that figures rest on: older runs knew less.
 MOST_DRAWN = 200
 
 
-def foresee(run: Run, inputs: JobInputs, epsilon: Errors) -> Array:
-    """Return P of each possible answer under the last run that had not used the answer, (M, A); NaN without one.
+class Foreseen(NamedTuple):
+    """What the last run that had not used each answer says of it; NaN without one."""
+
+    answers: Array  # (M, A) P of each possible answer
+    rights: Array  # (M, A) P that each is the right one
+
+
+def foresee(run: Run, inputs: JobInputs, epsilon: Errors) -> Foreseen:
+    """Return what was foreseen of each answer.
 
     Answers that earlier runs used keep what was foreseen then; those that came since are foreseen by the run before.
     """
-    foreseen = _kept(inputs)
+    foreseen = Foreseen(_before(inputs, "foreseen"), _before(inputs, "rights"))
     if inputs.previous is None:
         return foreseen
     posterior = inputs.previous.result.posterior
     new = _is_new(run, inputs) & (inputs.triplets < len(posterior)).all(axis=1)
+    patterns = pattern_probabilities(posterior, inputs.triplets[new])
+    foreseen.rights[new] = patterns @ np.eye(foreseen.rights.shape[1])[right_answers(inputs.kind)]
     for labeler in np.unique(inputs.labelers[new]).tolist():
-        rows = new & (inputs.labelers == labeler)
+        rows = inputs.labelers[new] == labeler
         table = labeler_table(inputs.previous.state, inputs.kind, epsilon, labeler)
-        foreseen[rows] = answer_probabilities(posterior, inputs.triplets[rows], table)
+        foreseen.answers[np.flatnonzero(new)[rows]] = patterns[rows] @ table
     return foreseen
 
 
@@ -78,12 +87,13 @@ def _is_new(run: Run, inputs: JobInputs) -> Array:
     return inputs.numbers > run.answers_from
 
 
-def _kept(inputs: JobInputs) -> Array:
+def _before(inputs: JobInputs, name: str) -> Array:
     """Return what the previous run's report holds of answers that this one uses too."""
-    foreseen = np.full((len(inputs.answers), len(ANSWERS[inputs.kind])), np.nan)
+    rows = np.full((len(inputs.answers), len(ANSWERS[inputs.kind])), np.nan)
     report = None if inputs.previous is None else inputs.previous.report
-    if report is None or report.foreseen is None:
-        return foreseen
+    reported = None if report is None else getattr(report, name)
+    if report is None or reported is None:
+        return rows
     _, here, before = np.intersect1d(inputs.numbers, report.numbers, assume_unique=True, return_indices=True)
-    foreseen[here] = report.foreseen[before]
-    return foreseen
+    rows[here] = reported[before]
+    return rows

@@ -1,4 +1,4 @@
-"""A run's questions for the labelers' queue: what its clusters make worth asking, and a few at random.
+"""Chooses questions for the labelers' queue: informative ones under the run's posteriors, and a few at random.
 
 Figures of how well a run predicts answers, or how far people agree, are honest where questions were drawn at random:
 those that are chosen are the hard ones. So a share of them is, and says so.
@@ -28,7 +28,9 @@ class Questions(NamedTuple):
     sources: list[Source]  # where each comes from
 
 
-def choose(posterior: Array, inputs: JobInputs, outcome: FitOutcome, demand: Demand, rng: Generator) -> Questions:
+def choose(
+    posterior: Array, inputs: JobInputs, outcome: FitOutcome, demand: Demand, about: Array, rng: Generator
+) -> Questions:
     """Return as many questions as labelers need until the next run, and spare ones behind, if there are so many.
 
     As it is not known who will answer, what an answer tells is the mean over labelers, weighted by their answers so
@@ -37,7 +39,6 @@ def choose(posterior: Array, inputs: JobInputs, outcome: FitOutcome, demand: Dem
     table = mixed_table(outcome.state, inputs.kind, outcome.epsilon)
     pending, _ = positions(demand.pending, inputs.item_ids)  # those about items that are in use
     X, chosen = _places(inputs), np.empty((0, 3), dtype=np.int64)
-    about = _items_of(demand, posterior, inputs)
     for n in (demand.n_questions, demand.n_spare):
         # Each of the two is even over clusters; in one, the first questions would not be.
         further, _ = suggest(
@@ -56,7 +57,7 @@ def choose(posterior: Array, inputs: JobInputs, outcome: FitOutcome, demand: Dem
     return mix(chosen, drawn, demand.random_share, rng)
 
 
-def _items_of(demand: Demand, posterior: Array, inputs: JobInputs) -> Array:
+def items_of(demand: Demand, posterior: Array, inputs: JobInputs) -> Array:
     """Return the positions of the items that questions are to be about; none where they may be about all."""
     match demand.about:
         case "confused":

@@ -11,8 +11,10 @@ import numpy as np
 
 from tercet.runs.results import AnswerReport, Array, LabelerReport, Report
 from tercet.worker.fits.outcome import FitOutcome
-from tercet.worker.inputs import JobInputs
-from tercet.worker.outputs import prequential
+from tercet.worker.inputs import JobInputs, answer_columns
+from tercet.worker.outputs import known_answers, prequential
+from tercet.worker.outputs.prequential import Foreseen
+from tercet_algorithms.answers.error_rates import LearnedRates
 from tercet_algorithms.answers.independence import Independence, independence, left_out, more_doubtful
 from tercet_algorithms.answers.patterns import ANSWERS, Kind, answer_table, pattern_probabilities
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
@@ -38,7 +40,7 @@ def beliefs(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Beliefs
     without, shape = np.empty_like(patterns), (len(columns), len(ANSWERS[inputs.kind]))
     probabilities, of_others = np.empty(shape), np.empty(shape)
     common = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
-    tables = {labeler: fit.table for labeler, fit in outcome.labelers.items()}
+    tables = outcome.labelers
     weights = np.ones(len(columns)) if inputs.weights is None else inputs.weights
     of_table = np.where(np.isin(inputs.labelers, list(tables)), inputs.labelers, -1)
     for labeler in np.unique(of_table).tolist():
@@ -48,8 +50,18 @@ def beliefs(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> Beliefs
     return Beliefs(columns, without, probabilities, of_others)
 
 
-def report(inputs: JobInputs, outcome: FitOutcome, believed: Beliefs, foreseen: Array) -> Report:
-    """Return the report of all answers and labelers, with what was foreseen of each answer, (M, A)."""
+def tables_of(labelers: Array, kind: Kind, outcome: FitOutcome) -> Array:
+    """Return P(answer | pattern) of the labelers of m answers, (m, 5, A): as the fit learned it, or the common one."""
+    common = answer_table(kind, outcome.epsilon or HARD_EPSILON)
+    people, rows = np.unique(labelers, return_inverse=True)
+    return np.stack([*(outcome.labelers.get(person, common) for person in people.tolist()), common])[rows]
+
+
+def report(
+    inputs: JobInputs, outcome: FitOutcome, posterior: Array, foreseen: Foreseen, rates: LearnedRates | None
+) -> Report:
+    """Return the report of all answers and labelers under posteriors (N, K), with what was foreseen of each answer."""
+    believed = beliefs(inputs, outcome, posterior)
     probabilities = believed.probabilities
     of_answer = probabilities[np.arange(len(probabilities)), believed.columns]
     best = probabilities.max(axis=1, initial=0)
@@ -57,9 +69,10 @@ def report(inputs: JobInputs, outcome: FitOutcome, believed: Beliefs, foreseen: 
         suspicion = _by_probability(of_answer, best)
     else:
         suspicion = _ranks(outcome.suspects, len(of_answer))
-    answers = AnswerReport(inputs.numbers, of_answer.astype(np.float32), suspicion, foreseen.astype(np.float16))
-    doubts = _doubts(inputs.labelers, believed, foreseen)
-    return Report(answers, _labelers(inputs, outcome, foreseen, doubts))
+    before = (array.astype(np.float16) for array in foreseen)
+    answers = AnswerReport(inputs.numbers, of_answer.astype(np.float32), suspicion, *before)
+    doubts = _doubts(inputs.labelers, believed, foreseen.answers)
+    return Report(answers, _labelers(inputs, foreseen.answers, doubts, rates))
 
 
 def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[Hashable, Independence]:
@@ -81,14 +94,6 @@ def answer_probabilities_of(inputs: JobInputs, outcome: FitOutcome, posterior: A
     return beliefs(inputs, outcome, posterior).probabilities
 
 
-def answer_columns(answers: Array, kind: Kind) -> Array:
-    """Return the column of every answer in a table of its kind, (M,)."""
-    columns = np.zeros(len(answers), dtype=np.int64)
-    for column, name in enumerate(ANSWERS[kind]):
-        columns[answers == name] = column
-    return columns
-
-
 def _by_probability(of_answer: Array, best: Array) -> Array:
     """Rank the answers that are not the most probable ones; 1 has the lowest probability relative to the best."""
     odds = of_answer / best
@@ -103,22 +108,32 @@ def _ranks(suspects: Array, count: int) -> Array:
 
 
 def _labelers(
-    inputs: JobInputs, outcome: FitOutcome, foreseen: Array, doubts: dict[Hashable, Independence]
+    inputs: JobInputs, foreseen: Array, doubts: dict[Hashable, Independence], rates: LearnedRates | None
 ) -> list[LabelerReport]:
     labelers, rows = np.unique(inputs.labelers, return_inverse=True)
+    known = known_answers.results(inputs)
     counts = np.bincount(rows, minlength=len(labelers))
     scored = np.bincount(rows[np.isfinite(foreseen).all(axis=1)], minlength=len(labelers))
     hits = np.bincount(rows, weights=prequential.hits(inputs, foreseen), minlength=len(labelers))
-    fits = [outcome.labelers.get(int(labeler)) for labeler in labelers]
     return [
         LabelerReport(
             labeler=int(labeler),
             answers=int(count),
             foreseen=int(n_foreseen),
             expected=float(hit / n_foreseen) if n_foreseen else None,
-            quality=None if fit is None else fit.quality,
-            accuracy=None if fit is None else fit.accuracy,
             doubt=doubts[int(labeler)].probability if int(labeler) in doubts else None,
+            known=known[int(labeler)][0],
+            known_right=known[int(labeler)][1],
+            **_habits(rates, int(labeler)),
         )
-        for labeler, count, n_foreseen, hit, fit in zip(labelers, counts, scored, hits, fits, strict=True)
+        for labeler, count, n_foreseen, hit in zip(labelers, counts, scored, hits, strict=True)
     ]
+
+
+def _habits(rates: LearnedRates | None, labeler: int) -> dict[str, float | None]:
+    """Return how a labeler answers, as learned from what was foreseen; None where nothing was."""
+    if rates is None or labeler not in rates.labelers:
+        return dict.fromkeys(("quality", "accuracy", "unsure", "mixed_up", "invented"))
+    own = rates.labelers[labeler]
+    shares = {"unsure": own.unsure, "mixed_up": own.mixed_up, "invented": own.invented}
+    return {"quality": rates.quality(labeler), "accuracy": rates.accuracy(labeler), **shares}

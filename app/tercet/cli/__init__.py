@@ -1,6 +1,10 @@
 """The `tercet` command: demo, serve, people and their keys, data in and out.
 
-Slow imports stand inside the commands that need them, so that `tercet --help` is there at once.
+Commands of one package stand there, in its `commands.py`; `import_command.py` needs many packages, and a worker.
+Imports that are slow stand inside the commands that need them, so that `tercet --help` is there at once.
+
+- labeling link: the address at which anybody who has it may label; `tercet import` ends with it
+- bar: the progress bar that a command draws in the terminal
 """
 
 import os
@@ -12,10 +16,10 @@ import typer
 from tercet import __version__
 from tercet.accounts.commands import people
 from tercet.archives.commands import archive, restore
+from tercet.cli.import_command import import_files
 from tercet.command_setup import DataOption, describe_place, make_settings
 from tercet.demo.kinds import DemoKind
 from tercet.exchange.commands import export
-from tercet.exchange.import_command import import_files
 from tercet.sounds.commands import segment
 
 # One BLAS thread a process: more make small products erratic. It has to be said before numpy is imported.
@@ -113,7 +117,3 @@ def main() -> None:
             raise
         typer.echo("\n".join(sentences), err=True)
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

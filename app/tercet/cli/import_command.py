@@ -27,7 +27,7 @@ MOST_LISTED = 20
 
 
 def existing(help_text: str, *, folder: bool = False) -> typer.models.OptionInfo:
-    """Describe an option that names a file, or a folder, that has to be there."""
+    """Describe an option that names an existing file or folder."""
     option: typer.models.OptionInfo = typer.Option(help=help_text, exists=True, file_okay=not folder, dir_okay=folder)
     return option
 
@@ -47,7 +47,7 @@ def import_files(
 ) -> None:
     """Import recordings, pictures, texts or tables into a project, up to its first clusters and a labeling link.
 
-    What the project has already is updated by its key. Either everything is imported or nothing.
+    Items whose key exists are updated. Either everything is imported or nothing.
     """
     from tercet.intake.local import import_here
     from tercet.intake.reading.folders import gather
@@ -99,7 +99,7 @@ def drawn_bar() -> "Iterator[Bar]":
 
 
 def user_of(database: "Database", address: str) -> int:
-    """Return the number of the user with an address; raise a problem if there is none."""
+    """Return the id of the user with an address; raise NotFound if there is none."""
     from tercet.accounts.queries import user_with_address
 
     with database.reading() as session:
@@ -107,7 +107,7 @@ def user_of(database: "Database", address: str) -> int:
 
 
 def make_project(database: "Database", key: str, owner_id: int, clusters: int) -> bool:
-    """Make the project unless there is one; return whether it was made."""
+    """Make the project unless it exists; return whether it was made."""
     from tercet.models import User
     from tercet.projects import queries, service
     from tercet.projects.schemas import ProjectIn
@@ -121,7 +121,7 @@ def make_project(database: "Database", key: str, owner_id: int, clusters: int) -
 
 
 def remove_project(database: "Database", storage: "Storage", key: str) -> None:
-    """Remove a project that was made for an import which failed: a command that fails leaves nothing behind."""
+    """Remove a project that was made for an import that failed."""
     from tercet.projects import deleting, queries
 
     with database.transaction() as session:
@@ -154,7 +154,7 @@ def print_import(project: str, done: "LocalImport") -> None:
 
 
 def first_run(database: "Database", settings: "Settings", project: str, n: int) -> "Run | None":
-    """Wait for the run that the import has asked for, or compute it here if no server does; None if there is none."""
+    """Wait for the run of the import, or compute it here if no server does; None if there is none."""
     from tercet.models import RunStatus
 
     deadline = time.monotonic() + SERVER_SECONDS
@@ -186,8 +186,7 @@ def compute(database: "Database", settings: "Settings", run: "Run") -> None:
     claim = lifecycle.claim_next(database, settings.run_lease_seconds, of_project=run.project_id)
     if claim is not None:
         typer.echo("Computing the first clusters ...", err=True)
-        place = settings.resolved_database_url(), settings.resolved_storage_url(), settings.run_lease_seconds
-        run_task(JobPlace(*place), claim.run_id)
+        run_task(JobPlace.of(settings), claim.run_id)
 
 
 def print_clusters(database: "Database", storage: "Storage", project: str, run: "Run | None") -> None:
@@ -207,7 +206,7 @@ def print_clusters(database: "Database", storage: "Storage", project: str, run: 
 
 
 def labeling_link(database: "Database", settings: "Settings", project: str) -> str:
-    """Make a link by which anybody who has it may label the project; say so if there is one, which is not stored."""
+    """Make a labeling link; if there is one already, say so, as only its hash is stored."""
     from tercet.accounts.queries import share_links
     from tercet.accounts.service import make_share_link
     from tercet.projects.queries import project_by_key

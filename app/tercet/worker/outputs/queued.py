@@ -1,0 +1,24 @@
+"""All that a run puts into the labelers' queue, in order: new questions, and among them what is asked again."""
+
+import numpy as np
+
+from tercet.labeling.refill import Demand, Queued
+from tercet.models import Run
+from tercet.runs.results import LabelerReport, Result
+from tercet.worker.fits.outcome import FitOutcome
+from tercet.worker.inputs import JobInputs
+from tercet.worker.outputs import known_questions, questions, repeats
+
+
+def choose(
+    run: Run, inputs: JobInputs, outcome: FitOutcome, result: Result, labelers: list[LabelerReport], demand: Demand
+) -> list[Queued]:
+    """Return the questions that are worth asking, or asking again, under the new posteriors."""
+    rng = np.random.default_rng(run.number)
+    about = questions.items_of(demand, result.posterior, inputs)
+    chosen = questions.choose(result.posterior, inputs, outcome, demand, about, rng)
+    again = repeats.choose(result.posterior, inputs, outcome, labelers, demand, about)
+    again += known_questions.choose(inputs, demand, again, rng)
+    ids = [(anchor, left, right) for anchor, left, right in inputs.item_ids[chosen.triplets].tolist()]
+    new = [Queued(triplet, source) for triplet, source in zip(ids, chosen.sources, strict=True)]
+    return repeats.among(new, again, inputs.item_ids)

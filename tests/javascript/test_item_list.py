@@ -1,0 +1,33 @@
+"""Items of the map: fetched once each, and a server that is not reached is said to be, not passed over."""
+
+import pytest
+from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+ITEMS = '{"items": [{"position": 0, "key": "a"}, {"position": 2, "key": "c"}]}'
+NOT_REACHED = "The server was not reached. Try again."
+ASK = """async ([responses, positions]) => {
+  const { ItemStore } = await import("/static/dashboard/item_list.js");
+  window.responses = responses;
+  const store = new ItemStore("/api");
+  const keys = (await store.at(positions)).map((item) => item.key);
+  return [keys, await store.askAbout(positions), requests.map((request) => request.method)];
+}"""
+
+
+def test_items_are_fetched_once(page: Page) -> None:
+    served = [{"status": 200, "body": ITEMS}, {"status": 200, "body": "{}"}]
+    assert page.evaluate(ASK, [served, [0, 2]]) == [["a", "c"], "", ["GET", "PUT"]]
+
+
+@pytest.mark.parametrize(
+    "response", [None, {"status": 502, "body": "down"}, {"status": 200, "body": "<h1>Sign in</h1>"}]
+)
+def test_a_server_that_is_not_reached_is_reported(page: Page, response: object) -> None:
+    assert page.evaluate(ASK, [[response], [0, 2]]) == [[], NOT_REACHED, ["GET", "GET"]]
+
+
+def test_a_question_that_is_lost_on_the_way_is_reported(page: Page) -> None:
+    served = [{"status": 200, "body": ITEMS}, None]
+    assert page.evaluate(ASK, [served, [0, 2]]) == [["a", "c"], NOT_REACHED, ["GET", "PUT"]]
