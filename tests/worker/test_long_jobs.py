@@ -97,6 +97,25 @@ def test_long_work_leaves_one_place(database: Database, storage: Storage, look: 
     assert look(1) == [("make_features", small)]
 
 
+def test_what_a_living_worker_is_at_is_not_taken_over(database: Database, storage: Storage, settings: Settings) -> None:
+    """A busy machine may leave no time to renew a lease; only when the worker is gone does another begin again."""
+    project = make_songs(database, storage)
+    queue(database, project)
+    request(database, project)
+    supervisor = Supervisor(database, settings, PlacesOnly(4))
+    supervisor._next_upkeep = float("inf")
+    supervisor._look()
+    assert len(supervisor.submitted) == 2
+    for task in supervisor.submitted:
+        supervisor._release(task.claim)  # as when the lease ran out
+    supervisor._look()
+    assert len(supervisor.submitted) == 2
+    elsewhere = Supervisor(database, settings, PlacesOnly(4))
+    elsewhere._next_upkeep = float("inf")
+    elsewhere._look()
+    assert len(elsewhere.submitted) == 2, "another server cannot know, and takes over what is silent"
+
+
 def test_one_place_is_for_all(database: Database, look: Any) -> None:
     large = make_large_project(database, "large")
     queue(database, large)

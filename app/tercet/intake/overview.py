@@ -187,11 +187,11 @@ def _facts(items: list[PreviewItem]) -> list[str]:
 
 def _place(item: PreviewItem) -> str:
     """Say where in its recording an item lies, in seconds and, where that is known, in kHz."""
-    low, high = item.metadata.get("low_hz"), item.metadata.get("high_hz")
     seconds = f"{item.begin_s:.2f}–{item.end_s:.2f} s"
-    if isinstance(low, int | float) and isinstance(high, int | float):
-        return f"{seconds}, {low / 1000:.1f}–{high / 1000:.1f} kHz"
-    return seconds
+    low, high = item.metadata.get("low_hz"), item.metadata.get("high_hz")
+    if not (isinstance(low, int | float) and isinstance(high, int | float)):
+        return seconds
+    return f"{seconds}, {low / 1000:.1f}–{high / 1000:.1f} kHz"
 
 
 def _short(value: Any) -> str:

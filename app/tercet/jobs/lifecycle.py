@@ -5,6 +5,7 @@ every later write names it, and another process takes over when the lease has ru
 they store lies under names made from its content, so that another attempt is quick where the first has been.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -57,18 +58,21 @@ def announce(session: Session, job: BackgroundJob) -> bool:
     return events.record(session, job.project_id, ("job", {name: getattr(job, name) for name in ANNOUNCED}))
 
 
-def claim_next(database: Database, lease_seconds: float, *, long_ones: bool = True) -> JobClaim | None:
+def claim_next(
+    database: Database, lease_seconds: float, *, long_ones: bool = True, own: Collection[int] = ()
+) -> JobClaim | None:
     """Claim a job, or one whose worker fell silent; return None if there is nothing to do.
 
     Previews come first, as somebody is looking at the page; then whoever waits longest. Without the `long_ones`, jobs
-    that take minutes are left for later.
+    that take minutes are left for later. The caller's `own` are not silent, whatever their lease says: their worker
+    lives, but has no time for it.
     """
     order = (BackgroundJob.kind != JobKind.CHECK_IMPORT, BackgroundJob.id)
     with database.reading() as session:
         waiting = session.scalars(select(BackgroundJob).where(_claimable()).order_by(*order)).all()
         candidates = [(job.id, queries.is_long(session, job)) for job in waiting]
     for job_id, is_long in candidates:
-        if is_long and not long_ones:
+        if job_id in own or (is_long and not long_ones):
             continue
         try:
             claim = _claim(database, job_id, lease_seconds)

@@ -70,17 +70,19 @@ def claim_next(
     of_project: int | None = None,
     *,
     long_ones: bool = True,
+    own: Collection[int] = (),
 ) -> Claim | None:
     """Claim a run that is due, or one whose lease has expired; return None if there is none.
 
     Runs started by answers wait while their project is among the `resting`. With a project, only its runs are
-    looked at; without the `long_ones`, no comparison, which takes many fits.
+    looked at; without the `long_ones`, no comparison, which takes many fits. The caller's `own` are
+    not silent, whatever their lease says: their worker lives, but has no time for it.
     """
     with database.reading() as session:
         candidates = session.execute(_DUE, {"at": now(), "resting": list(resting)}).all()
     for run_id, project_id, purpose in candidates:
         is_long = purpose == Purpose.COMPARISON
-        if of_project not in (None, project_id) or (is_long and not long_ones):
+        if run_id in own or of_project not in (None, project_id) or (is_long and not long_ones):
             continue
         with database.transaction() as session:
             project = lock_project(session, project_id)

@@ -121,9 +121,13 @@ class Supervisor:
 
     def _claim_next(self, long_ones: bool) -> Claim | JobClaim | None:
         """Claim a run or a job; where both wait they take turns, so that neither is kept waiting by many others."""
+        under_way = [task.claim for task in self.submitted]
+        jobs = [claim.job_id for claim in under_way if isinstance(claim, JobClaim)]
+        runs = [claim.run_id for claim in under_way if isinstance(claim, Claim)]
+        lease, resting = self.lease_seconds, self._resting()
         claims: list[Callable[[], Claim | JobClaim | None]] = [
-            lambda: job_lifecycle.claim_next(self.database, self.lease_seconds, long_ones=long_ones),
-            lambda: lifecycle.claim_next(self.database, self.lease_seconds, self._resting(), long_ones=long_ones),
+            lambda: job_lifecycle.claim_next(self.database, lease, long_ones=long_ones, own=jobs),
+            lambda: lifecycle.claim_next(self.database, lease, resting, long_ones=long_ones, own=runs),
         ]
         for claim_next in reversed(claims) if self._job_was_last else claims:
             claim = claim_next()
