@@ -64,8 +64,8 @@ FAULTS = (
     Fault(
         "app/tercet/labeling/sql/answers.py",
         "a triplet leaves the queue one answer late",
-        "REDUNDANCY <= COUNTED_ANSWERS",
-        "REDUNDANCY < COUNTED_ANSWERS",
+        "NEEDED <= COUNTED_ANSWERS",
+        "NEEDED < COUNTED_ANSWERS",
         "tests/labeling/test_histories.py",
     ),
     Fault(
@@ -92,7 +92,7 @@ FAULTS = (
     Fault(
         "app/tercet/labeling/sql/statements.py",
         "a question that the labeler has answered is asked again",
-        "    case((answer.labeler_id == LABELER, REDUNDANCY), (Answer.counts, 1), else_=0),",
+        "    case((answer.labeler_id == LABELER, NEEDED), (Answer.counts, 1), else_=0),",
         "    case((Answer.counts, 1), else_=0),",
         "tests/labeling/test_histories.py",
     ),
@@ -281,8 +281,8 @@ FAULTS = (
     Fault(
         "app/tercet/worker/outputs/prequential.py",
         "what was foreseen of an answer is kept for another one",
-        "foreseen[here] = report.foreseen[before]",
-        "foreseen[here] = report.foreseen[here]",
+        "rows[here] = reported[before]",
+        "rows[here] = reported[here]",
         "tests/worker/test_job.py tests/worker/test_reports.py",
     ),
     Fault(

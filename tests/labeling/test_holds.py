@@ -19,7 +19,7 @@ ONE_KEY = "25 of the newest 25 answers that decide are the same key, whatever wa
 
 
 def labeler_report(labeler: int, doubt: float | None) -> LabelerReport:
-    return LabelerReport(labeler, 40, 30, 0.5, None, None, doubt)
+    return LabelerReport(labeler, 40, 30, 0.5, None, None, doubt=doubt)
 
 
 def test_only_who_hardly_depends_on_the_items_is_uninformed() -> None:

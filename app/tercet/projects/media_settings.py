@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tercet.features.plugins import plugin_names
-from tercet.features.recipes import DEFAULTS, KINDS, PLUGIN, GroupSettings, Recipe, describe
+from tercet.features.recipes import DEFAULTS, PLUGIN, GroupSettings, Recipe, describe, usual_group
 from tercet.models import FeatureSet, Item, Project
 
 KIND_OF_MEDIA = ("audio", "image")
@@ -52,14 +52,12 @@ def groups_to_choose(session: Session, project: Project, features: FeatureSet | 
     sources = _sources(session, project.id)
     stored = project.feature_recipe or (features.recipe if features else None)
     usual = [kind for source in sources[:1] for kind in DEFAULTS[source]]
-    now = Recipe.from_dict(stored).groups if stored else tuple(_usual(kind) for kind in usual)
+    now = Recipe.from_dict(stored).groups if stored else tuple(map(usual_group, usual))
     chosen = {group.kind: group for group in now}
     offered = [kind for source in sources for kind in DEFAULTS[source]] + [PLUGIN + name for name in plugin_names()]
-    return [_choice(chosen.get(kind) or _usual(kind), kind in chosen) for kind in dict.fromkeys([*offered, *chosen])]
-
-
-def _usual(kind: str) -> GroupSettings:
-    return GroupSettings(kind, KINDS[kind].numbers if kind in KINDS else 0)
+    return [
+        _choice(chosen.get(kind) or usual_group(kind), kind in chosen) for kind in dict.fromkeys([*offered, *chosen])
+    ]
 
 
 def _choice(group: GroupSettings, is_chosen: bool) -> GroupChoice:
