@@ -42,6 +42,7 @@ def test_an_answer_says_what_was_asked_and_what_others_and_the_run_say(analyst: 
         "response_ms": 1500,
         "withdrawn_at": None,
         "set_aside": None,
+        "known_at": None,
         "probability": 0.1,
         "foreseen": None,
         "suspect": 2,
