@@ -92,7 +92,8 @@ def test_it_is_judged_by_what_a_run_shows_and_not_by_the_model_of_features_alone
     plan = plan_of(inputs, "dcrc", "kmeans")
     out = plan.held_out(0)
     logs = fits._compute(plan, PlannedFit("dcrc", "fold", 0), silent)["logs"]
-    model = DCRC(**{**plan.systems["dcrc"], "random_state": 0})
+    parameters = {name: value for name, value in plan.systems["dcrc"].items() if name != "cluster_by"}
+    model = DCRC(**{**parameters, "random_state": 0})
     model.fit(inputs.features, **plan.with_answers(~out).answer_arguments(), **inputs.bag_arguments())
     outcome = fits._fit(plan, "dcrc", plan.with_answers(~out), 0, silent)
     np.testing.assert_allclose(outcome.posterior, model.posterior_)
