@@ -5,7 +5,7 @@ RESTARTS = range(0xD0, 0xD8)
 TABLES = {0xC4, 0xCC, 0xDB, 0xDD}  # of Huffman and arithmetic codes, of quantization, and the interval of restarts
 FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 ADOBE = 0xEE  # says how the colours are coded
-KEPT = TABLES | FRAMES | {SCAN, ADOBE}
+PICTURE_SEGMENTS = TABLES | FRAMES | {SCAN, ADOBE}
 
 
 def without_metadata(content: bytes) -> bytes | None:
@@ -25,7 +25,7 @@ def without_metadata(content: bytes) -> bytes | None:
             return None
         if marker == SCAN:  # its header is followed by the coded picture
             after = _end_of_scan(content, after)
-        if marker in KEPT:
+        if marker in PICTURE_SEGMENTS:
             pieces.append(content[place:after])
         place = after
     return None
