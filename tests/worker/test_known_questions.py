@@ -83,8 +83,8 @@ def test_what_an_analyst_marked_comes_first_and_nothing_that_waits_already() -> 
 
 def test_a_known_answer_says_for_sure_how_others_err() -> None:
     """Runs expected no of all, and Ben says so; yes is known to be right."""
-    said = {ADA: "yes", BEN: "no"}
-    rows = [([place, 10 + place, 20 + place], value, person) for place in range(10) for person, value in said.items()]
+    values = {ADA: "yes", BEN: "no"}
+    rows = [([place, 10 + place, 20 + place], value, person) for place in range(10) for person, value in values.items()]
     rights = np.tile([0.1, 0.8, 0.1], (20, 1))
     unknown, known = answered(*rows), answered(*rows, known=tuple(range(0, 20, 2)))
     before = answering.learn(unknown, Foreseen(rights, rights))

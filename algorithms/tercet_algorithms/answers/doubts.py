@@ -55,11 +55,11 @@ def in_doubt(
         return Doubts(np.empty(0, dtype=np.int64), np.empty(0))
     names, first, number, counts = np.unique(questions, return_index=True, return_inverse=True, return_counts=True)
     logs = np.log(np.maximum(np.take_along_axis(tables, columns[:, None, None], axis=2)[:, :, 0], _TINY))
-    said, in_posterior = np.zeros((len(names), 5)), np.zeros((len(names), 5))
-    np.add.at(said, number, logs)
+    by_answers, in_posterior = np.zeros((len(names), 5)), np.zeros((len(names), 5))
+    np.add.at(by_answers, number, logs)
     np.add.at(in_posterior, number, logs if weights is None else logs * weights[:, None])
     of_others = np.log(np.maximum(patterns[first], _TINY)) - in_posterior
-    without, by_all = _normalised(of_others), _normalised(of_others + said)
+    without, by_all = _normalised(of_others), _normalised(of_others + by_answers)
     foreseen = np.einsum("qp,qpa->qa", without, tables[first])
     chosen = columns[first]
     improbable = foreseen.max(axis=1) >= _LIKELIER * foreseen[np.arange(len(names)), chosen]

@@ -22,8 +22,8 @@ MOST_NUMBERS, MOST_WEIGHT = 1_000, 1_000.0
 class GroupKind:
     """One kind of group: what it is made from, and by default how many numbers it is brought to and what it weighs.
 
-    0 numbers are as many as it has. What is learned from sounds and their outline weigh less than the measures: without
-    answers this is as good over all sets of `benchmarks/recipes.py`, and with answers to songs much better.
+    0 numbers are as many as it has. What is learned from sounds and their outline weigh less than the measures: over
+    the sets of sounds in `benchmarks/recipes.py` that is about as good without answers, and songs need fewer answers.
     """
 
     source: str

@@ -155,16 +155,16 @@ def _sentence(error: Exception) -> str:
 
 
 def _image(content: bytes) -> Media:
+    is_photograph = content.startswith(JPEG_START)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _check_end(io.BytesIO(content))
             picture = _decode(content)
+            picture.thumbnail(PICTURE_SIZE, Image.Resampling.LANCZOS)
+            full = _photograph(content, picture) if is_photograph else _webp(picture, 85)
     except UNREADABLE as error:
         raise ValueError(_sentence(error)) from error
-    is_photograph = content.startswith(JPEG_START)
-    picture.thumbnail(PICTURE_SIZE, Image.Resampling.LANCZOS)
-    full = _photograph(content, picture) if is_photograph else _webp(picture, 85)
     picture.thumbnail(THUMBNAIL_SIZE, Image.Resampling.LANCZOS, reducing_gap=1.01)  # averages first: half the time
     small = _jpeg(picture, 85) if is_photograph else _webp(picture, 80)
     return Media("image/jpeg" if is_photograph else "image/webp", full, full, small)

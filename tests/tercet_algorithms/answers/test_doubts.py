@@ -21,8 +21,8 @@ def doubted(*questions: tuple[list[float], list[int]], weight: float = 1.0) -> l
         likely = np.array(others) * np.prod(TABLE[:, answers] ** weight, axis=1)
         patterns += [likely / likely.sum()] * len(answers)
     tables = np.tile(TABLE, (len(columns), 1, 1))
-    found = in_doubt(numbers, columns, np.array(patterns), tables, "relative", np.full(len(columns), weight))
-    return sorted(found.questions.tolist())
+    doubts = in_doubt(numbers, columns, np.array(patterns), tables, "relative", np.full(len(columns), weight))
+    return sorted(doubts.questions.tolist())
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.5])
@@ -59,11 +59,11 @@ def test_the_one_comes_first_that_a_further_answer_tells_most_of() -> None:
     likely = patterns * TABLE[:, YES] * TABLE[:, NO]
     likely /= likely.sum(axis=1, keepdims=True)
     numbers, columns = np.repeat(np.arange(3), 2), np.tile([YES, NO], 3)
-    found = in_doubt(numbers, columns, np.repeat(likely, 2, axis=0), np.tile(TABLE, (6, 1, 1)), "relative")
+    doubts = in_doubt(numbers, columns, np.repeat(likely, 2, axis=0), np.tile(TABLE, (6, 1, 1)), "relative")
     # Three items whose pattern has these probabilities are not independent, so the information is summed by hand.
-    expected = [np.sum(row[:, None] * TABLE * np.log(TABLE / (row @ TABLE))) for row in likely[found.questions]]
-    np.testing.assert_allclose(found.information, expected)
-    assert (np.diff(found.information) <= 0).all()
+    expected = [np.sum(row[:, None] * TABLE * np.log(TABLE / (row @ TABLE))) for row in likely[doubts.questions]]
+    np.testing.assert_allclose(doubts.information, expected)
+    assert (np.diff(doubts.information) <= 0).all()
 
 
 @pytest.mark.parametrize("kind", ["relative", "outlier"])
@@ -74,9 +74,9 @@ def test_information_is_what_the_policy_takes_it_for(kind: Kind) -> None:
     patterns = np.repeat(pattern_probabilities(posterior, triplets), 2, axis=0)
     unweighted = np.zeros(6)  # the posterior has none of the answers in it
     flat = np.full((6, 5, table.shape[1]), 1 / table.shape[1])
-    found = in_doubt(np.repeat(np.arange(3), 2), np.tile([0, 1], 3), patterns, flat, kind, unweighted)
-    assert len(found.questions) == 3, "labelers whose answers say nothing leave what is right open"
-    np.testing.assert_allclose(found.information, 0, atol=1e-12)
+    doubts = in_doubt(np.repeat(np.arange(3), 2), np.tile([0, 1], 3), patterns, flat, kind, unweighted)
+    assert len(doubts.questions) == 3, "labelers whose answers say nothing leave what is right open"
+    np.testing.assert_allclose(doubts.information, 0, atol=1e-12)
     assert (expected_information(posterior, triplets, table) > 0).all()
 
 
