@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from tercet_algorithms.answers.patterns import Array, Kind, answer_table, right_answers
+from tercet_algorithms.answers.patterns import Array, Kind, answer_table, check_probabilities, right_answers
+from tercet_algorithms.answers.reading import number_labelers
 
 _ITERATIONS = 100
 _PSEUDO_ANSWERS = 10.0  # in clear cases, and as many in unclear ones, with the errors of `answer_table(kind, "people")`
@@ -90,11 +91,10 @@ def learn_error_rates(
     R, chosen = np.asarray(rights, dtype=np.float64), np.asarray(columns, dtype=np.int64)
     usual_table = answer_table(kind, "people")
     n_answers = usual_table.shape[1]
-    names, who = _codes(labelers, len(chosen))
+    who, names = number_labelers([None] * len(chosen) if labelers is None else labelers)
     if R.shape != (len(chosen), n_answers) or len(who) != len(chosen):
         raise ValueError(f"rights (M, {n_answers}), columns and labelers (M,) differ: {R.shape}, {chosen.shape}")
-    if not (np.isfinite(R).all() and (R >= 0).all() and np.allclose(R.sum(axis=1), 1, atol=0.01)):
-        raise ValueError("rights must hold probabilities: rows of numbers of at least 0 that sum to 1")
+    check_probabilities("rights", R, 0.01)
     numbers = np.arange(len(chosen)) if questions is None else np.asarray(questions)
     _, first, question = np.unique(numbers, return_index=True, return_inverse=True)
     log_prior = np.log(np.maximum(R[first], 1e-300))
@@ -128,12 +128,6 @@ def information_share(joint: Array, right: Array) -> float:
         return 0.0
     shared = float((xlogy(joint, joint) - xlogy(joint, np.outer(right, joint.sum(axis=0)))).sum())
     return float(np.clip(shared / possible, 0, 1))
-
-
-def _codes(labelers: Sequence[Hashable] | Array | None, n: int) -> tuple[list[Hashable], Array]:
-    people = [None] * n if labelers is None else labelers.tolist() if isinstance(labelers, np.ndarray) else labelers
-    number: dict[Hashable, int] = {person: code for code, person in enumerate(dict.fromkeys(people))}
-    return list(number), np.array([number[person] for person in people], dtype=np.int64)
 
 
 def _pattern_of_each_answer(kind: Kind) -> Array:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from tercet_algorithms.answers.patterns import ALL_DIFFERENT, LEFT_APART, RIGHT_APART, Array
+from tercet_algorithms.answers.patterns import ALL_DIFFERENT, LEFT_APART, RIGHT_APART, Array, check_probabilities
 
 # Most answers about one item that are looked at; further ones about it are assumed to have no effect.
 _MOST = 6
@@ -53,8 +53,9 @@ def direct_gain(posterior: Any, table: Any, n_answers: int, random_share: float 
         Where the rows of the posterior are not probabilities, or the number of answers is negative.
     """
     P = np.asarray(posterior, dtype=np.float64)
-    if P.ndim != 2 or not (np.isfinite(P).all() and (P >= 0).all() and np.allclose(P.sum(axis=1), 1, atol=1e-3)):
-        raise ValueError("posterior must hold probabilities: rows of numbers of at least 0 that sum to 1")
+    if P.ndim != 2:
+        raise ValueError(f"posterior must have shape (N, K), got {P.shape}")
+    check_probabilities("posterior", P, 1e-3)
     if n_answers < 0:
         raise ValueError(f"n_answers must be at least 0, got {n_answers}")
     if P.shape[1] < 2 or not len(P) or not n_answers:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from tercet_algorithms.answers.patterns import Array
+from tercet_algorithms.answers.patterns import Array, check_probabilities
+from tercet_algorithms.answers.reading import number_labelers
 
 # Prior probability that the answers of a labeler are independent of the items.
 PRIOR = 0.2
@@ -69,11 +70,10 @@ def independence(labelers: Sequence[Hashable] | Array, foreseen: Any, columns: A
         Where shapes do not fit together, or the rows of `foreseen` are not probabilities.
     """
     f, chosen = np.asarray(foreseen, dtype=np.float64), np.asarray(columns)
-    codes, names = _codes(labelers)
+    codes, names = number_labelers(labelers)
     if f.ndim != 2 or chosen.shape != (len(f),) or codes.shape != (len(f),):
         raise ValueError(f"foreseen (M, A), columns and labelers (M,) differ: {f.shape}, {chosen.shape}, {codes.shape}")
-    if not (np.isfinite(f).all() and (f >= 0).all() and np.allclose(f.sum(axis=1), 1, atol=0.01)):
-        raise ValueError("foreseen must hold probabilities: rows of numbers of at least 0 that sum to 1")
+    check_probabilities("foreseen", f, 0.01)
     if len(names) < 2:
         return {}
     likelier = _likelier(f, chosen, codes)
@@ -129,12 +129,6 @@ def _mean_likelihood(of_trust: Array, trusts: Array, shares: Array) -> Array:
     places = np.round(trusts[:, None] * shares * (len(_TRUSTS) - 1)).astype(int)
     mean: Array = logsumexp(np.take_along_axis(of_trust, places, axis=1), axis=1) - np.log(len(shares))
     return mean
-
-
-def _codes(labelers: Sequence[Hashable] | Array) -> tuple[Array, list[Hashable]]:
-    people = labelers.tolist() if isinstance(labelers, np.ndarray) else list(labelers)
-    number = {person: code for code, person in enumerate(dict.fromkeys(people))}
-    return np.array([number[person] for person in people], dtype=np.int64), list(number)
 
 
 def _likelier(foreseen: Array, columns: Array, codes: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
 from tercet_algorithms.answers.patterns import ANSWERS, KINDS, Array, patterns_of, right_answers
-from tercet_algorithms.answers.reading import Constraints, read_constraints
+from tercet_algorithms.answers.reading import Constraints, number_labelers, read_constraints
 
 _MOST_ANSWERS = max(len(answers) for answers in ANSWERS.values())
 
@@ -163,10 +163,9 @@ def labeler_agreement(
     others = counts.sum(axis=1)[questions] - 1
     shared = others > 0
     alike = np.where(shared, (counts[questions, values] - 1) / np.maximum(others, 1), 0.0)
-    number = {person: code for code, person in enumerate(dict.fromkeys(people))}
-    codes = np.array([number[person] for person in people], dtype=np.int64)
-    sums = (np.bincount(codes, weights, len(number)) for weights in (None, shared, alike))
-    rows = zip(number, *sums, strict=True)
+    codes, names = number_labelers(people)
+    sums = (np.bincount(codes, weights, len(names)) for weights in (None, shared, alike))
+    rows = zip(names, *sums, strict=True)
     return {name: LabelerAgreement(int(n), int(m), float(a / m) if m else float("nan")) for name, n, m, a in rows}
 
 

@@ -122,6 +122,12 @@ def log_likelihood(
     return total
 
 
+def check_probabilities(name: str, rows: Array, tolerance: float) -> None:
+    """Raise ValueError unless each row of an array consists of probabilities that sum to 1 within a tolerance."""
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and np.allclose(rows.sum(axis=-1), 1, atol=tolerance)):
+        raise ValueError(f"{name} must hold probabilities: rows of numbers of at least 0 that sum to 1")
+
+
 def expected_information(P: Array, triplets: Array, table: Array) -> Array:
     """Return the mutual information of answer and pattern in nats, shape (M,): the expected gain of one more answer."""
     patterns = pattern_probabilities(P, triplets)

@@ -11,7 +11,14 @@ from numpy.random import Generator
 from sklearn.utils.validation import check_is_fitted
 
 from tercet_algorithms.answers.exemplars import exemplars
-from tercet_algorithms.answers.patterns import ANSWERS, Array, Kind, answer_table, expected_information
+from tercet_algorithms.answers.patterns import (
+    ANSWERS,
+    Array,
+    Kind,
+    answer_table,
+    check_probabilities,
+    expected_information,
+)
 from tercet_algorithms.answers.policy import Batch, least_asked, most_informative, rankings
 from tercet_algorithms.answers.pool import draw_pool, random_questions
 from tercet_algorithms.answers.reading import read_triplets
@@ -239,6 +246,5 @@ def _check(posterior: Any, table: Any, kind: Kind) -> tuple[Array, Array]:
     expected = answer_table(kind, 0.0).shape
     if rows.ndim != 2 or len(rows) != expected[0] or not rows.shape[1] or rows.shape[1] % expected[1]:
         raise ValueError(f"table of {kind} questions must have shape {expected}, got {rows.shape}")
-    if not (np.isfinite(P).all() and (P >= 0).all() and np.allclose(P.sum(axis=1), 1, atol=1e-3)):
-        raise ValueError("posterior must hold probabilities: rows of numbers of at least 0 that sum to 1")
+    check_probabilities("posterior", P, 1e-3)
     return P, rows

@@ -267,10 +267,16 @@ def _read_labelers(labelers: Iterable[object] | None, n_rows: int) -> tuple[Arra
     """Return the code of every row's labeler and the labelers by code."""
     if labelers is None:
         return np.zeros(n_rows, dtype=np.int64), (None,)
-    code_of: dict[object, int] = {}
+    codes, names = number_labelers(labelers)
+    _check_length("labelers", len(codes), n_rows)
+    return codes, names
+
+
+def number_labelers(labelers: Iterable[Any]) -> tuple[Array, tuple[Any, ...]]:
+    """Return the code of each labeler, (M,), and the labelers by code, in the order of their first answers."""
+    code_of: dict[Any, int] = {}
     plain = labelers.tolist() if isinstance(labelers, np.ndarray) else labelers
     codes = np.array([code_of.setdefault(labeler, len(code_of)) for labeler in plain], dtype=np.int64)
-    _check_length("labelers", len(codes), n_rows)
     return codes, tuple(code_of)
 
 

@@ -299,7 +299,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         callback: Callback | None = None,
         resume: FitState | None = None,
     ) -> Self:
-        """Cluster the rows of X.
+        """Cluster the rows of X by their features and by answers, links and bag labels.
 
         Parameters
         ----------

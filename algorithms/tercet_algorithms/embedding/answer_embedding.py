@@ -170,14 +170,8 @@ class AnswerEmbedding(Estimator):
         ----------
         triplets : array-like of int, shape (M, 3)
             Positions of anchor, left and right of each question.
-        answers : array-like of shape (M,)
-            "yes", "no", "dnk", or 1, -1, 0, or True, False; to outlier questions 1, 2, 3 or "dnk".
-        kinds : str or array-like of str, shape (M,), optional
-            "relative" (all of them where None) or "outlier".
-        labelers : iterable of hashables, M of them, optional
-            Who gave each answer; where None, all are of one labeler. Identical rows of one labeler count once.
-        weights : array-like of shape (M,), optional
-            How many answers each counts as: finite and not negative; 0 leaves the answer out.
+        answers, kinds, labelers, weights :
+            As in `DCRC.fit`.
         init : array-like of shape (n, c), optional
             Points of an earlier fit, for the first start; the result is rotated onto them. Their dimension may be
             another, and the number of items smaller.
@@ -194,7 +188,7 @@ class AnswerEmbedding(Estimator):
         Raises
         ------
         ValueError
-            With the row, value or parameter that is wrong.
+            With the row, value or parameter that is wrong, or where there are neither answers nor `n_items`.
 
         Warns
         -----
