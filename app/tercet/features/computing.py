@@ -1,4 +1,4 @@
-"""How a recipe becomes numbers: the rows of each group, brought to few numbers, side by side on one scale."""
+"""Computes the features of a recipe: the rows of each group, reduced to few columns, side by side on one scale."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ class FeatureTable:
 
 @dataclass(frozen=True)
 class _Task:
-    """What the groups of one source are made from."""
+    """The groups of one source, and what they are computed from."""
 
     groups: list[GroupSettings]
     inputs: Sequence[FeatureInput]
@@ -41,13 +41,13 @@ class _Task:
     report: Report
 
     def with_share(self, number: int, of: int) -> "_Task":
-        """Return the task with a report that fills its share of the progress."""
+        """Return the task with its progress reported as part `number` of `of` equal parts."""
         return replace(self, report=lambda share, words: self.report((number + share) / of, words))
 
 
 @dataclass
 class _Columns:
-    """Rows and names of columns by kind of group, and what was wrong with which item."""
+    """Rows and names of columns by kind of group, and the faults of items."""
 
     rows: dict[str, Rows] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)
@@ -57,10 +57,10 @@ class _Columns:
 def compute(
     recipe: Recipe, inputs: Sequence[FeatureInput], sound_range: SoundRange | None, report: Report
 ) -> FeatureTable:
-    """Make the features of all items; `report` hears the share that is done, and may raise to stop.
+    """Compute the features of all items; `report` is called with the progress, and may raise to stop.
 
     Items that cannot be measured get the features of the average item, and a fault that says why. Raises ValueError
-    with a sentence where nothing at all can be made.
+    with a sentence where no features can be computed.
     """
     if not inputs:
         raise ValueError("there are no items to make features of")
@@ -89,11 +89,11 @@ def _make_pictures(task: _Task, columns: _Columns) -> None:
 
 def _add_files(task: _Task, files: FileRows, columns: _Columns) -> None:
     for group in task.groups:
-        raw = files.rows.pop(group.kind)  # let go as soon as it is reduced
+        raw = files.rows.pop(group.kind)  # so that its memory is freed once it is reduced
         if group.numbers:
             columns.rows[group.kind] = principal_components(raw, files.readable, group.numbers)
         else:
-            columns.rows[group.kind] = standardised(raw.whole(), files.readable)
+            columns.rows[group.kind] = standardised(raw.to_array(), files.readable)
         measured = group.kind == "sound_measures" and not group.numbers
         columns.names[group.kind] = (
             list(SoundMeasures.names) if measured else _numbered(group.kind, columns.rows[group.kind])

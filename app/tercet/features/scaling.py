@@ -1,4 +1,4 @@
-"""Columns of a group brought to few numbers and to one scale, so that no group drowns the others."""
+"""Reduces the columns of groups, and brings groups to one scale, so that none outweighs the others."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ LEAST_VARIANCE = 1e-12  # a column that varies less is constant
 
 
 def standardised(rows: Rows, readable: NDArray[np.bool_]) -> Rows:
-    """Return columns of mean 0 and variance 1; constant ones are 0, and so are rows that are not readable."""
+    """Return columns of mean 0 and variance 1; constant columns and unreadable rows are 0."""
     if not readable.any():
         return np.zeros(rows.shape, dtype=np.float32)
     mean = rows[readable].mean(axis=0, dtype=np.float64)
@@ -31,8 +31,8 @@ def standardised(rows: Rows, readable: NDArray[np.bool_]) -> Rows:
 def principal_components(rows: Rows | RowFile, readable: NDArray[np.bool_], numbers: int) -> Rows:
     """Return the rows along at most `numbers` directions of largest variance; unreadable rows are 0, the mean.
 
-    The covariance is summed block by block, so that no second copy of the rows is made. Each direction points to
-    where its largest entry is positive, so that the same rows always give the same numbers.
+    The covariance is summed block by block, so that no second copy of the rows is made. The largest entry of each
+    direction is positive, so that the same rows always give the same numbers.
     """
     width = rows.width if isinstance(rows, RowFile) else rows.shape[1]
     mean, covariance = np.zeros(width), np.zeros((width, width))
@@ -47,8 +47,8 @@ def principal_components(rows: Rows | RowFile, readable: NDArray[np.bool_], numb
 
 
 def _main_directions(covariance: Wide, numbers: int) -> Wide:
-    """Return at most `numbers` directions (D, R) in which there is any variance, the largest first."""
-    from scipy.linalg import eigh  # numpy's finds all directions of thousands, where some dozens are asked for
+    """Return at most `numbers` directions (D, R) with any variance, the largest variance first."""
+    from scipy.linalg import eigh  # numpy's computes all directions, thousands where a few dozen are needed
 
     size = len(covariance)
     if size == 0:
@@ -61,7 +61,7 @@ def _main_directions(covariance: Wide, numbers: int) -> Wide:
 
 
 def _blocks(rows: Rows | RowFile, readable: NDArray[np.bool_]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
-    """Yield some hundred rows at a time, with which of them are readable."""
+    """Yield about a thousand rows at a time, with which of them are readable."""
     parts = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(rows), ROWS_AT_ONCE)]
     blocks = rows.blocks() if isinstance(rows, RowFile) else (rows[part] for part in parts)
     for part, block in zip(parts, blocks, strict=True):
@@ -76,8 +76,8 @@ def total_variance(rows: Rows) -> float:
 def side_by_side(groups: list[Rows], weights: list[float]) -> Rows:
     """Return groups of columns as one array in which each group's total variance is in proportion to its weight.
 
-    The variances of all columns together sum to their number, as those of standardised columns do, so that
-    parameters of estimators mean what they mean there. Groups that do not vary stay zero.
+    The variances of all columns sum to the number of columns, as those of standardised columns do, so that parameters
+    of estimators mean the same. Groups without variance stay zero.
     """
     variances = [total_variance(rows) for rows in groups]
     varied = [weight if variance > 0 else 0.0 for weight, variance in zip(weights, variances, strict=True)]

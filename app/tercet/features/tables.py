@@ -1,4 +1,4 @@
-"""Features of a table: numeric columns, dates as numbers, categories as one column for each of their values."""
+"""Features of a table: numeric columns, dates as numbers, and categories as one column for each value."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ Details = Mapping[str, object]
 FILLED = 0.5  # share of the items that must have a value, or the column is left out
 OF_ONE_SORT = 0.95  # share of the values that must be numbers (or dates) for a column of numbers (or dates)
 MOST_VALUES = 30  # of a category
-RAREST = 0.01  # share of the items under which a value is pooled with the other rare ones
+RAREST = 0.01  # values with a smaller share of the items share one column
 DAY = 86_400.0
 
 
 @dataclass(frozen=True)
 class TableColumns:
-    """Columns (N, D) of variance 1 for each number, and for each category as a whole; and what became of each."""
+    """Columns (N, D), of variance 1 for each number and for each category in total, and which columns were used how."""
 
     rows: Rows
     names: list[str]
@@ -31,7 +31,7 @@ class TableColumns:
 
 
 def table_columns(details: Sequence[Details]) -> TableColumns:
-    """Turn the metadata of items into numbers; keys, constant columns and nearly empty ones are left out."""
+    """Return the metadata of items as numbers; keys, constant columns and mostly empty ones are left out."""
     columns = TableColumns(np.zeros((len(details), 0), dtype=np.float32), [], [], [], [], [])
     blocks = [columns.rows]
     for column in dict.fromkeys(name for row in details for name in row):
@@ -67,7 +67,7 @@ def _days(value: object) -> float:
 
 
 def _parsed(values: Sequence[object], parse: object) -> NDArray[np.float64] | None:
-    """Return a column's values as numbers, NaN where there is none; None where too few are of this sort."""
+    """Return a column's values as numbers, NaN where they are missing; None where too few can be parsed."""
     numbers = np.full(len(values), np.nan)
     n_present = 0
     for row, value in enumerate(values):
@@ -83,7 +83,7 @@ def _parsed(values: Sequence[object], parse: object) -> NDArray[np.float64] | No
 
 
 def _scale(numbers: NDArray[np.float64], column: str, kind: list[str], columns: TableColumns) -> list[Rows]:
-    """Return a column of mean 0 and variance 1, the mean where there is no value; none if all values are equal."""
+    """Return a column of mean 0 and variance 1, with 0 for missing values; no column if all values are equal."""
     largest = np.nanmax(np.abs(numbers))
     numbers = numbers / (largest or 1.0)  # squares of 1e200 overflow
     spread = np.nanstd(numbers)
@@ -97,14 +97,14 @@ def _scale(numbers: NDArray[np.float64], column: str, kind: list[str], columns: 
 
 
 def _one_hot(texts: Sequence[str], column: str, columns: TableColumns) -> list[Rows]:
-    """Return a column for each value that is not rare and one for the rare ones, of variance 1 together."""
+    """Return a column for each common value and one for all rare values, with a total variance of 1."""
     counts = Counter(text for text in texts if text)
     if len(counts) < 2:
         columns.left_out.append((column, "is the same for all"))
         return []
     common = [value for value, count in counts.most_common(MOST_VALUES) if count > max(1.0, RAREST * len(texts))]
     if sum(counts[value] for value in common) < FILLED * sum(counts.values()):
-        columns.left_out.append((column, "is a key, or a text: few of its values come twice"))
+        columns.left_out.append((column, "is a key, or a text: few of its values are repeated"))
         return []
     place = {value: number for number, value in enumerate(common)}
     has_rare = len(counts) > len(common)

@@ -1,4 +1,4 @@
-"""Features of texts: words and parts of words, weighted by how rare they are, brought to a few numbers (LSA)."""
+"""Features of texts: words and parts of words, weighted by how rare they are, reduced to few columns (LSA)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,19 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.float32]
-Kept = NDArray[np.bool_]
+Mask = NDArray[np.bool_]
 
 MOST_WORDS, MOST_PARTS = 20_000, 20_000
-COMMONEST = 0.5  # words in a larger share of the texts tell them apart no more than "the"
-FEW_TEXTS = 20  # under so many, words of a single text are not left out
+COMMONEST = 0.5  # words in a larger share of the texts are left out, like "the"
+FEW_TEXTS = 20  # with fewer texts no word is left out, neither common ones nor those of a single text
 WORD = r"(?u)\b\w+\b"
-LETTERS = (3, 5)  # a part of a word: so many letters
+LETTERS = (3, 5)  # in a part of a word
 
 
-def text_rows(texts: Sequence[str], numbers: int, seed: int) -> tuple[Rows, Kept]:
-    """Return at most `numbers` numbers of each text, and which texts hold a word at all; the others get zeros.
+def text_rows(texts: Sequence[str], numbers: int, seed: int) -> tuple[Rows, Mask]:
+    """Return at most `numbers` columns for each text, and which texts have a known word; the others get zeros.
 
-    Each row has unit length before its mean is taken off: a long text is no further away than a short one.
+    Rows have unit length before the mean is subtracted, so that the length of a text does not matter.
     """
     from sklearn.preprocessing import normalize
     from sklearn.utils.extmath import randomized_svd
@@ -51,6 +51,6 @@ def _weighted_words(texts: Sequence[str]) -> Any:
     for vectorizer in (words, parts):
         try:
             counts.append(vectorizer.fit_transform(texts))
-        except ValueError:  # no word is left: all texts are empty, or all are of the same words
+        except ValueError:  # no word is left: all texts are empty, or have the same words
             continue
     return hstack(counts, format="csr") if counts else csr_matrix(np.zeros((len(texts), 0), dtype=np.float32))

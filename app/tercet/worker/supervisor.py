@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from tercet.database import Database
-from tercet.intake.imports import put_in_order
+from tercet.intake.imports import clean_up
 from tercet.jobs import lifecycle as job_lifecycle
 from tercet.jobs import wake_up
 from tercet.jobs.lifecycle import JobClaim
@@ -140,7 +140,7 @@ class Supervisor:
         """Put in order, now and then, what no task and no request would."""
         if time.monotonic() >= self._next_upkeep:
             self._next_upkeep = time.monotonic() + UPKEEP_SECONDS
-            put_in_order(self.database, self.storage)
+            clean_up(self.database, self.storage)
             remove_long_deleted(self.database, self.storage)
 
     def _resting(self) -> list[int]:

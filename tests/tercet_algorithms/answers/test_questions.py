@@ -64,12 +64,12 @@ def test_questions_come_by_turns_from_what_tells_most_and_what_was_asked_least()
     times = np.bincount(asked.ravel(), minlength=60)
     triplets, information = suggest(P, TABLE, 20, asked=asked, random_state=0)
     assert len(set(triplets[:, 0].tolist())) == 20, "one question for each item"
-    telling, seldom = triplets[::2, 0], triplets[1::2, 0]
+    informative, seldom = triplets[::2, 0], triplets[1::2, 0]
     assert (np.diff(information[::2]) <= 0).all()
     assert (np.diff(times[seldom]) >= 0).all()
     passed = np.setdiff1d(np.arange(60), triplets[:, 0])
     assert times[seldom].max() <= times[passed].min()
-    clusters = np.bincount(P.argmax(axis=1)[telling], minlength=6)
+    clusters = np.bincount(P.argmax(axis=1)[informative], minlength=6)
     assert clusters.max() <= np.ceil(2 * 20 / 6)
 
 
