@@ -131,7 +131,7 @@ def test_predicted_answers_are_probabilities_that_fit_the_given_ones():
     score = model.score_answers(X, answered["triplets"], answered["answers"])
     assert score == pytest.approx(np.log(chances[np.arange(200), correct]).mean())
     assert model.predict_answers(X, answered["triplets"], "outlier").shape == (200, 4)
-    with pytest.raises(ValueError, match="one kind"):
+    with pytest.raises(ValueError, match="must all be the same"):
         model.predict_answers(X, [[0, 1, 2], [0, 1, 3]], ["relative", "outlier"])
 
 
