@@ -56,7 +56,9 @@ from tercet_algorithms.dcrc.search import (
 from tercet_algorithms.dcrc.span import span_of
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 
-Weight = Literal["paper", "balanced"]
+Weight = Literal["balanced", "shrunk", "paper"]
+# So many items of each cluster count as asked about in vain with weight="shrunk".
+_SHRUNK_BY = 20
 
 
 @dataclass(eq=False, repr=False)
@@ -107,10 +109,12 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     solver : "profile" or "em"
         "profile" maximizes max_q LB(W, q) over W by L-BFGS; "em" is the paper's variational EM, which is slower and
         usually ends at a lower bound.
-    weight : "balanced" or "paper"
+    weight : "balanced", "shrunk" or "paper"
         Weight of the log likelihood of answers and bag labels: "balanced" is 3 / |I| (|I| items occur in answers or
         labelled bags), "paper" is 1 / M (an item in a labelled bag counts as a third of an answer). The two are equal
-        as long as no item occurs twice; with "paper" a single answer counts less the more answers there are.
+        as long as no item occurs twice; with "paper" a single answer counts less the more answers there are. "shrunk"
+        is 3 / (|I| + 20 K): the first answers, some of which are wrong, count less than what the features of all items
+        say. It is meant for refits while answers come in to questions that were chosen because they are hard.
     max_iter : int
         Largest number of outer iterations of a start; one is 20 L-BFGS steps, with solver="em" after an E-step.
     tol : float
@@ -266,7 +270,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         "n_init": POSITIVE_INTEGER,
         "n_moves": INTEGER_FROM_0,
         "solver": one_of("profile", "em"),
-        "weight": one_of("balanced", "paper"),
+        "weight": one_of("balanced", "shrunk", "paper"),
         "max_iter": POSITIVE_INTEGER,
         "tol": NUMBER_FROM_0,
         "standardize": BOOLEAN,
@@ -480,7 +484,11 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
                 learner = TableLearner(evidence.constraints, self.epsilon_, self.table_prior, self.answer_weight_)
         labelled = are_labelled(bags)
         order, n_evident = _evident_first(field, labelled)
-        n_times = n_evident if self.weight == "balanced" else evidence.n_mentions + float(labelled.sum())
+        n_times = {
+            "balanced": n_evident,
+            "shrunk": n_evident + _SHRUNK_BY * self.n_clusters,
+            "paper": evidence.n_mentions + float(labelled.sum()),
+        }[self.weight]
         design = space.design(features, order)
         penalty = self._penalty(design)
         if (span := span_of(design[:, :-1])) is not None:

@@ -68,6 +68,7 @@ def without_answers():
         {"balance": False},
         {"solver": "em"},
         {"weight": "paper"},
+        {"weight": "shrunk"},
         {"epsilon": 0, "n": 240},
         {"kind": "outlier"},
         {"noise": TABLE_IV, "epsilon": 0.15, "n": 360},
@@ -77,6 +78,21 @@ def without_answers():
 @pytest.mark.no_cover
 def test_answers_make_clusters_better_in_every_variant(parameters, without_answers):
     assert mean_ari(**parameters) > without_answers + 0.05
+
+
+@pytest.mark.no_cover
+def test_a_few_wrong_answers_move_fewer_items_where_their_weight_is_shrunk():
+    moved = {"balanced": 0, "shrunk": 0}
+    for seed in range(6):
+        X, y = overlapping(seed)
+        wrong = questions(y, 12, seed)
+        wrong["answers"] = np.where(wrong["answers"] == 0, 1, -wrong["answers"])
+        before = DCRC(4, n_init=4, n_moves=0, random_state=0).fit(X)
+        for weight in moved:
+            after = DCRC(4, n_init=1, n_moves=0, warm_start=True, weight=weight, transductive=False)
+            after.set_state_arrays(before.state_arrays()).fit(X, **wrong)
+            moved[weight] += np.count_nonzero(after.labels_ != before.labels_)
+    assert 0 < moved["shrunk"] < moved["balanced"]
 
 
 @pytest.mark.no_cover
@@ -91,7 +107,8 @@ def test_profile_climbs_at_least_as_high_as_em():
     gains = []
     for seed in range(5):
         X, y = overlapping(seed)
-        profile, em = (DCRC(4, solver=s, random_state=0).fit(X, **questions(y, 120)) for s in ("profile", "em"))
+        few = {"n_init": 3, "n_moves": 2, "random_state": 0}
+        profile, em = (DCRC(4, solver=s, **few).fit(X, **questions(y, 120)) for s in ("profile", "em"))
         gains.append(profile.lower_bound_ - em.lower_bound_)
     assert np.mean(gains) > -0.02
 
@@ -130,7 +147,7 @@ def test_predicted_answers_are_probabilities_that_fit_the_given_ones():
     score = model.score_answers(X, answered["triplets"], answered["answers"])
     assert score == pytest.approx(np.log(chances[np.arange(200), correct]).mean())
     assert model.predict_answers(X, answered["triplets"], "outlier").shape == (200, 4)
-    with pytest.raises(ValueError, match="one kind"):
+    with pytest.raises(ValueError, match="must all be the same"):
         model.predict_answers(X, [[0, 1, 2], [0, 1, 3]], ["relative", "outlier"])
 
 

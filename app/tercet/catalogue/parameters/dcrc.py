@@ -45,8 +45,9 @@ class _Dcrc(Parameters):
     answer_weight: Annotated[float | None, advanced("Weight of each answer", gt=0, le=1)] = None
     """Power that the likelihood of every answer is taken to; none is 1, or a half where answers err as people do and
     the weight is not chosen."""
-    weight: Annotated[Literal["balanced", "paper"], advanced("Weight of answers")] = "balanced"
-    """Weight of the answers' likelihood; the paper's fades out as answers become dense."""
+    weight: Annotated[Literal["shrunk", "balanced", "paper"], advanced("Weight of answers")] = "shrunk"
+    """Weight of all answers against the features: balanced is always the same, shrunk is smaller while there are few,
+    so that single wrong answers do not move clusters, and with the paper's each answer counts less the more there are."""
     max_iter: Iterations = 100
     """Most outer iterations of one start."""
     tol: Tolerance = 1e-5
