@@ -169,7 +169,7 @@ def go(walk: Walk, folder: Path) -> None:
     walk.do("choose the folder", lambda: page.locator("#pick-folder").set_input_files(folder))
     walk.reach("preview", "#stage[data-status=ready]")
     if walk.name == "recording":
-        walk.do("cut into sounds", lambda: page.get_by_label("Cut into the sounds within them").check())
+        walk.do("cut into sounds", lambda: page.get_by_label("Cut those without a table too").check())
         walk.reach("proposals", "#segments-picture rect.proposed")
         walk.do("cut like this", lambda: page.get_by_role("button", name="Cut like this").click())
         page.locator("#stage[data-status=checking]").wait_for(state="attached", timeout=PATIENCE_MS)

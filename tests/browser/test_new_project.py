@@ -87,7 +87,7 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     stage(home, "ready")
     expect(home.locator("#page-title")).to_be_focused()
     expect(home.locator(".lead.summary")).to_contain_text("6 pictures in 2 folders; eggs.csv has a row for each")
-    expect(home.get_by_role("row", name="species")).to_contain_text("what else is said of it")
+    expect(home.get_by_role("row", name="species")).to_contain_text("metadata of the item")
     expect(home.locator(".preview-items img")).to_have_count(6)
     expect(home.locator("#files-skipped")).to_contain_text("model.blend")
     expect(home.get_by_text(".hidden")).to_have_count(0)
@@ -207,7 +207,7 @@ def test_an_empty_folder_is_said_to_be_empty(home: Page, tmp_path: Path) -> None
     (tmp_path / "nothing").mkdir()
     (tmp_path / "nothing" / ".hidden").write_text("")
     choose(home, tmp_path / "nothing")
-    expect(home.locator("#drop-problem")).to_contain_text("no file in it")
+    expect(home.locator("#drop-problem")).to_contain_text("nothing to send")
 
 
 def test_a_recording_is_cut_by_keyboard_with_the_segments_in_sight(
@@ -224,7 +224,7 @@ def test_a_recording_is_cut_by_keyboard_with_the_segments_in_sight(
     assert set(do_jobs(live_server)) == {"done"}  # those of other tests, too
     stage(home, "ready")
     expect(home.locator("#segments")).to_be_hidden()
-    home.get_by_label("Cut by their selection tables").focus()
+    home.get_by_label("Cut those with a selection table").focus()
     home.keyboard.press("ArrowDown")
     words, boxes = home.locator("#segments-words"), home.locator("#segments-picture rect.proposed")
     expect(words).to_contain_text("3 sounds in 12 s")

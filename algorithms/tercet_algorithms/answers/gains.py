@@ -84,17 +84,16 @@ def _after_each(P: Array, rows: Array) -> tuple[Array, Array]:
     third = np.zeros(len(P)) if P.shape[1] == 2 else np.partition(P, -3, axis=1)[:, -3]
     ranked = np.sort(P, axis=1)[:, ::-1]
     first, second = ranked[:, 0], ranked[:, 1]
-    rest = np.maximum(1 - first - second, 0)
+    neither = np.maximum(1 - first - second, 0)
     moves, gains = np.zeros((_MOST + 1, len(P))), np.zeros((_MOST + 1, len(P)))
     for t in range(1, _MOST + 1):
         for counts in _counts(t, rows.shape[1]):
             ways = factorial(t) / np.prod([factorial(count) for count in counts])
-            of_first, of_second, of_rest = ways * np.prod(rows ** np.array(counts), axis=1)
-            best_other = np.maximum(second * of_second, third * of_rest)
+            of_first, of_second, of_neither = ways * np.prod(rows ** np.array(counts), axis=1)
+            best_other = np.maximum(second * of_second, third * of_neither)
             gains[t] += np.maximum(first * of_first, best_other)
-            moves[t] += np.where(
-                best_other > first * of_first, first * of_first + second * of_second + rest * of_rest, 0
-            )
+            probability = first * of_first + second * of_second + neither * of_neither
+            moves[t] += np.where(best_other > first * of_first, probability, 0)
         gains[t] -= first
     return moves, np.maximum(gains, 0)
 

@@ -85,10 +85,10 @@ def _splits(posterior: Array, examples: Array, nearest: Array, X: Array | None, 
         members = rng.permutation(np.flatnonzero(labels == cluster))[:_MEMBERS]
         if len(members) < 2:
             continue
-        one = rng.choice(members, _SPLITS)
-        other = rng.choice(members, _SPLITS) if X is None else _farthest(one, members, X)
-        rest = one_of(examples, rng.choice(neighbours, _SPLITS), rng)
-        triplets = np.concatenate([triplets, np.column_stack([one, other, rest])])
+        first = rng.choice(members, _SPLITS)
+        second = rng.choice(members, _SPLITS) if X is None else _farthest(first, members, X)
+        third = one_of(examples, rng.choice(neighbours, _SPLITS), rng)
+        triplets = np.concatenate([triplets, np.column_stack([first, second, third])])
     return triplets
 
 

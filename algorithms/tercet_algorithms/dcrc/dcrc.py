@@ -57,7 +57,7 @@ from tercet_algorithms.dcrc.span import span_of
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 
 Weight = Literal["balanced", "shrunk", "paper"]
-# So many items of each cluster count as asked about in vain with weight="shrunk".
+# With weight="shrunk" answers count as if they were about this many more items of each cluster.
 _SHRUNK_BY = 20
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, Row
 from sqlalchemy.orm import Session
 
 from tercet.dashboard import queries
-from tercet.items.checks import Finding, ItemFacts, look_for_trouble
+from tercet.items.checks import Finding, ItemFacts, find_problems
 from tercet.items.queries import latest_features
 from tercet.jobs import queries as jobs
 from tercet.models import BackgroundJob, FeatureSet, JobKind, JobStatus, Project
@@ -69,10 +69,10 @@ def _look(
         return []
     facts, rates = _facts(rows, queries.import_reports(session, project.id))
     if features is None:
-        return look_for_trouble(facts, n_clusters, rates=rates)
+        return find_problems(facts, n_clusters, rates=rates)
     values = storage.memory_map(features.blob)
     in_use = values if len(rows) == features.n else values[np.array([row.position for row in rows])]
-    return look_for_trouble(facts, n_clusters, in_use, features.feature_names, rates=rates)
+    return find_problems(facts, n_clusters, in_use, features.feature_names, rates=rates)
 
 
 def _facts(rows: Sequence[Row[Any]], reports: Sequence[dict[str, Any]]) -> tuple[list[ItemFacts], Counter[int]]:

@@ -17,7 +17,7 @@ from tercet.intake.reading.reader import read_files
 from tercet.intake.received import folder_of, on_this_machine
 from tercet.intake.target import UNFEATURED, Target, target_of
 from tercet.intake.work import Work, part
-from tercet.items.checks import look_for_trouble
+from tercet.items.checks import find_problems
 from tercet.models import Import, ImportStatus, Project
 from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.storage import Storage
@@ -38,15 +38,15 @@ def check_import(work: Work) -> None:
     read_options = replace(options.of_import(row), items_before=target.count)
     with on_this_machine(work.storage, files) as sources, TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
         plan = read_files(sources, read_options, part(work, 0.0, 0.5), Path(scratch))
-        known = set(target.keys)
-        new = sum(item.key not in known for item in plan.rows)
+        existing = set(target.keys)
+        new = sum(item.key not in existing for item in plan.rows)
         if target.has_uploaded_features and plan.features is None and new:
             faults = (*plan.faults, FieldError("features", UNFEATURED))
             plan = replace(plan, faults=faults, fault_count=plan.fault_count + 1)
         plans.save(work.storage, row, plan)
-        trouble = look_at(plan, target, n_clusters, part(work, 0.5, 0.7))
+        inspected = inspect_items(plan, target, n_clusters, part(work, 0.5, 0.7))
         pictures = _draw(work, row, plan, project_settings)
-    report = describe(plan, new) | trouble | {"pictures": pictures}
+    report = describe(plan, new) | inspected | {"pictures": pictures}
     with work.database.transaction() as session:
         work.finish(session, f"{len(plan.rows)} items in {len(plan.files)} files")
         stored = session.get_one(Import, row.id)
@@ -68,14 +68,14 @@ def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
     }
 
 
-def look_at(plan: ImportPlan, target: Target, n_clusters: int, report: Report) -> dict[str, Any]:
+def inspect_items(plan: ImportPlan, target: Target, n_clusters: int, report: Report) -> dict[str, Any]:
     """Return findings about the good items of a plan, their sampling rates, and the median length of their sounds."""
     others = len(set(target.keys).difference(row.key for row in plan.rows)) - len(target.deleted)
     facts = facts_of({row.key: row for row in plan.rows}, plan.media, report)
     lengths = [fact.seconds for fact in facts if fact.seconds is not None]
     rates = Counter(fact.rate for fact in facts if fact.rate is not None)
     values, names = (plan.features.values, plan.features.names) if plan.features else (None, ())
-    findings = look_for_trouble(facts, n_clusters, values, names, others=others)
+    findings = find_problems(facts, n_clusters, values, names, others=others)
     return {
         "findings": [asdict(finding) for finding in findings],
         "rates": [[rate, count] for rate, count in sorted(rates.items())],

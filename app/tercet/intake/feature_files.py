@@ -10,8 +10,8 @@ import zipfile
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -48,6 +48,12 @@ class Features:
     keys: list[str] | None
     names: list[str]
     file: str
+
+    def without(self, keys: Collection[str]) -> "Features":
+        """Return the features without the rows of some items; rows must have keys."""
+        assert self.keys is not None, "rows without keys are left out by their places"
+        rows = [row for row, key in enumerate(self.keys) if key not in keys]
+        return replace(self, values=self.values[rows], keys=[self.keys[row] for row in rows])
 
 
 def read_features(path: Path, file: str) -> Features:

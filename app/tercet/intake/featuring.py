@@ -95,9 +95,9 @@ def _average_items(faults: Sequence[tuple[str, str]]) -> str:
     keys = list(dict.fromkeys(key for key, _ in faults))
     if not keys:
         return ""
-    shown = ", ".join(f"'{key}'" for key in keys[:MOST_NAMED]) + (" and others" if len(keys) > MOST_NAMED else "")
+    first = ", ".join(f"'{key}'" for key in keys[:MOST_NAMED]) + (" and others" if len(keys) > MOST_NAMED else "")
     count = "1 item" if len(keys) == 1 else f"{len(keys):,} items"
-    return f"; {count} could not be measured fully ({shown}; the first one: {faults[0][1]})"
+    return f"; {count} could not be measured fully ({first}; the first one: {faults[0][1]})"
 
 
 def _by_position(table: FeatureTable, batch: ItemsToMeasure) -> np.ndarray[Any, np.dtype[np.float32]]:

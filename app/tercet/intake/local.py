@@ -58,7 +58,7 @@ def import_here(
         with database.reading() as session:
             n_clusters = session.get_one(Project, target.id).n_clusters
         row = _import_of(target, plan, options, ImportSource.COMMAND, user_id)
-        row.report |= checking.look_at(plan, target, n_clusters, part(progress, 0.15, 0.25))
+        row.report |= checking.inspect_items(plan, target, n_clusters, part(progress, 0.15, 0.25))
         sources, storage_share = source_files(files, Path(scratch)), _Reporting(progress, 0.25, 0.6)
         written = storing.store(database, storage, row, plans.items_of(plan), sources, plan.features, storage_share)
     features = _features(database, storage, target.id, _Reporting(progress, 0.6, 1.0))

@@ -84,10 +84,10 @@ def store(
         prepare(storage, folder, items, files, prepared, settings, part(progress, 0.0, 0.95))
         if prepared.faults and not options.of_import(row).skip_bad:
             Faults.of([*prepared.faults.values()]).raise_any()
-        kept = [place for place, item in enumerate(items) if item.row.key not in prepared.faults]
-        good = [items[place] for place in kept]
-        features = _of_good(features, [item.row.key for item in items], kept)
-        return _write(database, storage, row, good, prepared, features, progress, first_features)
+        good = [place for place, item in enumerate(items) if item.row.key not in prepared.faults]
+        features = _of_good(features, [item.row.key for item in items], good)
+        stored = [items[place] for place in good]
+        return _write(database, storage, row, stored, prepared, features, progress, first_features)
     except BaseException:
         service.remove_unused(database, storage, row.project_id, prepared.new_blobs)
         raise
@@ -193,15 +193,13 @@ def _require_features(target: Target, keys: Sequence[str], features: Features | 
         raise Conflict(UNFEATURED[0].upper() + UNFEATURED[1:] + ".", [FieldError("features", UNFEATURED)])
 
 
-def _of_good(features: Features | None, keys: Sequence[str], kept: Sequence[int]) -> Features | None:
+def _of_good(features: Features | None, keys: Sequence[str], good: Sequence[int]) -> Features | None:
     """Return the features without the rows of left-out items."""
-    if features is None or len(kept) == len(keys):
+    if features is None or len(good) == len(keys):
         return features
     if features.keys is None:
-        return replace(features, values=features.values[kept]) if len(features.values) == len(keys) else features
-    bad = set(keys) - {keys[place] for place in kept}
-    rows = [row for row, key in enumerate(features.keys) if key not in bad]
-    return replace(features, values=features.values[rows], keys=[features.keys[row] for row in rows])
+        return replace(features, values=features.values[good]) if len(features.values) == len(keys) else features
+    return features.without(set(keys) - {keys[place] for place in good})
 
 
 def _features_of_all(storage: Storage, target: Target, keys: Sequence[str], features: Features) -> StoredFeatures:

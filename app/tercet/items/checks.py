@@ -42,7 +42,7 @@ class Finding:
     keys: tuple[str, ...] = ()
 
 
-def look_for_trouble(
+def find_problems(
     items: Sequence[ItemFacts],
     n_clusters: int,
     features: NDArray[np.floating] | None = None,

@@ -8,7 +8,7 @@ import pytest
 from scipy.io import wavfile
 
 from tercet.intake.reading.facts import facts_of
-from tercet.items.checks import Finding, ItemFacts, look_for_trouble
+from tercet.items.checks import Finding, ItemFacts, find_problems
 from tests.intake.conftest import image, wav
 from tests.intake.reading.conftest import Read
 
@@ -24,7 +24,7 @@ def only(findings: list[Finding]) -> Finding:
 
 
 def test_good_items_raise_nothing() -> None:
-    assert look_for_trouble(GOOD, 3, np.random.default_rng(0).normal(size=(12, 4))) == []
+    assert find_problems(GOOD, 3, np.random.default_rng(0).normal(size=(12, 4))) == []
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_good_items_raise_nothing() -> None:
     ],
 )
 def test_one_odd_item_is_named(change: dict[str, object], kind: str) -> None:
-    finding = only(look_for_trouble([replace(GOOD[0], **change), *GOOD[1:]], 3))  # type: ignore[arg-type]
+    finding = only(find_problems([replace(GOOD[0], **change), *GOOD[1:]], 3))  # type: ignore[arg-type]
     assert finding.kind == kind
     if kind == "duplicates":
         assert finding.keys == ("item 0", "item 1")
@@ -54,23 +54,23 @@ def test_one_odd_item_is_named(change: dict[str, object], kind: str) -> None:
 
 @pytest.mark.parametrize(("n", "k", "kind"), [(2, 2, "few_items"), (4, 4, "clusters"), (10, 4, "clusters")])
 def test_clusters_against_items(n: int, k: int, kind: str) -> None:
-    assert only(look_for_trouble(GOOD[:n], k)).kind == kind
-    assert look_for_trouble(GOOD[:n], k, others=20) == []
+    assert only(find_problems(GOOD[:n], k)).kind == kind
+    assert find_problems(GOOD[:n], k, others=20) == []
 
 
 def test_texts_that_are_there_twice() -> None:
     items = [ItemFacts(str(n), False, f"text {n % 11}") for n in range(12)]
-    assert only(look_for_trouble(items, 3)).keys == ("0", "11")
-    nothing = only(look_for_trouble([ItemFacts(str(n), False) for n in range(12)], 3))
+    assert only(find_problems(items, 3)).keys == ("0", "11")
+    nothing = only(find_problems([ItemFacts(str(n), False) for n in range(12)], 3))
     assert (nothing.kind, len(nothing.keys)) == ("nothing_to_show", 12)
 
 
 def test_constant_features_are_named() -> None:
     values = np.random.default_rng(0).normal(size=(12, 3))
     values[:, 1] = 7
-    finding = only(look_for_trouble(GOOD, 3, values, ["p", "q", "r"]))
+    finding = only(find_problems(GOOD, 3, values, ["p", "q", "r"]))
     assert "1 of 3 features are the same for all items: 'q'" in finding.sentence
-    assert "column 2" in only(look_for_trouble(GOOD, 3, values)).sentence
+    assert "column 2" in only(find_problems(GOOD, 3, values)).sentence
 
 
 def test_facts_come_from_the_files(read: Read) -> None:
@@ -97,7 +97,7 @@ def test_facts_come_from_the_files(read: Read) -> None:
     assert facts["a"].peak == pytest.approx(0.5, abs=0.01)
     assert (facts["loud"].clipped_share, facts["silent"].peak) == (1.0, 0.0)
     assert shares == [0.0]
-    kinds = {finding.kind for finding in look_for_trouble(list(facts.values()), 2)}
+    kinds = {finding.kind for finding in find_problems(list(facts.values()), 2)}
     assert kinds == {"silent", "clipped", "duplicates", "rates"}
 
 

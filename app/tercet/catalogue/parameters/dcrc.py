@@ -47,7 +47,7 @@ class _Dcrc(Parameters):
     the weight is not chosen."""
     weight: Annotated[Literal["shrunk", "balanced", "paper"], advanced("Weight of answers")] = "shrunk"
     """Weight of all answers against the features: balanced is always the same, shrunk is smaller while there are few,
-    so that single wrong answers do not move clusters, and with the paper's each answer counts less the more there are."""
+    so that single wrong answers do not move clusters, and the paper's makes each answer count less where there are more."""
     max_iter: Iterations = 100
     """Most outer iterations of one start."""
     tol: Tolerance = 1e-5

@@ -60,8 +60,8 @@ def _choose(files: Sequence[SourceFile], path: PurePosixPath, folder: PurePosixP
     fitting = [file for file in files if not ending or file.path.parent.parts[-len(ending) :] == ending] or files
     within = [file for file in fitting if file.path.parent == folder / path.parent] or fitting
     if len(within) > 1:
-        shown = ", ".join(str(file.path) for file in within[:3])
-        raise ValueError(f"'{path}' may be any of {len(within)} files: {shown}; write the folder before the name")
+        first = ", ".join(str(file.path) for file in within[:3])
+        raise ValueError(f"'{path}' may be any of {len(within)} files: {first}; write the folder before the name")
     return within[0]
 
 

@@ -135,6 +135,6 @@ def _seems(beginning: bytes) -> str:
     for start, name in FOREIGN:
         if beginning.startswith(start):
             return f"is {name}"
-    shown = " ".join(f"{byte:02X}" for byte in beginning[:4])
+    first = " ".join(f"{byte:02X}" for byte in beginning[:4])
     is_text = not any(byte < 32 and byte not in b"\t\n\r" for byte in beginning[:1024])
-    return "is a text of another kind" if is_text else f"begins with {shown}"
+    return "is a text of another kind" if is_text else f"begins with {first}"

@@ -79,10 +79,8 @@ def fit(
         if features.keys is None:
             values = in_item_order(features, keys)[list(good)]
         else:
-            bad = set(keys) - {keys[place] for place in good}
-            kept = [row for row, key in enumerate(features.keys) if key not in bad]
-            chosen = replace(features, values=features.values[kept], keys=[features.keys[row] for row in kept])
-            values = in_item_order(chosen, [keys[place] for place in good])
+            good_keys = [keys[place] for place in good]
+            values = in_item_order(features.without(set(keys) - set(good_keys)), good_keys)
     except Invalid as problem:
         findings.refuse(features.file, problem)
         return None

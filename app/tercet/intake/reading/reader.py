@@ -37,7 +37,7 @@ def read_files(files: Sequence[SourceFile], options: ReadOptions, report: Report
     findings = Findings()
     reading = Reading(options, report, findings)
     reading.sort(_unpacked(files, scratch, findings))
-    reading.look_at_media()
+    reading.check_media()
     drafts = reading.drafts()
     if not drafts and not reading.number_files and not findings.faults.count:
         findings.faults.add("files", "there is nothing to import: no sound, picture, text or table")
@@ -109,7 +109,7 @@ class Reading:
                 kind: Kind = "text" if ending_of(file.source.path) in (".txt", ".textgrid") else "table"
                 self.by_kind.setdefault(kind, []).append(replace(file, kind=kind))
 
-    def look_at_media(self) -> None:
+    def check_media(self) -> None:
         """Check the header of every sound and picture."""
         files = self.of_kind("sound", "picture")
         for number, file in enumerate(files):
@@ -191,8 +191,8 @@ class Reading:
             self.findings.note(FileReport(file.path, "skipped", "has no rows below the names of its columns"))
             return []
         try:
-            said = file.source.kind == "table"
-            roles = columns.roles_of(table, index, self.options.media_column, file.path, text_by_name=said)
+            is_declared = file.source.kind == "table"
+            roles = columns.roles_of(table, index, self.options.media_column, file.path, text_by_name=is_declared)
         except Invalid as problem:
             self.findings.refuse(file.path, problem)
             return []

@@ -45,12 +45,12 @@ def selections_of(tables: Sequence[Recognised], sounds: Sounds, options: ReadOpt
 
 def _pairs(table: Recognised, sounds: Sounds, findings: Findings) -> list[tuple[SourceFile, Selection]]:
     """Return the selections of a table, each with its recording; those outside of it are faults and left out."""
-    index, own = FileIndex(sounds), None
+    index, of_table = FileIndex(sounds), None
     pairs = []
     for selection in _read(table):
         recording = _named(selection, index, table) if selection.recording else None
         if recording is None:
-            own = recording = own or recording_of(table.source, [*sounds])
+            of_table = recording = of_table or recording_of(table.source, [*sounds])
         if recording is None:
             raise fail("recording", _why_no_recording(table, selection), row=selection.row or None, file=table.path)
         if detail := _fault_of(selection, recording, sounds[recording].seconds):
