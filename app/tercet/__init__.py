@@ -20,7 +20,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tercet.prediction.model import load_model as load_model
+    from tercet.exchange.loaded_model import load_model as load_model
     from tercet_algorithms import CMBC as CMBC
     from tercet_algorithms import DCRC as DCRC
     from tercet_algorithms import DCRCCV as DCRCCV
@@ -35,7 +35,7 @@ MODEL_SELECTION = ("TripletEstimator", "TripletSplit")
 # Where each name is loaded from.
 _PLACES = {
     **dict.fromkeys((*ESTIMATORS, *MODEL_SELECTION), "tercet_algorithms"),
-    "load_model": "tercet.prediction.model",
+    "load_model": "tercet.exchange.loaded_model",
 }
 __all__ = [
     "CMBC",

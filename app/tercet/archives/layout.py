@@ -36,7 +36,7 @@ LEFT_OUT_COLUMNS = {
     ("triplet", "asked_of"),
 }
 # Columns that hold a key of the storage.
-BLOBS = {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob",)}
+BLOBS = {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob", "learned")}
 # The files of a run's result. What a warm start continues from is left out: it names labelers by their numbers here,
 # and is large; the first run on the other server begins anew.
 RESULT_FILES = ("result.npz", "map.bin", "report.npz", "resolutions.bin", "model.npz")

@@ -56,6 +56,7 @@ class StoredFeatures:
     columns: list[str]
     recipe: dict[str, Any] | None = None
     words: str = ""
+    learned: str | None = None
 
 
 def add_items(
@@ -199,6 +200,7 @@ def add_features(session: Session, project: Project, features: StoredFeatures) -
         feature_names=features.columns,
         recipe=features.recipe,
         words=features.words,
+        learned=features.learned,
     )
     session.add(added)
     session.flush()

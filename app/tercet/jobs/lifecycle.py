@@ -25,6 +25,7 @@ GAVE_UP = (
     "each time: too little memory is the usual reason. Start it again, or give the workers more memory."
 )
 ANNOUNCED = ("id", "kind", "subject", "status", "progress", "note")
+WAITED_FOR = (JobKind.CHECK_IMPORT, JobKind.PREDICT)
 _SIBLING = aliased(BackgroundJob)
 
 
@@ -63,11 +64,11 @@ def claim_next(
 ) -> JobClaim | None:
     """Claim a job, or one whose worker fell silent; return None if there is nothing to do.
 
-    Previews come first, as somebody is looking at the page; then whoever waits longest. Without the `long_ones`, jobs
-    that take minutes are left for later. The caller's `own` are not silent, whatever their lease says: their worker
-    lives, but has no time for it.
+    Previews and predictions come first, as somebody is looking at the page; then whoever waits longest. Without the
+    `long_ones`, jobs that take minutes are left for later. The caller's `own` are not silent, whatever their lease
+    says: their worker lives, but has no time for it.
     """
-    order = (BackgroundJob.kind != JobKind.CHECK_IMPORT, BackgroundJob.id)
+    order = (BackgroundJob.kind.not_in(WAITED_FOR), BackgroundJob.id)
     with database.reading() as session:
         waiting = session.scalars(select(BackgroundJob).where(_claimable()).order_by(*order)).all()
         candidates = [(job.id, queries.is_long(session, job)) for job in waiting]
