@@ -172,7 +172,7 @@ def _read_rows(path: Path, media_type: str) -> Features:
 
 
 def _begin_form(db: Database, blobs: Storage, access: Access, run: str, form: FormData) -> Response:
-    with uploads.files_of(form, ("media", "table")) as files:
+    with uploads.files_of(form, ("media", "table"), in_folders=True) as files:
         return _accepted(access.project, file_predictions.send_to_worker(db, blobs, access, run, files))
 
 

@@ -47,9 +47,14 @@ async def spooled(request: Request) -> AsyncIterator[Path]:
 
 
 @contextmanager
-def files_of(form: FormData, fields: Collection[str] = tuple(KINDS)) -> Iterator[list[SourceFile]]:
-    """Return the parts of a multipart request as files on disk; raise Invalid for those that do not belong there."""
-    parts = _parts_of(form, fields)
+def files_of(
+    form: FormData, fields: Collection[str] = tuple(KINDS), *, in_folders: bool = False
+) -> Iterator[list[SourceFile]]:
+    """Return the parts of a multipart request as files on disk; raise Invalid for those that do not belong there.
+
+    `in_folders` says whether their names may have the folders before them that browsers send.
+    """
+    parts = _parts_of(form, fields, in_folders)
     with tempfile.TemporaryDirectory(prefix="tercet-upload-") as folder:
         yield [
             SourceFile(PurePosixPath(name), _write(part, Path(folder) / str(number)), KINDS[field])
@@ -57,7 +62,7 @@ def files_of(form: FormData, fields: Collection[str] = tuple(KINDS)) -> Iterator
         ]
 
 
-def _parts_of(form: FormData, fields: Collection[str]) -> dict[str, tuple[str, UploadFile]]:
+def _parts_of(form: FormData, fields: Collection[str], in_folders: bool) -> dict[str, tuple[str, UploadFile]]:
     """Return the field and the content of each file by its name."""
     faults = Faults()
     parts: dict[str, tuple[str, UploadFile]] = {}
@@ -67,7 +72,8 @@ def _parts_of(form: FormData, fields: Collection[str]) -> dict[str, tuple[str, U
         elif isinstance(part, str):
             faults.add(field, f"the field '{field}' must be a file")
         else:
-            name = _name_of(part)
+            path = PurePosixPath((part.filename or "").replace("\\", "/"))
+            name = str(path) if in_folders and path.parts and not _leads_out(path) else path.name
             if detail := _fault_of_part(field, name, parts):
                 faults.add(field, detail, file=name)
             parts[name] = field, part
@@ -75,10 +81,8 @@ def _parts_of(form: FormData, fields: Collection[str]) -> dict[str, tuple[str, U
     return parts
 
 
-def _name_of(part: UploadFile) -> str:
-    """Return the name of a file, with the folders before it where a browser sends them."""
-    path = PurePosixPath((part.filename or "").replace("\\", "/"))
-    return path.name if path.is_absolute() or ".." in path.parts or ":" in path.parts[:1] else str(path)
+def _leads_out(path: PurePosixPath) -> bool:
+    return path.is_absolute() or ".." in path.parts or ":" in path.parts[0]
 
 
 def _fault_of_part(field: str, name: str, before: dict[str, tuple[str, UploadFile]]) -> str | None:
