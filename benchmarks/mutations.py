@@ -50,7 +50,7 @@ FAULTS = (
     Fault(
         "app/tercet/labeling/canonical.py",
         "an answer turned back keeps its side",
-        "    return TURNED[stored]",
+        "    return MIRRORED[stored]",
         "    return stored",
         "tests/labeling/test_canonical.py",
     ),
@@ -246,8 +246,8 @@ FAULTS = (
     Fault(
         "algorithms/tercet_algorithms/answers/independence.py",
         "what speaks for a labeler speaks against them",
-        "_mean_likelihood(of_trust, trusts, _LITTLE) - _mean_likelihood(of_trust, trusts, _SHARES)",
-        "_mean_likelihood(of_trust, trusts, _SHARES) - _mean_likelihood(of_trust, trusts, _LITTLE)",
+        "_mean_likelihood(of_trust, trusts, _NOT_LOOKING) - _mean_likelihood(of_trust, trusts, _LOOKING)",
+        "_mean_likelihood(of_trust, trusts, _LOOKING) - _mean_likelihood(of_trust, trusts, _NOT_LOOKING)",
         "tests/tercet_algorithms/answers/test_independence.py",
     ),
     Fault(

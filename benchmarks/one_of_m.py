@@ -240,12 +240,12 @@ def choices_to_ask(
     chosen = np.column_stack([one_of(examples, likeliest[:, rank], rng) for rank in range(m)])
     information = expected_information(np.take_along_axis(posterior, likeliest, axis=1), log_table(m, setting))
     itself = (chosen == np.arange(len(posterior))[:, None]).any(axis=1)
-    telling = np.argsort(-np.where(itself, -1, information), kind="stable")
+    informative = np.argsort(-np.where(itself, -1, information), kind="stable")
     seldom = np.lexsort((-information, times))
     seldom = seldom[~itself[seldom]]
     left = np.full(posterior.shape[1], -(-2 * n // posterior.shape[1]))
     taken: list[int] = []
-    queues = [iter(telling.tolist()), iter(seldom.tolist())]
+    queues = [iter(informative.tolist()), iter(seldom.tolist())]
     while len(taken) < n:
         even = len(taken) % 2 == 0
         for item in queues[0 if even else 1]:
@@ -257,7 +257,7 @@ def choices_to_ask(
             break
         else:
             left[:] = n
-            queues[0] = iter(telling.tolist())
+            queues[0] = iter(informative.tolist())
     rows = np.array(taken)
     return np.column_stack([rows, chosen[rows]])
 

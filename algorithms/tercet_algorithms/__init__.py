@@ -5,8 +5,9 @@
 - answers: what people say about items, read and checked in one way for all estimators
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tercet_algorithms.common.first_use import importer
 
 if TYPE_CHECKING:
     from tercet_algorithms.answers.bag_naming import bag_prior as bag_prior
@@ -50,36 +51,10 @@ _MODULES = {
     "cluster_map": "tercet_algorithms.common.layout",
     "match_clusters": "tercet_algorithms.common.matching",
 }
-__all__ = [
-    "CMBC",
-    "DCRC",
-    "DCRCCV",
-    "SKLR",
-    "AnswerEmbedding",
-    "BagSpectralClustering",
-    "CMBCState",
-    "EmbeddingState",
-    "FitState",
-    "LearningState",
-    "SearchState",
-    "SpectralState",
-    "StopFit",
-    "TripletEstimator",
-    "TripletSplit",
-    "answer_log_score",
-    "bag_prior",
-    "cluster_map",
-    "match_clusters",
-]
+__all__ = list(_MODULES)
 
 
-def __getattr__(name: str) -> object:
-    """Import a name of `__all__` when it is first asked for, so that importing the package alone loads nothing."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = importer(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

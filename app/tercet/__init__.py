@@ -15,9 +15,10 @@ here, too: `from tercet import DCRC`. They are loaded on first use, so that `imp
 - confidence: the largest posterior probability of an item
 """
 
-from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING
+
+from tercet_algorithms.common.first_use import importer
 
 if TYPE_CHECKING:
     from tercet.exchange.loaded_model import load_model as load_model
@@ -32,32 +33,15 @@ if TYPE_CHECKING:
 
 ESTIMATORS = ("CMBC", "DCRC", "DCRCCV", "SKLR", "AnswerEmbedding", "BagSpectralClustering")
 MODEL_SELECTION = ("TripletEstimator", "TripletSplit")
-# Where each name is loaded from.
-_PLACES = {
+_MODULES = {
     **dict.fromkeys((*ESTIMATORS, *MODEL_SELECTION), "tercet_algorithms"),
     "load_model": "tercet.exchange.loaded_model",
 }
-__all__ = [
-    "CMBC",
-    "DCRC",
-    "DCRCCV",
-    "SKLR",
-    "AnswerEmbedding",
-    "BagSpectralClustering",
-    "TripletEstimator",
-    "TripletSplit",
-    "load_model",
-]
+__all__ = list(_MODULES)
 __version__ = version("tercet")
 
 
-def __getattr__(name: str) -> object:
-    """Import an estimator, or the loader of models, when it is first asked for."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(_PLACES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = importer(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

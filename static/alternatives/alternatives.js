@@ -1,4 +1,4 @@
-// The page of alternative clusterings: it shows one as soon as it is computed, and which is the current one.
+// The page of alternative clusterings: shows one as soon as it is computed, and marks the current one.
 
 import { byId } from "../web/dom.js";
 import { follow } from "../web/events.js";
@@ -15,5 +15,5 @@ function onRun({ purpose, status, progress }) {
 
 keepTimesCurrent();
 follow(`${api}/events`, { run: onRun, clusters: refresh, project: refresh }, (state) => {
-  if (state === "live") refresh(); // what happened while the page did not listen
+  if (state === "live") refresh(); // to show what changed while there was no connection
 });

@@ -1,4 +1,5 @@
-// A run's page: its map, another grouping's beside it with every item in the same place, and the way to its result.
+// A run's page: its map, beside it that of another run with every item in the same place, and its progress until it is
+// done.
 
 import { addMapButtons } from "../dashboard/cluster_cards.js";
 import { ItemStore } from "../dashboard/item_list.js";
@@ -24,7 +25,7 @@ class LinkedMap extends ClusterMap {
   commonPoints = null;
 
   /**
-   * Fit the points of all maps, so that the same place is the same item even where a map has fewer of them.
+   * Fit the view to the points of all maps, so that an item has the same place in each, even if a map has fewer items.
    * @override
    * @param {Float32Array} points
    */
@@ -48,7 +49,7 @@ class LinkedMap extends ClusterMap {
 }
 
 /**
- * Return the clusters of one run in the places of another; items that only one of them has are left out.
+ * Return the clusters of one run at the places of another; items that only one of the runs has are left out.
  * @param {Float32Array} points
  * @param {Float32Array} places
  */
@@ -59,7 +60,7 @@ function inPlaces(points, places) {
 }
 
 /**
- * Return a cluster's name from the head of its row or column in the table of counts.
+ * Return a cluster's name from the header of its row or column in the table of counts.
  * @param {string} side
  * @param {number} cluster
  */
@@ -103,7 +104,7 @@ async function showMaps(container) {
 }
 
 /**
- * Follow a run that is not done yet: the page says how far it is, and becomes its result's.
+ * Follow a run that is not done yet: show its progress, and reload the page when it is done.
  * @param {HTMLElement} notice
  */
 function followRun({ dataset: { api, run } }) {
@@ -119,7 +120,7 @@ function followRun({ dataset: { api, run } }) {
   };
   follow(`${api}/events`, { run: onRun }, async (state) => {
     if (state !== "live") return;
-    const response = await fetch(`${api}/runs/${run}`); // what happened between the page and the stream
+    const response = await fetch(`${api}/runs/${run}`); // in case it ended after the page was rendered and before the event stream was open
     const stored = response.ok ? await readBody(response) : null;
     if (stored) onRun(stored);
   });

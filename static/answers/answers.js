@@ -1,4 +1,4 @@
-// The answers page: decisions without leaving it, times as people say them, sounds on click. It all works without.
+// The answers page: decisions without a reload, relative times, sounds on click. Everything works without this script.
 
 import { byId, query } from "../web/dom.js";
 import { follow } from "../web/events.js";
@@ -9,7 +9,7 @@ import { keepTimesCurrent } from "../web/relative_times.js";
 const newRun = byId("new-run");
 
 /**
- * Offer what a run says: it puts the suspects into another order, not under the eyes of somebody who is reading them.
+ * Offer to show the new run: it changes the order of the doubtful answers, which must not happen while somebody reads.
  * @param {{ run: number }} event
  */
 function offer({ run }) {

@@ -1,4 +1,4 @@
-// The comparison page follows its run: progress moves, and what is done is swapped in. It all works without.
+// The comparison page follows its run: shows the progress, and results as they come. It works without this script too.
 
 import { byId } from "../web/dom.js";
 import { follow } from "../web/events.js";
@@ -18,7 +18,7 @@ function onRun({ number, purpose, status, progress }) {
 }
 
 follow(`${news.dataset.api}/events`, { run: onRun, clusters: refresh, project: refresh }, (state) => {
-  if (state === "live") refresh(); // what happened before the page listened
+  if (state === "live") refresh(); // to show what changed while there was no connection
 });
 announceUpdates(news);
 keepTimesCurrent();

@@ -1,4 +1,4 @@
-// The cards of clusters: a card's number becomes a button that shows its cluster alone on the map.
+// The cards of clusters: makes the number of each a button that shows only this cluster on the map.
 
 import { createElement } from "../web/dom.js";
 
@@ -32,7 +32,7 @@ export function markChosen(map) {
 }
 
 /**
- * Show a cluster alone, or all again if it is shown alone already.
+ * Show only one cluster, or all if only this one is shown already.
  * @param {ClusterMap} map
  * @param {number} cluster
  */

@@ -1,5 +1,5 @@
-// The colours of clusters, read from the stylesheet's tokens so that light and dark have one source.
-// Confidence becomes paleness: each cluster has LEVELS steps from the card's colour to its own.
+// The colours of clusters, read from the custom properties of the stylesheet, where those of both themes are.
+// Uncertain items are pale: each cluster has LEVELS steps from the card's colour to its own.
 
 export const PALETTE = 20;
 const LEVELS = 8;
@@ -24,7 +24,7 @@ function mix(from, to, share) {
 }
 
 /**
- * Return a colour as ImageData has it: read as 32-bit numbers, alpha, blue, green, red on every machine with browsers.
+ * Return a colour as a 32-bit number of ImageData: alpha, blue, green, red (all browsers run on little-endian machines).
  * @param {Color} color
  */
 function pack([red, green, blue]) {
@@ -65,7 +65,7 @@ export function shadeIndex(cluster, confidence) {
 }
 
 /**
- * Return a cluster's shape: after twenty clusters the colours repeat with another one.
+ * Return a cluster's shape: after twenty clusters colours repeat, with another shape.
  * @param {number} cluster
  */
 export function shapeOf(cluster) {

@@ -1,4 +1,4 @@
-// The dashboard: wires the map, the cards, the list of items and the live figures together.
+// The dashboard: connects the map, the cards, the list of items and the live figures.
 
 import { byId } from "../web/dom.js";
 import { follow, showJob } from "../web/events.js";
@@ -16,7 +16,7 @@ import { Resolution } from "./resolution.js";
 /** @typedef {import("../web/events.js").RunEvent} RunEvent */
 /** @typedef {import("../web/events.js").StreamState} StreamState */
 
-const FIGURES_MS = 2000; // the figures follow a stream of answers no faster than this
+const FIGURES_MS = 2000; // least time between two updates of the figures while answers arrive
 /** @type {Record<string, string>} */
 const OUTCOMES = { done: "finished", failed: "failed", cancelled: "was cancelled" };
 /** @type {Record<StreamState, string>} */
@@ -93,7 +93,7 @@ function onAnswers(counts) {
 /** @param {StreamState} state */
 function onState(state) {
   byId("connection").textContent = CONNECTIONS[state];
-  if (state === "live") refresh(); // what happened while the page did not listen
+  if (state === "live") refresh(); // to show what changed while there was no connection
 }
 
 document.documentElement.classList.add("js");

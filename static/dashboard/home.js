@@ -1,4 +1,4 @@
-// The list of projects: only keeps its times as people say them.
+// The list of projects: keeps its relative times current.
 
 import { keepTimesCurrent } from "../web/relative_times.js";
 

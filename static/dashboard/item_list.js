@@ -1,5 +1,5 @@
-// Items that were pointed at, pinned, circled or listed by cluster: fetched by their place in the map, once each, and
-// listed in the panel under it.
+// The panel under the map that lists items of a lasso or a cluster. Items are fetched by their position in the map's
+// points, once each, also for the tooltip.
 
 import { createElement } from "../web/dom.js";
 import { explain, readBody } from "../web/problem.js";
@@ -11,7 +11,7 @@ import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
  */
 
 const PAGE_SIZE = 60;
-// Most items that questions can be narrowed to from the list: their keys are read at once.
+// Most items of the list that questions can be restricted to: their keys are fetched in one request.
 const MOST_ASKED_ABOUT = 500;
 const NOT_REACHED = "The server was not reached. Try again.";
 
@@ -41,7 +41,7 @@ export class ItemStore {
   }
 
   /**
-   * Have questions be about these items; return what is wrong, or nothing.
+   * Restrict questions to these items; return a sentence if that fails, or an empty one.
    * @param {number[]} positions
    */
   async askAbout(positions) {
@@ -188,7 +188,7 @@ export class ItemList {
     const positions = this.#positions;
     const shown = positions.slice(start, start + PAGE_SIZE);
     const items = await this.items.at(shown);
-    if (positions !== this.#positions) return; // another list was opened meanwhile
+    if (positions !== this.#positions) return; // another list was opened in the meantime
     if (items.length < shown.length) this.#status.textContent = NOT_REACHED;
     this.#rows.append(...items.map((item) => this.#row(item)));
     this.#more.hidden = this.#rows.childElementCount >= positions.length;

@@ -1,4 +1,4 @@
-// What is known of the item that is pointed at or pinned on a map, beside the pointer.
+// The tooltip of the item that is pointed at or pinned on a map.
 
 import { createElement } from "../web/dom.js";
 import { chip, hasMedia, isSound, mediaLink, picture } from "./item_list.js";
@@ -6,7 +6,7 @@ import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
 
 /** @typedef {import("./item_list.js").Item} Item */
 
-const HOVER_MS = 60; // the pointer rests this long before an item's picture is fetched
+const HOVER_MS = 60; // how long the pointer must rest before an item's picture is fetched
 
 export class ItemTooltip {
   /**

@@ -1,5 +1,5 @@
-// The cluster map: points on a canvas that can be moved, zoomed, pointed at and circled with a lasso.
-// What happens to a pointed or circled item is the page's business: it hands in three functions.
+// The cluster map: points on a canvas that can be moved, zoomed, pointed at and selected with a lasso.
+// The page passes functions for what happens to items that are pointed at or selected.
 
 import { readColors } from "./colors.js";
 import { drawLasso, drawNumbers, drawRings, paintPoints, pointRadius } from "./map_paint.js";
@@ -8,9 +8,9 @@ import { listen } from "./map_input.js";
 
 const TRAVEL_MS = 500;
 const FLASH_MS = 2000;
-const FLASH_LIMIT = 400; // rings; when nearly every item changed its cluster they would say nothing
+const FLASH_LIMIT = 400; // rings; with more, when most items changed their cluster, none would stand out
 const MARGIN = 28; // pixels between the outermost point and the edge
-const REACH = 12; // pixels from the pointer at which a point counts as pointed at
+const REACH = 12; // pixels between the pointer and the point that it points at
 
 /** @typedef {import("./map_input.js").Pixel} Pixel */
 
@@ -19,7 +19,7 @@ const REACH = 12; // pixels from the pointer at which a point counts as pointed 
  *   onPoint: (position: number, column: number, row: number) => void,
  *   onPick: (position: number, column: number, row: number) => void,
  *   onLasso: (positions: number[]) => void,
- * }} MapHandlers what is pointed at or clicked, -1 for no item, and what a lasso was closed around
+ * }} MapHandlers called with the item that is pointed at or clicked, -1 for none, and with the items within a lasso
  */
 
 export class ClusterMap {
@@ -48,12 +48,12 @@ export class ClusterMap {
     this.onLasso = onLasso;
     this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
     /** @type {Float32Array} */
-    this.points = new Float32Array(); // as they are painted, on their way to the target
+    this.points = new Float32Array(); // as they are painted, moving towards the target
     /** @type {Float32Array} */
     this.target = this.points;
     this.box = bounds(this.points);
     this.view = { x: 0, y: 0, zoom: 1 }; // the middle, in units of the map, and the magnification
-    this.isTouched = false; // whether the person moved the view, which new results then leave alone
+    this.isTouched = false; // whether somebody moved the view, which new results must not change then
     this.chosen = 0;
     this.pinned = -1;
     /** @type {number[]} */
@@ -67,7 +67,7 @@ export class ClusterMap {
   }
 
   /**
-   * Show other points. The same number of items travels from the old places to the new ones.
+   * Show other points. If there are as many as before, they move from the old places to the new ones.
    * @param {Float32Array} points
    */
   show(points) {

@@ -1,9 +1,9 @@
-// Mouse, touch, pen and keys on the map's canvas, turned into the map's verbs: pan, zoom, point, pick, lasso.
+// Turns mouse, touch, pen and keys on the map's canvas into the map's actions: pan, zoom, point, pick, lasso.
 
 /** @typedef {import("./map.js").ClusterMap} ClusterMap */
 /** @typedef {{ column: number, row: number }} Pixel */
 
-const CLICK_REACH = 4; // pixels a pointer may wander and still click
+const CLICK_REACH = 4; // pixels that the pointer may move during a click
 const STEP = 60; // pixels per arrow key
 
 /** @type {Record<string, (map: ClusterMap) => void>} */
@@ -83,7 +83,7 @@ export function listen(canvas, map) {
 }
 
 /**
- * Zoom by how far two fingers move apart: one moves, the other is where it was.
+ * Zoom by how far two fingers move apart.
  * @param {ClusterMap} map
  * @param {Pixel} before
  * @param {Pixel} current

@@ -1,5 +1,5 @@
-// Paints points into the pixels of an ImageData, which stays fast where one canvas call per point does not:
-// half a million points are painted in the time of a frame. Small marks over them are ordinary canvas calls.
+// Paints points into the pixels of an ImageData, which is much faster than one canvas call for each point: half a
+// million points are painted within a frame. Marks over them are ordinary canvas calls.
 
 import { shadeIndex, shapeOf } from "./colors.js";
 import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
@@ -136,7 +136,7 @@ export function drawNumbers(context, centers, place, colors, ratio) {
   context.strokeStyle = colors.halo;
   context.fillStyle = colors.ink;
   for (const { cluster, size, x, y } of centers) {
-    const lift = size < 5 ? 13 * ratio : 0; // above the few points, not over them
+    const lift = size < 5 ? 13 * ratio : 0; // beside the few points, so as not to cover them
     const [column, row] = [place.x + x * place.scale, place.y - y * place.scale - lift];
     context.strokeText(String(cluster), column, row);
     context.fillText(String(cluster), column, row);

@@ -1,5 +1,5 @@
-// The points of a map as one Float32Array of rows (x, y, cluster, confidence), and questions about them:
-// where they lie, which is nearest, which are inside a lasso. Nothing here knows of a canvas.
+// The points of a map as one Float32Array of rows (x, y, cluster, confidence), and computations on them: their bounds,
+// the nearest point, the points inside a lasso. Nothing here needs a canvas.
 
 export const STRIDE = 4;
 const X = 0;
@@ -36,7 +36,7 @@ export function bounds(points) {
 }
 
 /**
- * Return the points on their way from one place to another: 0 is before, 1 after.
+ * Return the points between their old and new places: 0 is the old place, 1 the new one.
  * @param {Float32Array} before
  * @param {Float32Array} after
  * @param {number} share
@@ -84,7 +84,7 @@ function median(values) {
 }
 
 /**
- * Return the clusters of one resolution among those of all, which begin with two.
+ * Return the clusters of one resolution from those of all resolutions, the first of which has two clusters.
  * @param {Uint8Array} clusters
  * @param {Float32Array} points
  * @param {number} number
@@ -123,7 +123,7 @@ export function clusterSizes(points) {
 }
 
 /**
- * Return the place of each cluster's number: the medians of x and y, which stragglers do not pull away.
+ * Return the place of each cluster's number: the medians of x and y, which outliers do not change.
  * @param {Float32Array} points
  */
 export function centers(points) {

@@ -1,5 +1,5 @@
-// What a page does with its maps: the buttons beside them, the lasso, a cluster shown alone, items listed. The dashboard
-// has one map; a run's page may have two that move together, and buttons and cards act on the last one.
+// The tools of a page's maps: buttons, lasso, showing one cluster, listing items. The dashboard has one map; a run's page
+// may have two that move together, and buttons and cards act on the last one.
 
 import { byId, closest, query } from "../web/dom.js";
 import { choose } from "./cluster_cards.js";
@@ -52,7 +52,7 @@ export class MapTools {
   }
 
   /**
-   * List the items around which a map's lasso was closed.
+   * List the items within a map's lasso.
    * @param {ClusterMap} map
    * @param {number[]} positions
    */

@@ -1,4 +1,4 @@
-// Clusters of another number at once: the run stored them, so the slider only colours the map anew and lists sizes.
+// Shows clusterings with other numbers of clusters: the run stored them, so the slider only changes colours and sizes.
 
 import { byId, closest, createElement, query } from "../web/dom.js";
 import { markChosen } from "./cluster_cards.js";
@@ -38,7 +38,7 @@ export class Resolution {
   }
 
   /**
-   * Take up the points of a run: the number selected before is selected in the new run, if it has it.
+   * Show the points of a run: the number of clusters selected before stays selected, if the new run has it.
    * @param {string} run
    * @param {Float32Array} points
    */

@@ -1,10 +1,10 @@
-// Which files a person means: folders are walked, what systems leave behind stays where it is, and each file gets the path
-// that it has within what was dropped or chosen.
+// Lists the files that were dropped or chosen, with their paths: folders are read, hidden files and files of the operating
+// system are left out.
 
 /** @typedef {{ path: string, file: File }} SourceFile */
 
 /**
- * What was dropped or chosen: its files, the name of the one folder around them all if there is one, and how many
+ * The files that were dropped or chosen, the name of the one folder that holds them all if there is one, and how many
  * hidden files were left out.
  * @typedef {{ files: SourceFile[], folder: string, hidden: number }} Selection
  */
@@ -12,7 +12,7 @@
 const LITTER = new Set(["thumbs.db", "desktop.ini", "__macosx"]);
 
 /**
- * Return whether nobody means to send what has this path: hidden files and folders, and litter of systems.
+ * Return whether nobody means to send the file with this path: it is hidden, or created by an operating system.
  * @param {string} path
  */
 function isHidden(path) {
@@ -20,7 +20,7 @@ function isHidden(path) {
 }
 
 /**
- * Return what was dropped. The entries must be asked for at once: the browser forgets them when the event is over.
+ * Return the dropped files. The entries must be read at once: the browser drops them when the event is over.
  * @param {DataTransfer} transfer
  */
 export async function readDrop(transfer) {
@@ -33,7 +33,7 @@ export async function readDrop(transfer) {
 }
 
 /**
- * Return what was chosen in a file picker, of files or of a folder.
+ * Return the files chosen in a file picker, for files or for a folder.
  * @param {FileList} list
  */
 export function readPicker(list) {
@@ -55,7 +55,7 @@ async function walk(entry, files) {
   let hidden = 0;
   const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
   for (;;) {
-    const batch = await nextEntries(reader); // browsers hand them out a hundred at a time
+    const batch = await nextEntries(reader); // browsers return a hundred at a time
     if (!batch.length) return hidden;
     for (const count of await Promise.all(batch.map((inner) => walk(inner, files)))) hidden += count;
   }
@@ -86,7 +86,7 @@ function nextEntries(reader) {
 }
 
 /**
- * Leave hidden files out, and find the one folder around all others.
+ * Leave hidden files out, and find the one folder that holds all others.
  * @param {SourceFile[]} all
  * @param {number} [skipped] hidden ones that were left out already
  * @returns {Selection}
@@ -99,8 +99,8 @@ function select(all, skipped = 0) {
 }
 
 /**
- * Return the files with the paths that they get in an import. The one folder around them all is not part of them, unless
- * the import has other files already: then it keeps the two apart. The same folder dropped again gets the same paths.
+ * Return the files with the paths that they get in an import. The one folder that holds them all is left out of the paths
+ * unless the import has other files already, which it keeps apart then. The same folder dropped again gets the same paths.
  * @param {Selection} selection
  * @param {ReadonlyMap<string, unknown>} present what the import has already, by path
  * @returns {SourceFile[]}

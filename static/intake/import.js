@@ -1,5 +1,5 @@
-// A new project from files, or more items for one that exists: takes what is dropped or chosen, sends it, has it checked,
-// and follows what the server does with it. What the server knows is shown by its own template, kept current in place.
+// The import page, for a new project or for more items: sends the files that are dropped or chosen, starts the check, and
+// follows the import. Its stage is rendered by the server and updated in place.
 
 import { byId, query } from "../web/dom.js";
 import { copyOnClick } from "../web/copy.js";
@@ -20,12 +20,12 @@ const zone = byId("drop-zone");
 const view = new UploadView();
 /** @type {Uploads | null} */
 let uploads = null;
-let isStartedHere = false; // this page was told to import: then its labeling link is made as well
-let isChecked = false; // the files that came were sent off to be checked
+let isStartedHere = false; // whether this page started a new project: then it makes the labeling link too
+let isChecked = false; // whether the check of the received files was started
 let project = encodeURIComponent(zone.dataset.project ?? "");
 let number = zone.dataset.import ?? "";
 /** @type {Promise<void>} */
-let turn = Promise.resolve(); // what is dropped together or soon after is taken one after the other
+let turn = Promise.resolve(); // files that are dropped soon after one another are handled one after the other
 
 const importAddress = () => `/api/v1/projects/${project}/imports/${number}`;
 
@@ -35,7 +35,7 @@ function report(sentence) {
 }
 
 /**
- * Send a form's fields; return the answer. What the server refuses is an error with its sentence.
+ * Send a form's fields and return the response; throw an error with the server's sentence if it refuses.
  * @param {string} address
  * @param {Record<string, string>} [fields]
  * @param {string} [accept]
@@ -48,8 +48,8 @@ async function post(address, fields = {}, accept = "application/json") {
 }
 
 /**
- * Begin an import, and the project if there is none yet: the server leads to the import's page, and from then on the
- * address names it, so that a reload goes on.
+ * Create an import, and the project if there is none yet. The server redirects to the import's page, whose address this
+ * page takes, so that a reload shows the same import.
  * @param {string} folder
  */
 async function makeImport(folder) {
@@ -67,7 +67,7 @@ async function makeImport(folder) {
 }
 
 /**
- * Take the head of a page, which names the project and leads to its other pages, and its title.
+ * Replace the header, which has the project's name and links to its pages, and the title by those of another page.
  * @param {string} html
  */
 function showHead(html) {
@@ -90,7 +90,7 @@ function newProject(folder) {
 }
 
 /**
- * Put the part of the page about the labeling link, which no live update touches, in its place.
+ * Insert the part of the page about the labeling link, which live updates leave alone.
  * @param {string} html
  */
 function addLink(html) {
@@ -127,7 +127,7 @@ function take(reading) {
   turn = turn.then(async () => {
     try {
       const selection = await reading;
-      report(selection.files.length ? "" : "There is no file in it that could be sent: it is empty, or all files are hidden.");
+      report(selection.files.length ? "" : "There is nothing to send: it is empty, or all its files are hidden.");
       if (selection.files.length) await sendFiles(selection);
     } catch (error) {
       report(sentence(error));
@@ -161,7 +161,7 @@ function showSending() {
 }
 
 /**
- * Change whether the zone is there; who had the focus in it goes on from the title.
+ * Show or hide the drop zone; if the focus was in it, it moves to the title.
  * @param {() => void} change
  */
 function leaveZone(change) {
@@ -212,7 +212,7 @@ function listen() {
   if (isListening || !project || !number) return;
   isListening = true;
   const onState = (/** @type {string} */ state) => {
-    if (state === "live") refresh(); // what happened while the page did not listen
+    if (state === "live") refresh(); // to show what changed while there was no connection
   };
   follow(`/api/v1/projects/${project}/events`, { job: onJob, run: onRun, clusters: refresh, project: refresh }, onState);
 }
@@ -226,7 +226,7 @@ function focusTitle() {
 let shownStatus = byId("stage").dataset.status;
 
 /**
- * A stage that comes by itself is read from its top, unless somebody is at work elsewhere.
+ * Scroll to the top of a new stage and focus it, unless the focus is elsewhere.
  * @param {string} status
  */
 function beginStage(status) {
@@ -260,7 +260,7 @@ function watchDrops() {
   addEventListener("dragleave", () => mark(-1));
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", (event) => {
-    event.preventDefault(); // else the browser leaves the page to show the file
+    event.preventDefault(); // otherwise the browser would open the file
     mark(-depth);
     if (event.dataTransfer?.items.length && !zone.hidden) take(readDrop(event.dataTransfer));
   });
@@ -272,7 +272,7 @@ function watchPickers() {
     byId(`choose-${name}`).addEventListener("click", () => input.click());
     input.addEventListener("change", () => {
       if (input.files?.length) take(Promise.resolve(readPicker(input.files)));
-      input.value = ""; // the same folder can be chosen again
+      input.value = ""; // so that the same folder can be chosen again
     });
   }
 }
@@ -294,7 +294,7 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("submit", (event) => {
   if (!(event.target instanceof HTMLFormElement)) return;
-  if (event.target.matches(".make:has([name=name])")) isStartedHere = true; // who adds items has made links before
+  if (event.target.matches(".make:has([name=name])")) isStartedHere = true; // only for a new project: others have had their links made
   if (event.target.id === "make-link") {
     event.preventDefault();
     makeLink();

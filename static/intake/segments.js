@@ -1,4 +1,4 @@
-// How a recording would be cut, tried while the sliders move: the server proposes segments, the page draws them over the
+// Shows how a recording would be cut while the sliders move: the server proposes segments, the page draws them over the
 // recording's spectrogram. Nothing is changed until the form is sent.
 
 import { explain, readBody } from "../web/problem.js";
@@ -6,8 +6,8 @@ import { explain, readBody } from "../web/problem.js";
 /** @typedef {{ begin_s: number, end_s: number, low_hz: number, high_hz: number }} Segment */
 /** @typedef {{ rate: number, seconds: number, listened_s: number, segments: Segment[], words: string }} Proposal */
 
-const PAUSE_MS = 150; // a slider that moves on meanwhile asks for nothing
-const WINDOW_SECONDS = 30; // what one spectrogram of the server shows
+const PAUSE_MS = 150; // how long a slider must rest before the server is asked
+const WINDOW_SECONDS = 30; // length of the part of a recording in one spectrogram
 const SVG = "http://www.w3.org/2000/svg";
 
 /** @type {Proposal | null} */
@@ -16,7 +16,7 @@ let proposal = null;
 let asking = null;
 let timer = 0;
 let pictureTimer = 0;
-let shown = ""; // the recording and settings that `proposal` is of
+let shown = ""; // the recording and settings of `proposal`
 
 /** Look whether the page asks for segments, and show those of the sliders; called whenever something changed. */
 export function updateSegments() {
@@ -47,7 +47,7 @@ async function ask(root, query) {
   asking = new AbortController();
   const address = `${root.dataset.import}/segments?${query}`;
   const response = await fetch(address, { signal: asking.signal, headers: { Accept: "application/json" } }).catch(() => null);
-  if (!response) return; // another question took its place, or the network is away: the next slider asks again
+  if (!response) return; // a newer request replaced it, or there is no network: the next move of a slider asks again
   /** @type {Proposal | null} */
   const proposed = response.ok ? await readBody(response) : null;
   if (!proposed) {
@@ -86,7 +86,7 @@ function draw(root, { rate, seconds, listened_s, segments, words }) {
 }
 
 /**
- * Let a slider end where the recording does; what is said beside it stays what it stands at.
+ * Set the end of a slider to that of the recording, and update the value beside it.
  * @param {HTMLInputElement} slider
  * @param {number} hz
  */

@@ -5,7 +5,7 @@ import { explain } from "../web/problem.js";
 
 const PAUSE_MS = 300;
 const NAMES = ["low_hz", "high_hz", "window_seconds", "dynamic_range_db", "seconds", "expansion", "colour_map"];
-const FIT = "fit"; // what fits is found by the server when the form is sent
+const FIT = "fit"; // settings that the server fits to the recordings when the form is sent
 const DRAWN = "Preview; nothing is changed yet.";
 
 /** Mark the link of the section that the address names; without a name, the first is shown. */
@@ -32,7 +32,7 @@ function field(form, name) {
 }
 
 /**
- * Put the values of a preset into the fields below, where they can be changed further.
+ * Put the values of a preset into the fields, where they can be changed.
  * @param {HTMLFormElement} form
  */
 function takePreset(form) {
@@ -47,7 +47,7 @@ function takePreset(form) {
 /** @param {HTMLFormElement} form */
 function draw(form) {
   if (field(form, "preset").value === FIT) {
-    say("What fits is found when you have them drawn anew.");
+    say("The settings are fitted to the recordings when you draw the pictures again.");
     return;
   }
   const words = form.checkValidity() ? DRAWN : "Fill in every setting to see the pictures.";

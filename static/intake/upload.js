@@ -1,5 +1,5 @@
-// Files on their way to an import, a few at a time and each in parts. The server says how much of a file has come, so that
-// an upload goes on where it was cut off, by a lost connection or by a reload of the page.
+// Uploads files to an import, a few at a time and each in parts. The server says how much of a file it has received, so
+// that an upload continues after a lost connection or a reload of the page.
 
 import { readProblem } from "../web/problem.js";
 
@@ -11,7 +11,7 @@ const AT_ONCE = 4;
 export const PART_BYTES = 4 * 1024 * 1024;
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
-// Refusals of the server itself that no repetition changes. A wrong place in the file is asked for anew, not refused.
+// Statuses of the server that are the same at every attempt. After a wrong offset, 409, the right one is requested.
 const FINAL = new Set([400, 403, 404, 413, 415, 422]);
 
 export class Uploads {
@@ -35,7 +35,7 @@ export class Uploads {
     this.#onChange = onChange;
     this.trouble = "";
     this.done = 0;
-    this.hidden = 0; // files that nobody means to send
+    this.hidden = 0; // hidden files that were left out
     this.bytes = 0;
     this.bytesSent = 0;
     /** @type {Upload[]} */
@@ -54,7 +54,7 @@ export class Uploads {
   }
 
   /**
-   * Add files; what the server has of them already is not sent again.
+   * Add files; parts that the server has received are not sent again.
    * @param {SourceFile[]} files
    * @param {ReadonlyMap<string, ReceivedFile>} present
    */
@@ -73,13 +73,13 @@ export class Uploads {
       if (isComplete) this.done += 1;
       else incomplete.push(upload);
     }
-    this.#waiting = [...incomplete.reverse(), ...this.#waiting]; // taken from the end
+    this.#waiting = [...incomplete.reverse(), ...this.#waiting]; // the next one is taken from the end
     this.#onChange();
     while (this.#working < AT_ONCE && this.#waiting.length) this.#work();
   }
 
   /**
-   * Forget the files that were refused, and return the paths of those of which a part has come.
+   * Drop the files that were refused, and return the paths of those that the server has received a part of.
    * @returns {string[]}
    */
   leaveRefused() {
@@ -123,7 +123,7 @@ export class Uploads {
       } else if (response && FINAL.has(response.status)) {
         await this.#refuse(upload, response);
       } else if (!response && !(await isReadable(upload.file))) {
-        this.#end(upload, "refused", "The file cannot be read any more: it was moved, changed or taken away.");
+        this.#end(upload, "refused", "The file cannot be read any more: it was moved, changed or deleted.");
       } else if (response?.status === 409) {
         const before = upload.sent;
         await this.#askWhere(upload);
@@ -151,7 +151,7 @@ export class Uploads {
   }
 
   /**
-   * Ask how much of a file has come: the answer to its last part was lost, or another page sends the same file.
+   * Ask how much of a file was received: the response to its last part was lost, or another page sends the same file.
    * @param {Upload} upload
    */
   async #askWhere(upload) {
@@ -192,9 +192,9 @@ export class Uploads {
 
   /** @param {Response | null} response */
   #report(response) {
-    if (!response) this.trouble = "No connection. Trying again; nothing that has come is lost.";
-    else if (response.status === 401) this.trouble = "You are signed out. Sign in again in another tab: the upload goes on by itself.";
-    else this.trouble = `The server answers ${response.status} just now. Trying again.`;
+    if (!response) this.trouble = "No connection. Trying again; nothing that was received is lost.";
+    else if (response.status === 401) this.trouble = "You are signed out. Sign in again in another tab: the upload continues then.";
+    else this.trouble = `The server answers ${response.status} at the moment. Trying again.`;
   }
 
   /** @param {number} ms */
@@ -216,7 +216,7 @@ export class Uploads {
 }
 
 /**
- * Return a path as it stands in an address.
+ * Return a path encoded for an address.
  * @param {string} path
  */
 export function placeOf(path) {
@@ -229,7 +229,7 @@ function isReadable(file) {
 }
 
 /**
- * Return what an import has received so far, by path.
+ * Return the files that an import has received so far, by path.
  * @param {string} address
  * @returns {Promise<Map<string, ReceivedFile>>}
  */

@@ -1,5 +1,5 @@
-// What a person sees of an upload: one bar for all, a line with figures, and rows only for the few files that are on their
-// way or were refused, so that a hundred thousand files weigh no more than ten.
+// Shows an upload: one bar for all files, a line with figures, and rows only for the few files that are being sent or were
+// refused, so that a hundred thousand files are no more work than ten.
 
 import { byId, createElement } from "../web/dom.js";
 import { counted, inBytes, timeLeft } from "./amounts.js";
@@ -8,7 +8,7 @@ import { counted, inBytes, timeLeft } from "./amounts.js";
 /** @typedef {import("./upload.js").Upload} Upload */
 
 const MOST_REFUSED = 50;
-const STEADY_MS = 1500; // before that a rate says nothing
+const STEADY_MS = 1500; // before that a rate is too uncertain to be shown
 
 export class UploadView {
   #section = byId("upload");
@@ -22,7 +22,7 @@ export class UploadView {
   #isWaiting = false;
 
   /**
-   * Show the state of the uploads with the next frame, however often it changes until then.
+   * Show the state of the uploads in the next frame, once however often it changes until then.
    * @param {Uploads} uploads
    */
   update(uploads) {

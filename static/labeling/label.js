@@ -1,6 +1,6 @@
-// The labeling page: one key an answer. Questions wait in `upcoming`, answers in `history` (for undo) and in the outbox
-// (for the server); the page never waits for the network between two questions. A question is answered only once its
-// pictures are on screen: what nobody saw, nobody judged.
+// The labeling page: one key for each answer. Questions wait in `upcoming`, answers in `history` (for undo) and in the
+// outbox (for the server), so that the page never waits for the network between two questions. A question can be answered
+// only once its pictures are on the screen.
 
 import { byId, closest } from "../web/dom.js";
 import { explain, readBody } from "../web/problem.js";
@@ -16,12 +16,12 @@ import * as view from "./label_view.js";
 /** @typedef {import("./preload.js").Question} Question */
 /** @typedef {{ question: Question, state: view.PaintState, paintedAt: number | null }} Screen */
 
-const LEAST_UPCOMING = 6; // the one on screen and five behind it
-const REQUESTED = 6; // so many more are asked for, so that not every answer is followed by asking
+const LEAST_UPCOMING = 6; // the question on the screen and the next five
+const REQUESTED = 6; // further questions in a request, so that not every answer needs one
 const UNDOABLE = 20;
-const SLOW_AFTER = 10_000; // pictures that take longer may be asked for again, and their question skipped
+const SLOW_AFTER = 10_000; // pictures that take longer can be loaded again, and their question skipped
 const RETRY_AFTER = 15_000;
-const SEEN_AFTER = 150; // milliseconds on screen; what is pressed earlier was meant for the question before
+const SEEN_AFTER = 150; // milliseconds on the screen; a key that is pressed earlier was meant for the question before
 const ZOOM_STEP = 1.5;
 const SEEK_STRIP = 0.9; // below this part of a spectrogram's height a click plays from there
 
@@ -55,7 +55,7 @@ let progress = page.next.progress;
 /** @type {Screen | null} the question on screen, replaced whenever it is shown anew */
 let screen = null;
 let isFetching = false;
-let fetchAgain = false; // asked to fetch while fetching: what comes may have been decided before the latest answer
+let fetchAgain = false; // whether to fetch once more: the response under way may not know the latest answer
 let changes = 0; // answers and undos of this page so far
 /** @type {Set<string>} answered or skipped here, whether or not the server knows it yet: not shown again, unless undone */
 const settled = new Set();
@@ -147,7 +147,7 @@ function loadAgain() {
 }
 
 /**
- * Take up an entry of before this page was opened that the server has not acknowledged yet.
+ * Apply an entry from before this page was opened that the server has not acknowledged yet.
  * @param {Entry} entry
  */
 function replay(entry) {
@@ -167,7 +167,7 @@ function replay(entry) {
 }
 
 /**
- * Drop what was answered in another window meanwhile, or leased to somebody else while this one lay idle.
+ * Drop questions that were answered in another window, or leased to somebody else while this one was idle.
  * @param {Question[]} leased
  */
 function dropAllBut(leased) {
@@ -184,7 +184,7 @@ async function fetchQuestions(wasAway = false) {
   }
   isFetching = true;
   try {
-    // The server still counts unsent answers as questions that this page holds, and names those first.
+    // For the server the questions of unsent answers are still leased to this page, and come first in its response.
     const changesBefore = outbox.waiting ? null : changes;
     const n = Math.min(LEAST_UPCOMING + REQUESTED + outbox.waiting, 100);
     const response = await fetch(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${n}`);
@@ -193,7 +193,7 @@ async function fetchQuestions(wasAway = false) {
     const first = upcoming[0];
     if (wasAway && changesBefore === changes) dropAllBut(body.triplets);
     addUpcoming(body.triplets);
-    if (changesBefore === changes) showProgress(body.progress); // else it was counted before the latest answer came in
+    if (changesBefore === changes) showProgress(body.progress); // otherwise it does not include the latest answers
     if (upcoming[0] !== first) showNext();
     if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.");
   } catch (error) {
@@ -207,7 +207,7 @@ async function fetchQuestions(wasAway = false) {
 }
 
 /**
- * Leave the question on screen with an answer or a skip.
+ * Answer or skip the question on the screen, and show the next one.
  * @param {AnswerEntry | SkipEntry} entry
  * @param {string} announcement
  */
@@ -249,8 +249,8 @@ function undo() {
   upcoming = [{ triplet, items, isAgain: true }, ...upcoming.filter((question) => keyOf(question) !== keyOf(last))];
   showNext();
   view.showHistory(history);
-  view.announce("Taken back. The question is here again.");
-  if (last.kind === "skip") return; // nothing was stored: the question is only shown again
+  view.announce("Undone. The question is shown again.");
+  if (last.kind === "skip") return; // a skip cannot be withdrawn: the question is only shown again
   countAnswers(-1);
   outbox.add({ kind: "withdraw", id: last.id });
 }
@@ -259,10 +259,10 @@ function undo() {
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (closest(event, "input:not([type=hidden]), textarea, select, [contenteditable]")) return;
-  if (event.key === " " && closest(event, "button, summary, a")) return; // it presses what has the focus
+  if (event.key === " " && closest(event, "button, summary, a")) return; // the key presses the focused button
   const key = event.key.toLowerCase();
   const help = byId("help", HTMLDetailsElement);
-  if (help.open && key.startsWith("arrow")) return; // they scroll the guidelines
+  if (help.open && key.startsWith("arrow")) return; // the arrow keys scroll the guidelines
   /** @type {Record<string, () => void>} */
   const actions = {
     s: skip,
@@ -286,7 +286,7 @@ function onKey(event) {
 }
 
 /**
- * Answer by the picture that is more similar; on the first picture, or on the time marks of any, play the sound.
+ * Answer by a click on the more similar picture; a click on the first one, or on the time marks of any, plays the sound.
  * @param {MouseEvent} event
  */
 function onClick(event) {
@@ -311,7 +311,7 @@ function onSubmit(event) {
   const form = closest(event, "form");
   /** @type {Record<string, () => void>} */
   const actions = { answer: () => answer(event.submitter?.getAttribute("value") ?? ""), skip, undo };
-  // Not `form.id`: the plain form's field of that name hides the property.
+  // Not `form.id`: the form has a field with this name, which hides the property.
   const action = actions[form?.getAttribute("id") ?? ""];
   if (!action) return;
   event.preventDefault();
@@ -329,7 +329,7 @@ document.addEventListener("keydown", onKey);
 document.addEventListener("submit", onSubmit);
 byId("asking").addEventListener("click", onClick);
 document.addEventListener("visibilitychange", () => {
-  if (screen) screen.paintedAt = null; // time away is no time of thought
+  if (screen) screen.paintedAt = null; // the time in another window is not response time
   if (!document.hidden) fetchQuestions(true);
 });
 window.addEventListener("online", () => {

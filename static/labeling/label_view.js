@@ -1,4 +1,4 @@
-// What the labeling page shows. The page's script decides what; nothing here does.
+// Shows questions, progress and messages on the labeling page; the page's script decides which.
 
 import { byId, createElement, query } from "../web/dom.js";
 import { isSound, loadPicture } from "./preload.js";
@@ -10,8 +10,8 @@ import { isSound, loadPicture } from "./preload.js";
 /** @typedef {{ mine: number, mine_today: number, project_answers: number }} Progress */
 
 /**
- * How far the question on screen is: "loading" and "slow" until its pictures are decoded, "painting" until they are on
- * screen, "painted" from then on, "failed" if one of them cannot be loaded.
+ * The state of the question on the screen: "loading" and "slow" until its pictures are decoded, "painting" until they are
+ * on the screen, "painted" from then on, "failed" if one of them cannot be loaded.
  * @typedef {"loading" | "slow" | "painting" | "painted" | "failed"} PaintState
  */
 
@@ -36,7 +36,7 @@ function showAsking(isAsking) {
 }
 
 /**
- * Put a question on the page and return its pictures, which may have to be loaded yet.
+ * Show a question and return its pictures, which may still be loading.
  * @param {Question} question
  * @param {Spectrograms} spectrograms
  */
@@ -80,7 +80,7 @@ function showItem(place, key, item, spectrograms) {
   else media.replaceChildren(picture.image);
   media.dataset.picture = picture.isDecoded ? "loaded" : "loading";
   picture.loaded.then((isLoaded) => {
-    if (!media.contains(picture.image)) return; // another question is here now
+    if (!media.contains(picture.image)) return; // another question is shown now
     media.dataset.picture = isLoaded ? "loaded" : "failed";
     if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: `${picture.image.alt}: not loaded` }));
   });
@@ -88,7 +88,7 @@ function showItem(place, key, item, spectrograms) {
 }
 
 /**
- * Say on the button of a sound whether it is played; with a word, why it is not.
+ * Show on the button of a sound whether it is being played, or the word `failure`.
  * @param {number} place
  * @param {number | null} time
  * @param {string} [failure]
@@ -108,7 +108,7 @@ export function showSpeed(speed) {
   announce(words || "Full speed");
 }
 
-/** Say why a key did nothing: the question had not been on screen for long enough. */
+/** Show why a key did nothing: the question has not been on the screen for long enough. */
 export function showTooEarly() {
   byId("paint-message").textContent = "Too early: the pictures have only just appeared.";
   root.dataset.early = "true";
@@ -117,13 +117,13 @@ export function showTooEarly() {
 }
 let earlyTimer = 0;
 
-/** Resolve once what is on the page now has been painted: the second frame begins when the first is done. */
+/** Resolve once the page in its present state has been painted: when the frame after the next one begins. */
 export function nextPaint() {
   return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }
 
 /**
- * Show how far the question is: while its pictures are not there, the buttons look it and a message says why.
+ * Show the state of the question: while its pictures are loading, its buttons look disabled and a message says why.
  * @param {PaintState} state
  */
 export function showPaintState(state) {
@@ -165,7 +165,7 @@ export function showOutbox(outbox) {
   const before = saved.dataset.state;
   saved.dataset.state = state;
   saved.textContent = text;
-  // Announced only when it turns: "saved" after every answer would drown the questions.
+  // Announced only when the state changes: "saved" after every answer would be louder than the questions.
   const hasTurned = before !== state && (state === "waiting" || state === "refused" || before === "waiting");
   if (hasTurned) announce(text);
 }
@@ -184,7 +184,7 @@ export function announce(text) {
 }
 
 /**
- * Let the button of an answer look pressed for a moment, also when its key was.
+ * Make the button of an answer look pressed for a moment, also after its key.
  * @param {string} value
  */
 export function flashButton(value) {

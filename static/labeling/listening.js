@@ -1,4 +1,4 @@
-// Sounds of the question on screen: one at a time, from anywhere in it, slower if wished, or all three in turn.
+// Plays the sounds of the question on the screen: one at a time, from any point, at full speed or slower, or all in turn.
 
 import { loadSound } from "./preload.js";
 
@@ -6,7 +6,7 @@ const SPEEDS = [1, 0.5, 0.25];
 const PAUSE = 250; // between sounds that are played in turn
 
 /**
- * A sound that is played: the place of its item, where it began, and what follows.
+ * A sound that is being played: the place of its item, its element, and what to do when it ends.
  * @typedef {{ place: number, audio: HTMLAudioElement, then: (() => void) | null }} Playing
  */
 
@@ -19,8 +19,8 @@ export class Listening {
   #pause = 0;
 
   /**
-   * `onTime(place, time)` is called for every frame of a sound that is played, and with null when it ends;
-   * `onFailure(place)` when it cannot be.
+   * `onTime(place, time)` is called in every frame while a sound is played, and with null when it ends;
+   * `onFailure(place)` is called if it cannot be played.
    * @param {{ onTime: (place: number, time: number | null) => void, onFailure: (place: number) => void }} options
    */
   constructor({ onTime, onFailure }) {
@@ -28,13 +28,13 @@ export class Listening {
     this.onFailure = onFailure;
   }
 
-  /** How fast sounds are played: 1 as they were recorded. */
+  /** The speed of playing: 1 is that of the recording. */
   get speed() {
     return SPEEDS[this.#speed];
   }
 
   /**
-   * Begin a question with these sounds; null: the item has none.
+   * Start a question with these sounds; null for an item without one.
    * @param {(string | null)[]} urls
    */
   begin(urls) {
@@ -43,7 +43,7 @@ export class Listening {
   }
 
   /**
-   * Play the sound of a place, or end it if it is played.
+   * Play the sound of a place, or stop it if it is being played.
    * @param {number} place
    */
   toggle(place) {
@@ -52,7 +52,7 @@ export class Listening {
     if (!isPlaying) this.play(place);
   }
 
-  /** Play the three sounds one after the other, or end what is played. */
+  /** Play the three sounds one after the other, or stop the sound that is being played. */
   toggleAll() {
     if (this.#playing) {
       this.stop();
@@ -66,7 +66,7 @@ export class Listening {
     playNext();
   }
 
-  /** Go on to the next slower speed, from the slowest back to that of the recording; lower pitch with it. */
+  /** Change to the next slower speed, from the slowest one to that of the recording; the pitch changes too. */
   changeSpeed() {
     this.#speed = (this.#speed + 1) % SPEEDS.length;
     if (this.#playing) this.#playing.audio.playbackRate = this.speed;

@@ -1,7 +1,6 @@
-// Answers on their way to the server. Each is kept in localStorage under a key of its own until the server has
-// acknowledged it, so that neither a reload nor a lost network nor a second tab can lose one. They are sent one
-// after the other in the order in which they were given; the server knows an answer by its id, so sending one
-// twice stores it once.
+// The outbox: answers that the server has not acknowledged yet. Each is in localStorage under its own key until then, so
+// that neither a reload nor a lost network nor a second tab can lose one. They are sent one after the other in their
+// order; the server recognises an answer by its id, so an answer that is sent twice is stored once.
 
 import { readBody, readProblem } from "../web/problem.js";
 
@@ -15,17 +14,17 @@ import { readBody, readProblem } from "../web/problem.js";
  */
 
 /**
- * What became of one request: the server's body when it stored the entry, why it never will, or why to try again.
+ * The outcome of a request: the response if the entry was stored, why it is refused for good, or why to try again.
  * @typedef {{ body: any } | { refusal: string } | { trouble: string, retryAfter?: number }} Outcome
  */
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
-const LONGEST_RETRY_AFTER = 300_000; // a careless Retry-After must not hold answers for hours
+const LONGEST_RETRY_AFTER = 300_000; // however long a Retry-After asks to wait
 const NO_NETWORK = "no network";
 
-// Refusals of the server itself that no repetition changes. Anything else passes: a proxy's pages, 401 once the person
-// has signed in again, 408 and 429 after a while.
+// Statuses of the server that are the same at every attempt. After any other the request is repeated: a proxy's page,
+// 401, which ends with a new sign-in, 408 and 429, which end after a while.
 const FINAL = new Set([400, 403, 404, 409, 422]);
 
 export class Outbox {
@@ -39,8 +38,8 @@ export class Outbox {
   #wake = () => {};
 
   /**
-   * `onChange()` is called after every change of `waiting` or `trouble`, `onSettled(entry, body)` once the server has
-   * stored an entry, with its body, or has refused it for good, with null.
+   * `onChange()` is called after every change of `waiting` or `trouble`; `onSettled(entry, body)` once the server has
+   * stored an entry, with the response's body, or has refused it for good, with null.
    * @param {{ project: string, user: string, onChange: () => void, onSettled: (entry: Entry, body: any) => void }} options
    */
   constructor({ project, user, onChange, onSettled }) {
@@ -62,7 +61,7 @@ export class Outbox {
     });
   }
 
-  /** How many entries the server has not acknowledged. */
+  /** The number of entries that the server has not acknowledged. */
   get waiting() {
     return this.#pending.length;
   }
@@ -73,20 +72,20 @@ export class Outbox {
 
   /** @param {Entry} entry */
   add(entry) {
-    // Keys sort in the order of the answers, and are unique also where the clock is coarse or another window is open.
+    // Keys sort in the order of the answers, and are unique even if the clock is coarse or another window is open.
     this.#added += 1;
     const key = `${this.#prefix}${String(Date.now()).padStart(15, "0")}-${String(this.#added).padStart(6, "0")}-${newId()}`;
     try {
       this.#storage?.setItem(key, JSON.stringify(entry));
     } catch {
-      this.isStored = false; // storage is full: still sent from memory, and leaving the page asks first
+      this.isStored = false; // storage is full: it is sent from memory, and the browser asks before leaving the page
     }
     this.#pending.push({ key, entry });
     this.onChange();
     this.send();
   }
 
-  /** Send what is pending, one after the other, until nothing is. */
+  /** Send the pending entries, one after the other, until there are none. */
   async send() {
     if (this.#isSending) return;
     this.#isSending = true;
@@ -139,7 +138,7 @@ export class Outbox {
     if (!problem || !FINAL.has(response.status)) {
       return { trouble: troubleOf(response.status), retryAfter: retryAfter(response) };
     }
-    // Withdrawing what is withdrawn or was never stored leaves nothing to do.
+    // The answer was withdrawn before, or never stored: there is nothing to withdraw.
     return { refusal: entry.kind === "withdraw" ? "" : problem.detail };
   }
 
@@ -166,7 +165,7 @@ function openStorage() {
   try {
     return window.localStorage;
   } catch {
-    return null; // forbidden by the browser's settings
+    return null; // disabled in the browser's settings
   }
 }
 
@@ -182,11 +181,11 @@ function requestOf(entry) {
 function troubleOf(status) {
   if (status === 401) return "you are signed out";
   if (status === 429 || status >= 500) return "the server is busy";
-  return `something on the way to the server answered with status ${status}`;
+  return `something between here and the server answered with status ${status}`;
 }
 
 /**
- * Return how many milliseconds the response asks to wait: Retry-After holds seconds or a date.
+ * Return how many milliseconds to wait by the response's Retry-After, which holds seconds or a date.
  * @param {Response} response
  */
 function retryAfter(response) {

@@ -1,5 +1,5 @@
-// Pictures and sounds of the questions ahead, fetched and decoded before they are needed, so that the next
-// question is on screen within one frame of the answer.
+// Fetches and decodes the pictures and sounds of the next questions, so that the next question is on the screen within one
+// frame after an answer.
 
 /**
  * @typedef {{ text: string, media_type: string | null, media_url: string | null, picture_url: string | null,
@@ -8,11 +8,11 @@
  */
 
 /**
- * A picture's element, whether it can be painted at once, and a promise that says whether it could be loaded.
+ * A picture's element, whether it is decoded, and a promise of whether it could be loaded.
  * @typedef {{ image: HTMLImageElement, isDecoded: boolean, loaded: Promise<boolean> }} Picture
  */
 
-const CACHE_SIZE = 100; // those of twelve questions ahead and of twenty that can be undone
+const CACHE_SIZE = 100; // for twelve upcoming questions and twenty that can be undone
 
 /** @type {Map<string, Picture>} */
 const pictures = new Map();
@@ -33,7 +33,7 @@ export function isSound(item) {
 }
 
 /**
- * Return the same element every time, so that a decoded picture is painted as soon as it is on the page.
+ * Return the picture of an address, always the same element, so that a decoded one is painted at once.
  * @param {string} url
  */
 export function loadPicture(url) {
@@ -44,14 +44,14 @@ export function loadPicture(url) {
     const picture = { image, isDecoded: false, loaded: image.decode().then(() => true, () => false) };
     picture.loaded.then((isLoaded) => {
       picture.isDecoded = isLoaded;
-      if (!isLoaded && pictures.get(url) === picture) pictures.delete(url); // fetched anew when it is asked for again
+      if (!isLoaded && pictures.get(url) === picture) pictures.delete(url); // so that it is fetched again when it is needed
     });
     return picture;
   });
 }
 
 /**
- * Give up on those pictures of a question that have not come, so that they are fetched anew.
+ * Drop the pictures of a question that are not loaded, so that they are fetched again.
  * @param {Question} question
  */
 export function dropUnloaded(question) {
@@ -59,12 +59,12 @@ export function dropUnloaded(question) {
     const picture = url ? pictures.get(url) : undefined;
     if (!url || !picture || picture.isDecoded) continue;
     pictures.delete(url);
-    picture.image.src = ""; // ends the request, which a new element for the same address would only join
+    picture.image.src = ""; // cancels the request: a new element for the same address would wait for it
   }
 }
 
 /**
- * Return an address of the sound in memory, so that it also plays while the network is away.
+ * Return the address of a sound in memory, so that it plays without a network too.
  * @param {string} url
  */
 export function loadSound(url) {
@@ -73,14 +73,14 @@ export function loadSound(url) {
       if (!response.ok) throw new Error(`${url}: ${response.status}`);
       return URL.createObjectURL(await response.blob());
     });
-    address.catch(() => sounds.delete(url)); // fetched anew when it is asked for again
+    address.catch(() => sounds.delete(url)); // so that it is fetched again when it is needed
     return address;
   };
   return cached(sounds, url, fetchSound, (address) => address.then(URL.revokeObjectURL, () => {}));
 }
 
 /**
- * Return the value cached for an address, made if need be, and drop the one that was not used for longest.
+ * Return the cached value for an address, creating it if needed, and drop the least recently used one.
  * @template T
  * @param {Map<string, T>} cache
  * @param {string} url

@@ -1,24 +1,24 @@
-// The spectrograms of a question. All three show one stretch of time and one range of frequencies, so that what looks
-// alike is alike; looking closer at one looks closer at all. The pictures come without marks, which are drawn here.
+// The spectrograms of a question. All three show the same length of time and range of frequencies, so that they can be
+// compared; zooming one zooms all. The pictures come without marks, which are drawn here.
 
 import { createElement } from "../web/dom.js";
 
 /**
- * What the pictures of a project show: frequencies in Hz, how many seconds the width of a usual one stands for, and the
+ * The ranges that the pictures of a project show: frequencies in Hz, the seconds of a picture's usual width; and the
  * colour of silence.
  * @typedef {{ low: number, high: number, seconds: number, ground: string }} Scales
  */
 /** @typedef {{ begin: number, seconds: number, low: number, high: number }} Range */
 /**
- * A spectrogram on screen: `span` is how many seconds its picture stands for, `offset` where in it the sound begins.
+ * A spectrogram on the screen: `span` is how many seconds its picture shows, `offset` where in it the sound begins.
  * @typedef {{ media: HTMLElement, image: HTMLImageElement, span: number, offset: number, marks: HTMLElement,
  *   cursor: HTMLElement, playhead: HTMLElement }} Box
  */
 
-const CLOSEST = 20; // times closer than the usual picture
-const DRAGGED = 5; // pixels that make a drag of a click
+const CLOSEST = 20; // largest magnification of the usual picture
+const DRAGGED = 5; // pixels that the pointer must move for a drag
 const WHEEL_SPEED = 0.002;
-const MARKS = { low: 5, begin: 7 }; // how many steps of frequency and of time there are about
+const MARKS = { low: 5, begin: 7 }; // about how many marks of frequency and of time there are
 
 /**
  * Return the next of 1, 2, 5, 10, 20, ... that is not smaller.
@@ -30,7 +30,7 @@ export function roundStep(smallest) {
 }
 
 /**
- * Return the multiples of a step within a range, both ends left out.
+ * Return the multiples of a step within a range, without its ends.
  * @param {number} begin
  * @param {number} end
  * @param {number} step
@@ -41,7 +41,7 @@ export function multiples(begin, end, step) {
 }
 
 /**
- * Return a range that is closer by a factor, with the point at (x, y) of the box where it was, within the limits.
+ * Return a range zoomed by a factor about the point (x, y) of the box, within the limits.
  * @param {Range} range
  * @param {Range} limits
  * @param {{ time?: number, frequency?: number, x?: number, y?: number }} change
@@ -58,7 +58,7 @@ export function closer(range, limits, { time = 1, frequency = 1, x = 0.5, y = 0.
 }
 
 /**
- * Return a range moved by parts of its own size: to later times, to lower frequencies.
+ * Return a range moved by shares of its size, to later times and to lower frequencies.
  * @param {Range} range
  * @param {Range} limits
  * @param {number} dx
@@ -134,7 +134,7 @@ export class Spectrograms {
   }
 
   /**
-   * Put a picture into its box, with marks over it.
+   * Show a picture in its box, with marks over it.
    * @param {number} place
    * @param {HTMLElement} media
    * @param {HTMLImageElement} image
@@ -170,7 +170,7 @@ export class Spectrograms {
   }
 
   /**
-   * Return the time of a sound that lies at a part of the width of its box.
+   * Return the time in a sound at a share of the width of its box.
    * @param {number} place
    * @param {number} x
    */
@@ -179,7 +179,7 @@ export class Spectrograms {
   }
 
   /**
-   * Show where a sound is played, or that it is not.
+   * Show the playhead of a sound, or hide it.
    * @param {number} place
    * @param {number | null} time
    */
@@ -194,7 +194,7 @@ export class Spectrograms {
   #paint() {
     const { begin, seconds, low, high } = this.#range;
     const scales = this.#scales;
-    // None in the corners, where they would cover one another or be cut off.
+    // No marks in the corners, where they would overlap or be cut off.
     const times = multiples(begin + 0.1 * seconds, begin + 0.98 * seconds, roundStep(seconds / MARKS.begin));
     const pitches = multiples(low + 0.1 * (high - low), high - 0.02 * (high - low), roundStep((high - low) / MARKS.low));
     for (const box of this.#boxes) {
@@ -255,7 +255,7 @@ export class Spectrograms {
   }
 
   /**
-   * Show time and frequency under the pointer, at the same place of all three.
+   * Show a cursor with time and frequency at the place of the pointer in all three.
    * @param {HTMLElement} media
    * @param {PointerEvent} event
    */

@@ -1,4 +1,4 @@
-// Buttons marked data-copy put the text of the element with that id on the clipboard.
+// Makes buttons with data-copy copy the text of the element with that id to the clipboard.
 
 import { closest } from "./dom.js";
 
@@ -16,7 +16,7 @@ export function copyOnClick() {
 }
 
 /**
- * Copy the text of an element; where the browser does not allow it, as over plain HTTP, select it.
+ * Copy the text of an element; where the browser does not allow that, as over plain HTTP, select it.
  * @param {HTMLElement} source
  */
 async function copy(source) {

@@ -1,5 +1,5 @@
-// Elements by id, selector or event, as the type that the caller needs: what is missing or of another type is an error
-// that names it, not a "null has no property" somewhere later.
+// Finds elements by id, selector or event, with the type that the caller needs. An element that is missing or has another
+// type is an error that names it, instead of a "null has no property" somewhere later.
 
 /**
  * Return the element with this id, which the page must have.
@@ -13,7 +13,7 @@ export function byId(id, type) {
 }
 
 /**
- * Return the first element that the selector matches, which must be there.
+ * Return the first element that the selector matches, which must exist.
  * @template {Element} [T=HTMLElement]
  * @param {ParentNode} root
  * @param {string} selector

@@ -1,12 +1,12 @@
-// Follows a project's server-sent events. The browser reconnects by itself and resumes where it was.
+// Follows a project's server-sent events. The browser reconnects by itself and resumes after the last event.
 
 /**
- * A run as its events tell of it.
+ * A run in an event.
  * @typedef {{ number: number, purpose: string, status: string, progress: number }} RunEvent
  */
 
 /**
- * A background job as its events tell of it.
+ * A background job in an event.
  * @typedef {{ kind: string, subject: number | null, status: string, progress: number, note: string }} JobEvent
  */
 
@@ -30,7 +30,7 @@ export function follow(address, handlers, onState) {
 }
 
 /**
- * Move the bar of a background job on, and return whether the page has one.
+ * Update the progress bar of a background job, and return whether the page has one.
  * @param {string} kind
  * @param {number} progress
  * @param {string} note what it does just now

@@ -1,15 +1,15 @@
-// Keeps the page's [data-live] sections as the server would render them now: the same page is fetched and the
-// sections that changed are swapped in, so that every figure has one template, on the server. What a person is
-// typing, has opened or has focused stays.
+// Keeps the page's [data-live] sections as the server would render them now: the same page is fetched, and the sections
+// that changed are replaced, so that every figure has one template, on the server. Text that somebody is typing, open
+// details and the focus stay.
 
 import { closest, query } from "./dom.js";
 import { explain } from "./problem.js";
 
-let received = sectionsOf(document); // the HTML of each section as it last came from the server, by id
+let received = sectionsOf(document); // the HTML of each section as last received from the server, by id
 /** @type {Promise<void> | null} */
 let fetching = null;
 let fetchAgain = false;
-let isBehind = false; // a section was left as it was, because somebody was typing in it
+let isBehind = false; // whether a section was not updated because somebody was typing in it
 
 /** @param {Document} page */
 function sectionsOf(page) {
@@ -37,12 +37,12 @@ async function fetchPage() {
     const response = await fetch(location.pathname + location.search, { headers: { Accept: "text/html" } });
     if (response.ok) show(await response.text());
   } catch {
-    // The network is away: the event stream says so, and refreshes the page when it is back.
+    // There is no network: the event stream shows that, and refreshes the page when it is back.
   }
 }
 
 /**
- * Swap in the sections of a page that differ from those here. Return false, and change nothing, if it is another page.
+ * Replace the sections that differ in a fetched page. Return false, and change nothing, if it is another page.
  * @param {string} html
  * @param {string} announcement what a screen reader shall be told
  */
@@ -68,7 +68,7 @@ export function show(html, announcement = "") {
 }
 
 /**
- * Tell screen readers what a form that was sent has changed.
+ * Announce to screen readers what a sent form has changed.
  * @param {HTMLElement} region
  */
 export function announceUpdates(region) {
@@ -90,7 +90,7 @@ function isFieldOrItsButton(element) {
 }
 
 /**
- * Put the new section in the old one's place with the same focus, open details, open help and scroll positions.
+ * Replace a section, keeping the focus, open details, open help and scroll positions.
  * @param {HTMLElement} old
  * @param {HTMLElement} update
  */
@@ -107,7 +107,7 @@ function swap(old, update) {
 }
 
 /**
- * Return where the focus goes when what had it is gone: not to the top of the page.
+ * Return where the focus goes when the element that had it is gone, so that it does not go to the top of the page.
  * @param {HTMLElement} section
  */
 function headingOf(section) {
@@ -117,7 +117,7 @@ function headingOf(section) {
 }
 
 /**
- * Return a selector that matches the same element after the swap.
+ * Return a selector that matches the same element in the new section.
  * @param {Element} element
  */
 function selectorOf(element) {
@@ -162,7 +162,7 @@ async function sendInPlace(form) {
   const response = await send(form).catch(() => null);
   const html = response?.ok ? await response.text().catch(() => null) : null;
   if (html !== null && document.activeElement instanceof HTMLElement) {
-    document.activeElement.blur(); // typing is over, so the section may be swapped
+    document.activeElement.blur(); // typing is over, so the section may be replaced
   }
   if (html !== null && show(html, form.dataset.announce)) {
     const focus = form.dataset.focus ? document.querySelector(form.dataset.focus) : null;
@@ -170,7 +170,7 @@ async function sendInPlace(form) {
     if (target instanceof HTMLElement) target.focus();
   } else if (!response) problem.textContent = "No connection: nothing was changed. Try again.";
   else if (!response.ok) problem.textContent = await explain(response);
-  else problem.textContent = "The server's answer did not arrive whole: reload the page to see whether this was saved.";
+  else problem.textContent = "The server's response was incomplete: reload the page to see whether this was saved.";
 }
 
 /**

@@ -1,4 +1,4 @@
-// Plays the sound behind a thumbnail marked data-play, one at a time; the link itself still works without this.
+// Plays the sound of a link with data-play, one at a time; without this script the link opens the sound.
 
 /** @type {{ link: HTMLAnchorElement, audio: HTMLAudioElement } | null} */
 let playing = null;

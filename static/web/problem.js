@@ -1,10 +1,10 @@
-// Why a request failed. The server refuses with an application/problem+json body (RFC 9457); an error of any other type
-// was written by something on the way, such as a proxy, and says nothing about what was asked.
+// Why a request failed. The server's errors have an application/problem+json body (RFC 9457); an error of any other type
+// is from something in between, such as a proxy, and says nothing about the request itself.
 
 /** @typedef {{ detail: string, errors?: { field: string, detail: string }[] }} Problem */
 
 /**
- * Return what the server itself says is wrong, or null when something on the way answered.
+ * Return the server's problem, or null if the response is not from the server.
  * @param {Response} response
  * @returns {Promise<Problem | null>}
  */
@@ -15,8 +15,8 @@ export async function readProblem(response) {
 }
 
 /**
- * Return what the server sent, or null where something on the way answered in its place: the sign-in page of a network
- * comes with status 200, but it is no JSON.
+ * Return the JSON of a response, or null if it is not from the server: the sign-in page of a network has status 200, but
+ * is not JSON.
  * @param {Response} response
  * @returns {Promise<any>}
  */
@@ -30,6 +30,6 @@ export function readBody(response) {
  */
 export async function explain(response) {
   const problem = await readProblem(response);
-  if (!problem) return `The server was not reached: something on the way to it answered with status ${response.status}. Try again.`;
+  if (!problem) return `The server was not reached: something in between answered with status ${response.status}. Try again.`;
   return [problem.detail, ...(problem.errors ?? []).map((error) => `${error.field}: ${error.detail}`)].join(" ");
 }

@@ -1,4 +1,4 @@
-// Writes times as people say them ("12 s ago", "in 14 s") and keeps them true; the exact time is in the title.
+// Shows times relative to now ("12 s ago", "in 14 s") and keeps them current; the exact time is in the title.
 
 /** @type {[seconds: number, unit: string][]} */
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];

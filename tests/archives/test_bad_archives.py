@@ -101,16 +101,16 @@ def test_a_good_one_is_taken(place: Place, files: Files, tmp_path: Path) -> None
 
 def test_what_is_no_whole_zip(files: Files, refused: Callable[[bytes], str]) -> None:
     good = pack(files)
-    assert "no whole ZIP" in refused(b"")
-    assert "no whole ZIP" in refused(b"key,pitch\nsong-1,3\n" * 100)
-    assert "no whole ZIP" in refused(good[: len(good) // 2])
-    assert "no whole ZIP" in refused(good[len(good) // 2 :])
+    assert "not a complete ZIP" in refused(b"")
+    assert "not a complete ZIP" in refused(b"key,pitch\nsong-1,3\n" * 100)
+    assert "not a complete ZIP" in refused(good[: len(good) // 2])
+    assert "not a complete ZIP" in refused(good[len(good) // 2 :])
     assert "there is no tercet.json" in refused(pack({"tables/item.ndjson": b""}, sign=False))
 
 
 def test_other_versions_and_formats(files: Files, refused: Callable[[bytes], str]) -> None:
     assert "is of version 2; this server reads version 1" in refused(with_manifest(files, version=2))
-    assert "something else" in refused(with_manifest(files, format="a holiday album"))
+    assert "another format" in refused(with_manifest(files, format="a holiday album"))
     assert "is not JSON" in refused(pack(files | {"tercet.json": b"{"}, sign=False))
     assert "is not JSON" in refused(pack(files | {"tercet.json": b"[" * 100_000}, sign=False))
     assert "the manifest does not name it" in refused(with_manifest(files, files=None))
@@ -164,7 +164,7 @@ def test_a_directory_that_lies(files: Files, refused: Callable[[bytes], str]) ->
     content = bytearray(pack(files))
     place = content.rfind(b"PK\x01\x02")
     content[place + 24 : place + 28] = struct.pack("<L", 3)
-    assert "no whole ZIP" in refused(bytes(content))
+    assert "not a complete ZIP" in refused(bytes(content))
 
 
 ROWS = [
@@ -207,7 +207,7 @@ def test_rows_that_are_wrong(
 def test_a_picture_that_is_none_and_arrays_that_run(files: Files, refused: Callable[[bytes], str]) -> None:
     picture = next(name for name in files if name.endswith(".png"))
     page = files | {picture: b"<script>alert(1)</script>"}
-    assert "which is no picture" in refused(pack(page))
+    assert "which is not a picture" in refused(pack(page))
     array = next(name for name in files if name.endswith(".npy"))
     assert "cannot be read" in refused(pack(files | {array: b"\x93NUMPY\x01\x00\xff\xff" + bytes(99)}))
     learned = next(name for name in files if name.startswith("blobs/") and name.endswith(".npz"))

@@ -68,7 +68,7 @@ def test_through_a_file_and_back(live_server: LiveServer, open_page: OpenPage, t
     page.get_by_label("Archive, a ZIP file").set_input_files(broken)
     page.get_by_label("Key of the new project").fill("never")
     page.get_by_role("button", name="Restore").click()
-    expect(page.get_by_role("main")).to_contain_text("It is no whole ZIP file")
+    expect(page.get_by_role("main")).to_contain_text("It is not a complete ZIP file")
 
 
 def make_texts(live: LiveServer, folder: Path) -> tuple[str, User]:

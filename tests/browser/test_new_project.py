@@ -86,7 +86,7 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     assert do_jobs(live_server) == ["done"]
     stage(home, "ready")
     expect(home.locator("#page-title")).to_be_focused()
-    expect(home.locator(".understood")).to_contain_text("6 pictures in 2 folders; eggs.csv has a row for each")
+    expect(home.locator(".lead.summary")).to_contain_text("6 pictures in 2 folders; eggs.csv has a row for each")
     expect(home.get_by_role("row", name="species")).to_contain_text("what else is said of it")
     expect(home.locator(".preview-items img")).to_have_count(6)
     expect(home.locator("#files-skipped")).to_contain_text("model.blend")
@@ -137,7 +137,7 @@ def test_after_a_reload_only_what_is_missing_is_sent(home: Page, live_server: Li
     expect(home.locator("#upload-figures")).to_contain_text("7 of 8 files")
     expect(home.locator("#upload-trouble")).to_contain_text("No connection")
     expect(home.get_by_role("heading", name="Drop a folder")).to_be_hidden()
-    expect(home.get_by_role("button", name="Read what has come")).to_be_hidden()
+    expect(home.get_by_role("button", name="Read the files")).to_be_hidden()
     expect(home.get_by_role("button", name="Discard this project")).to_be_visible()
     take_shot(home, "upload-trouble")
     home.unroute("**/north-1.png?*")
@@ -164,7 +164,7 @@ def test_what_is_wrong_is_named_and_can_be_left_out(home: Page, live_server: Liv
     expect(home.get_by_role("button", name="Make the project")).to_be_disabled()
     expect(home.get_by_role("region", name="What is wrong")).to_contain_text("north-9.png")
     assert_accessible(home, "faults")
-    home.get_by_label("Leave out what is bad").check()
+    home.get_by_label("Leave out bad items and files").check()
     stage(home, "checking")
     assert do_jobs(live_server) == ["done"]
     stage(home, "ready")
@@ -243,7 +243,7 @@ def test_a_recording_is_cut_by_keyboard_with_the_segments_in_sight(
     stage(home, "checking")
     assert set(do_jobs(live_server)) == {"done"}  # those of other tests, too
     stage(home, "ready")
-    expect(home.locator(".understood")).to_contain_text("2 segments of 1 recording")
+    expect(home.locator(".lead.summary")).to_contain_text("2 segments of 1 recording")
     expect(home.locator(".preview-items img")).to_have_count(2)
     expect(home.get_by_role("button", name="Make the project")).to_be_enabled()
 
@@ -259,10 +259,10 @@ def test_a_file_that_cannot_be_sent_is_removed(home: Page, live_server: LiveServ
     assert (half.status, number) == (200, "1")
     home.on("dialog", lambda dialog: dialog.accept())  # the browser asks whether to leave
     home.reload()
-    home.get_by_text("Take files out again").click()
+    home.get_by_text("Remove files").click()
     expect(home.get_by_text("half.png")).to_be_visible()
     home.get_by_role("button", name="Remove half.png").click()
     expect(home.get_by_text("half.png")).to_have_count(0)
-    home.get_by_role("button", name="Read what has come").click()
+    home.get_by_role("button", name="Read the files").click()
     stage(home, "checking")
     assert set(do_jobs(live_server)) == {"done"}  # those of other tests, too

@@ -153,7 +153,7 @@ def test_what_is_wrong_is_said_of_each_file(
     assert do_jobs(database, settings) == ["done"]
     faults = client.get(f"{API}/predictions/{begun['id']}").json()["faults"]
     assert {fault["file"] for fault in faults} == {"silence.wav", "cut.wav", "page.pdf"}
-    assert "silent" in next(fault["detail"] for fault in faults if fault["file"] == "silence.wav")
+    assert "only silence" in next(fault["detail"] for fault in faults if fault["file"] == "silence.wav")
     items = client.get(f"{API}/predictions/{begun['id']}/items").json()["items"]
     remarks = {row["item"]: row.get("remark") for row in items}
     assert remarks[paths[0].stem] is None

@@ -103,7 +103,7 @@ def test_a_plug_in_in_a_recipe():
         ("short", r"returned an array of shape \(1, 2\) for 5 items; one row for each item is expected"),
         ("endless", "returned numbers that are not finite for 'item-0'"),
         ("missing", "the plug-in 'missing' cannot be loaded: AttributeError"),
-        ("number", "the plug-in 'number' names 'toy_features:NUMBER', which is no function"),
+        ("number", "the plug-in 'number' names 'toy_features:NUMBER', which is not a function"),
         ("nobody", "there is no plug-in 'nobody' for features; installed: 'broken', .*'toy'"),
     ],
 )

@@ -63,12 +63,12 @@ def test_a_recipe_survives_json():
         ({}, "a recipe is an object with 'groups'"),
         ({"groups": 5}, "a recipe is an object with 'groups'"),
         ({"groups": []}, "at least one group"),
-        ({"groups": [{"kind": "smells"}]}, "'smells' is no kind of features"),
-        ({"groups": [{"kind": "plugin:"}]}, "'plugin:' is no kind of features"),
+        ({"groups": [{"kind": "smells"}]}, "'smells' is not a kind of features"),
+        ({"groups": [{"kind": "plugin:"}]}, "'plugin:' is not a kind of features"),
         ({"groups": [{"kind": "sound_codes", "numbers": -1}]}, "a group has 0 to 1000 numbers, not -1"),
         ({"groups": [{"kind": "sound_codes", "weight": 0}]}, "a group's weight is above 0"),
         ({"groups": [{"kind": "sound_codes", "weight": float("nan")}]}, "a group's weight is above 0"),
-        ({"groups": [{"kind": "sound_codes"}] * 2}, "'sound_codes' stands twice"),
+        ({"groups": [{"kind": "sound_codes"}] * 2}, "'sound_codes' is in the recipe twice"),
         ({"groups": [{"kind": "sound_codes"}], "version": 9}, "recipes of version 9 cannot be read"),
     ],
 )
@@ -160,7 +160,7 @@ def test_bad_recordings_are_average_and_named(songs, tmp_path):
     table = compute(default_recipe(inputs), [*inputs, *bad, FeatureInput("bare")], RANGE, silent)
     assert [fault.key for fault in table.faults] == [*names, "bare"]
     sentences = {fault.key: fault.detail for fault in table.faults}
-    assert sentences["silence"].startswith("the recording is silent")
+    assert sentences["silence"].startswith("the recording has only silence")
     assert sentences["endless"].startswith("the recording holds samples that are not numbers")
     assert sentences["text"].startswith("the recording is no sound that can be read")
     assert sentences["empty"].startswith("the file holds no sound")
@@ -179,7 +179,7 @@ def test_a_long_recording_is_cut_with_a_word(songs, tmp_path):
     long = FeatureInput("long", media_type="audio/wav", path=tmp_path / "long.wav")
     table = compute(Recipe((GroupSettings("sound_measures"),)), [*inputs, long], RANGE, silent)
     assert table.faults == [
-        Remark("long", "the recording is longer than 120 seconds; what comes later is not looked at", is_measured=True)
+        Remark("long", "the recording is longer than 120 seconds; the part after that is not used", is_measured=True)
     ]
     assert table.values[-1].any()
 

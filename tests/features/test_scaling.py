@@ -29,7 +29,7 @@ def test_rows_in_a_file_give_what_rows_in_memory_give(monkeypatch):
         X, readable, stored = rows(), np.arange(60) % 7 > 0, RowFile(7)
         for row in X:
             stored.append(row)
-        np.testing.assert_array_equal(stored.whole(), X)
+        np.testing.assert_array_equal(stored.to_array(), X)
         assert (len(stored), stored.width) == X.shape
         expected = principal_components(X, readable, 3)
         np.testing.assert_array_equal(principal_components(stored, readable, 3), expected)
@@ -37,7 +37,7 @@ def test_rows_in_a_file_give_what_rows_in_memory_give(monkeypatch):
 
 
 def test_no_rows_and_no_columns():
-    assert RowFile(5).whole().shape == (0, 5)
+    assert RowFile(5).to_array().shape == (0, 5)
     for shape in ((0, 5), (5, 0)):
         assert principal_components(np.zeros(shape, dtype=np.float32), np.ones(shape[0], dtype=bool), 3).size == 0
 

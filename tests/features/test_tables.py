@@ -51,7 +51,7 @@ def test_rare_values_are_pooled():
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ([f"item-{number}" for number in range(N)], "is a key, or a text: few of its values come twice"),
+        ([f"item-{number}" for number in range(N)], "is a key, or a text: few of its values are repeated"),
         (["same"] * N, "is the same for all"),
         (["3.5"] * N, "is the same for all"),
         (["7"] + [""] * (N - 1), "is mostly empty"),

@@ -81,7 +81,7 @@ def test_later_items_bring_their_features(three: TestClient, database: Database,
     before = row_counts(database)
     without = three.post(f"{PROJECT}/items", json={"items": [{"key": "d"}]})
     assert without.status_code == 409
-    assert "uses features that were uploaded" in without.json()["detail"]
+    assert "uses uploaded features" in without.json()["detail"]
     for values in ([[1.0]], [[1.0, 2.0, 3.0]]):
         refused = post_table(three, "key\nd\n", features=("Y.npy", npy(values)))
         assert refused.status_code == 422

@@ -13,7 +13,7 @@ from tercet.database import Database
 from tercet.intake.local import import_here
 from tercet.intake.reading.folders import gather
 from tercet.intake.reading.plan import ReadOptions
-from tercet.intake.work import Unwatched
+from tercet.intake.work import NoProgress
 from tercet.models import FeatureSet, Import, ImportSource, Item, Project, Run
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -172,7 +172,7 @@ def test_an_import_by_the_command_line_is_listed_and_undone(
     for name, content in tones(3).items():
         (tmp_path / Path(name).name).write_bytes(content)
     client.post(f"{PROJECT}/items", json={"items": [{"key": "first"}]})
-    import_here(database, storage, "songs", gather([tmp_path]), ReadOptions(), Unwatched())
+    import_here(database, storage, "songs", gather([tmp_path]), ReadOptions(), NoProgress())
     assert keys(client) == ["first", "tone-0", "tone-1", "tone-2"]
     newest = client.get(IMPORTS).json()["imports"][0]
     assert (newest["source"], newest["status"], newest["report"]["added"]) == ("command", "done", 3)
@@ -186,7 +186,7 @@ def test_features_say_which_items_could_not_be_measured(
     import_files(client, database, settings, tones(3) | {"quiet.wav": wav(hz=0.0)})
     with database.reading() as session:
         words = session.scalars(sa.select(FeatureSet.words)).one()
-    assert "; 1 item could not be measured whole ('quiet'; of the first: the recording is silent" in words
+    assert "; 1 item could not be measured fully ('quiet'; the first one: the recording has only silence" in words
 
 
 def test_again_adds_and_updates_by_key(client: TestClient, database: Database, settings: Settings) -> None:
@@ -261,7 +261,7 @@ def test_features_that_come_along_are_used(client: TestClient, database: Databas
     assert client.get(f"{PROJECT}/features").json()["d"] == 3
     more = send(client, {"items.csv": b"key\nd\n"})
     faults = check(client, database, settings, more)["faults"]
-    assert "features that were uploaded" in faults[0]["detail"]
+    assert "uses uploaded features" in faults[0]["detail"]
     assert client.post(f"{IMPORTS}/{more}/start").status_code == 422
     third = import_files(client, database, settings, {"items.csv": b"key\nd\na\n", "X.npy": npy(np.full((2, 3), 7.0))})
     assert third["report"]["added"] == 1

@@ -44,10 +44,10 @@ def add_three(client: TestClient) -> None:
     [
         (HEADER + "a,,\nb,,\na,,\n", 3, "key", "given twice; first in row 1"),
         (HEADER + "a,x\n", 1, "row", "2 cells where the header names 3 columns"),
-        (HEADER + "a,,gone.png\n", 1, "media", "'gone.png' did not come along"),
+        (HEADER + "a,,gone.png\n", 1, "media", "'gone.png' was not sent"),
         (HEADER + 'a,"x\n', None, "csv", "not proper CSV"),
         (HEADER + "a\x07b,,\n", 1, "key", "U+0007"),
-        (HEADER + "a,x\0y,\n", None, "encoding", "bytes of zero"),
+        (HEADER + "a,x\0y,\n", None, "encoding", "zero bytes"),
         (HEADER + f"{'k' * 201},,\n", 1, "key", "201 characters"),
         ("", None, "header", "it is empty"),
         ("key,text\n", None, "files", "nothing to import"),
@@ -108,7 +108,7 @@ def test_bad_json_bodies(client: TestClient, database: Database, body: bytes) ->
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("notes.png", b"just text", "is no picture that can be read"),
+        ("notes.png", b"just text", "is not a picture that can be read"),
         ("drawing.svg", b'<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>', "it is SVG"),
         ("page.jpg", b"<!doctype html><script>1</script>", "it is HTML"),
         ("torn.png", TORN, "not an image that can be read"),
@@ -134,11 +134,11 @@ def test_a_picture_that_unpacks_to_too_much_is_refused(client: TestClient, datab
 
 def test_files_that_nothing_names(client: TestClient, database: Database) -> None:
     answer = post_table(client, "key\na\n", media=("stray.png", image()))
-    assert "no column names the sounds and pictures" in refused(answer, 422, file="items.csv")["detail"]
+    assert "no column has the names of the sounds and pictures" in refused(answer, 422, file="items.csv")["detail"]
     files = [("table", ("t.csv", b"key,file\na,a.png\n")), ("media", ("a.png", image())), ("media", ("b.png", image()))]
     assert "no row of 't.csv' names it" in refused(client.post(f"{PROJECT}/items", files=files), 422)["detail"]
     twice = [("media", ("x/a.png", image())), ("media", ("y/a.png", image()))]
-    assert "came twice" in refused(client.post(f"{PROJECT}/items", files=twice), 422)["detail"]
+    assert "two files with this name" in refused(client.post(f"{PROJECT}/items", files=twice), 422)["detail"]
     tables = [("table", ("a.csv", b"key\na\n")), ("table", ("b.csv", b"key\nb\n"))]
     assert "one file is expected" in refused(client.post(f"{PROJECT}/items", files=tables), 422, file="b.csv")["detail"]
     field = client.post(f"{PROJECT}/items", files=[("tabel", ("a.csv", b"key\n"))])

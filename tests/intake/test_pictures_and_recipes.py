@@ -126,8 +126,8 @@ def test_runs_know_the_group_of_each_column(sounds: TestClient, database: Databa
     ("groups", "words"),
     [
         ([], "at least 1 item"),
-        ([{"kind": "colours"}], "is no kind of features"),
-        ([{"kind": "sound_codes"}, {"kind": "sound_codes"}], "stands twice"),
+        ([{"kind": "colours"}], "is not a kind of features"),
+        ([{"kind": "sound_codes"}, {"kind": "sound_codes"}], "is in the recipe twice"),
         ([{"kind": "sound_codes", "weight": 0}], "greater than 0"),
     ],
 )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tercet.intake.wording import duration, understood
+from tercet.intake.wording import duration, summarise
 
 
 def report(content: str, items: int, files: list[tuple[str, str, int]], **values: Any) -> dict[str, Any]:
@@ -32,13 +32,13 @@ SONGS = [("north/a.wav", "sound", 1), ("south/b.wav", "sound", 1)]
         (report("table", 1_797, [("digits.csv", "table", 1_797)]), "1,797 rows of a table."),
         (
             report("mixed", 2, [("a.wav", "sound", 1), ("b.png", "picture", 1)], features=8),
-            "2 items; 8 numbers for each came along.",
+            "2 items; with 8 features for each.",
         ),
         (report("table", 0, [("x.blend", "skipped", 0)]), "Nothing to import; 1 file is left out."),
     ],
 )
-def test_what_was_understood(made: dict[str, Any], sentence: str) -> None:
-    assert understood(made) == sentence
+def test_the_summary_of_a_preview(made: dict[str, Any], sentence: str) -> None:
+    assert summarise(made) == sentence
 
 
 @pytest.mark.parametrize(

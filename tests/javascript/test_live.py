@@ -44,7 +44,7 @@ def test_a_form_says_so_when_a_proxy_answers(live: Page, status: int) -> None:
     answer_with(live, {"status": status, "body": f"<h1>{status}</h1>", "headers": HTML})
     live.get_by_role("button", name="Save").click()
     expect(live.locator(".problem")).to_have_text(
-        f"The server was not reached: something on the way to it answered with status {status}. Try again."
+        f"The server was not reached: something in between answered with status {status}. Try again."
     )
     expect(live.locator(".text")).to_have_text("before")
 

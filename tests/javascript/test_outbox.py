@@ -103,8 +103,8 @@ def test_a_refusal_of_the_server_is_final_and_said(outbox: Page, status: int) ->
         (from_proxy(401), "you are signed out"),
         (from_server(429), "the server is busy"),
         (from_server(503), "the server is busy"),
-        (from_proxy(413), "something on the way to the server answered with status 413"),
-        (from_proxy(200), "something on the way to the server answered with status 200"),
+        (from_proxy(413), "something between here and the server answered with status 413"),
+        (from_proxy(200), "something between here and the server answered with status 200"),
     ],
 )
 def test_what_passes_is_said_and_tried_again(outbox: Page, response: dict[str, Any] | None, trouble: str) -> None:

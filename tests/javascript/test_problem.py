@@ -10,16 +10,16 @@ ASK = """async ([status, type, body]) => {
   const response = () => new Response(body, { status, headers: { "content-type": type } });
   return [await readBody(response()), await explain(response())];
 }"""
-ON_THE_WAY = "The server was not reached: something on the way to it answered with status {}. Try again."
+IN_BETWEEN = "The server was not reached: something in between answered with status {}. Try again."
 
 
 @pytest.mark.parametrize(
     ("status", "content_type", "body", "read", "sentence"),
     [
         (200, "application/json", '{"n": 1}', {"n": 1}, None),
-        (200, "text/html", "<h1>Welcome to the hotel's network</h1>", None, ON_THE_WAY.format(200)),
-        (413, "text/html", "<h1>413</h1>", None, ON_THE_WAY.format(413)),
-        (502, "application/problem+json", "torn off", None, ON_THE_WAY.format(502)),
+        (200, "text/html", "<h1>Welcome to the hotel's network</h1>", None, IN_BETWEEN.format(200)),
+        (413, "text/html", "<h1>413</h1>", None, IN_BETWEEN.format(413)),
+        (502, "application/problem+json", "torn off", None, IN_BETWEEN.format(502)),
         (422, "application/problem+json", '{"detail": "It is wrong."}', {"detail": "It is wrong."}, "It is wrong."),
     ],
 )

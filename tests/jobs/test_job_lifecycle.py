@@ -103,19 +103,19 @@ def make_import(database: Database, storage: Storage, folder: Path, count: int) 
 
 
 def test_imports_that_nobody_goes_on_with(database: Database, storage: Storage, tmp_path: Path) -> None:
-    from tercet.intake.imports import put_in_order
+    from tercet.intake.imports import clean_up
 
     number = make_import(database, storage, tmp_path, 1)
-    put_in_order(database, storage)
+    clean_up(database, storage)
     with database.transaction() as session:
         session.execute(sa.update(BackgroundJob).values(status="failed", error="The worker stopped."))
-    put_in_order(database, storage)
+    clean_up(database, storage)
     with database.transaction() as session:
         row = session.get_one(Import, number)
         assert (row.status, row.report["error"]) == ("failed", "The worker stopped.")
         row.created_at = now() - timedelta(days=1, seconds=1)
     assert storage.exists(f"imports/{number}")
-    put_in_order(database, storage)
+    clean_up(database, storage)
     assert not storage.exists(f"imports/{number}")
     with database.reading() as session:
         assert session.get_one(Import, number).status == "cancelled"

@@ -23,7 +23,7 @@ from tests.factories import add_member, make_project, signed_in
 STEPS = 60
 N_ITEMS = 4
 API, PAGE = "/api/v1/projects/songs", "/projects/songs"
-TURNED = {"yes": "no", "no": "yes", "dnk": "dnk"}
+MIRRORED = {"yes": "no", "no": "yes", "dnk": "dnk"}
 Question = tuple[int, int, int]
 
 
@@ -40,7 +40,7 @@ class Said(NamedTuple):
         anchor, left, right = self.question
         if left < right:
             return self
-        return Said(self.id, (anchor, right, left), TURNED[self.value], self.labeler)
+        return Said(self.id, (anchor, right, left), MIRRORED[self.value], self.labeler)
 
 
 @dataclass(frozen=True)

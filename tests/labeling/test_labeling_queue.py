@@ -132,7 +132,7 @@ def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
         answer(database, project, ada, held.triplet)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ada, 1, seconds=60) == []
-        assert "needs other labelers" in queries.why_nothing(session, project.id, ada, 3)
+        assert "need other labelers" in queries.why_nothing(session, project.id, ada, 3)
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -161,7 +161,7 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
         assert driver is not None
         driver.set_trace_callback(ran.append)
         held = queue.lease_next(session, project, ada, 5, seconds=60)
-        queries.looks(session, held[0].triplet)
+        queries.displayed_items(session, held[0].triplet)
         service.store_constraints(session, project, [ConstraintRow(0, uuid.uuid4(), held[0].triplet, "yes", ada, None)])
         statements = ran.copy()
         service.get_progress(session, project.id, [ada])

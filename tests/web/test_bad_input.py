@@ -119,7 +119,7 @@ BAD = {
         {"json": {"items": [{"key": "new"}, {"key": "item-1"}]}},
     ),
     "a table that is no text": Bad(
-        "POST", f"{SONGS}/items", 422, "is no text",
+        "POST", f"{SONGS}/items", 422, "is not a text",
         {"file": "items.csv", "field": "encoding"}, table(b"key\ncaf\0\n"),
     ),
     "constraints in Latin-1": Bad(
@@ -127,7 +127,7 @@ BAD = {
         {"content": b"anchor,left,right,answer\ncaf\xe9,b,c,yes\n", "headers": {"Content-Type": "text/csv"}},
     ),
     "an image that is none": Bad(
-        "POST", f"{BARE}/items", 422, "is no picture that can be read", {"file": "new.png", "field": "media"},
+        "POST", f"{BARE}/items", 422, "is not a picture that can be read", {"file": "new.png", "field": "media"},
         {"files": [("media", ("new.png", b"GIF of a bird"))]},
     ),
     "an id with another answer": Bad("POST", f"{SONGS}/answers", 409, GIVEN, {}, answer(id=GIVEN, answer="no")),

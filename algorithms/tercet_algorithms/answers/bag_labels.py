@@ -1,7 +1,7 @@
-"""Which items come in which bags and which labels the bags have, checked and brought into sparse matrices.
+"""Reads which items are in which bags and which labels the bags have, into checked sparse matrices.
 
-People label recordings and pictures, not the sounds and regions in them. They write bags as names, numbers or not
-at all, and labels as lists or as a table; everything behind this module sees one form of both.
+People label recordings and pictures, not the sounds and regions in them. Bags may come as names, as numbers or not at
+all, and labels as lists or as a table; this module turns them into one form.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from tercet_algorithms.answers.patterns import Array
 
-# A csr_array: its stubs tell apart more kinds than the code needs to.
+# A csr_array; its stubs distinguish more types than the code needs.
 Sparse: TypeAlias = Any
 
 
@@ -97,7 +97,7 @@ def _read_named(bag_of_rows: list[Any], bag_labels: Mapping[Any, Any]) -> Bags:
 
 
 def _labels_of(bag: Any, labels: Any) -> list[Any]:
-    """Return the different labels of a bag; a lone string is one label, not its letters."""
+    """Return the different labels of a bag; a string is one label, not a list of letters."""
     if labels is None:
         return []
     if isinstance(labels, str):

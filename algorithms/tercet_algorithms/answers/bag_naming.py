@@ -1,9 +1,9 @@
-"""What clusters have to do with bag labels: which label each goes with, and what a bag says about its items.
+"""Labels of clusters from bag labels, and the clusters that a bag's labels make likely for its items.
 
-A bag's labels are those of its items together, so an item of cluster k that has label c with probability theta_kc
-is seen in a bag with labels Y with probability sum_{c in Y} theta_kc. The likelihood of this is concave in theta,
-and EM finds its maximum: a label that is in many bags of a cluster's items only because it comes along with another one
-gets nothing.
+The labels of a bag are those of all its items. So, where an item of cluster k has label c with probability theta_kc,
+the item's label is among the labels Y of its bag with probability sum_{c in Y} theta_kc. The logarithm is concave in
+theta, and EM finds the maximum. There a label has share 0 in a cluster if the bags of the cluster's items have it only
+beside another label that explains them.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ def label_affinity(posterior: Array, bags: Bags) -> Array:
     allowed = bags.labels[labelled]
     theta = _rows_to_one(weights @ allowed)
     for _ in range(_STEPS):
-        likely = theta @ allowed.T  # (K, M) how likely an item's cluster makes its bag
+        likely = theta @ allowed.T  # (K, M) P(labels of the bag | cluster of an item)
         ratio = np.divide(weights, likely, out=np.zeros_like(likely), where=likely > 0)
         before, theta = theta, _rows_to_one(theta * (ratio @ allowed))
         if np.abs(theta - before).max(initial=0.0) < _TOL:
@@ -36,16 +36,16 @@ def label_affinity(posterior: Array, bags: Bags) -> Array:
 
 
 def bag_prior(bags: Any, bag_labels: Any, cluster_label_affinity: Array, weights: Any = None) -> Array:
-    """Return P(cluster of an item | labels of its bag), shape (N, K), without regard to its features.
+    """Return P(cluster of an item | labels of its bag), shape (N, K); features are not used.
 
     Parameters
     ----------
     bags, bag_labels :
-        As in `BagSpectralClustering.fit`; the labels must be those that `cluster_label_affinity` has columns for.
+        As in `BagSpectralClustering.fit`; the labels must be those of the columns of `cluster_label_affinity`.
     cluster_label_affinity : (K, C)
         P(label | cluster), as `BagSpectralClustering` learns it.
     weights : (K,) or None
-        Sizes of the clusters; all alike where None. Items without labelled bag get them as they are.
+        Sizes of the clusters; equal where None. Items without a labelled bag get these as probabilities.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def bag_prior(bags: Any, bag_labels: Any, cluster_label_affinity: Array, weights
     if len(read.names) != theta.shape[1]:
         raise ValueError(f"bag_labels hold {len(read.names)} labels, cluster_label_affinity {theta.shape[1]}")
     likely = sizes * np.asarray(read.labels_of_items @ theta.T)
-    silent = likely.sum(axis=1) == 0
-    likely[silent] = sizes
+    unlabelled = likely.sum(axis=1) == 0
+    likely[unlabelled] = sizes
     return _rows_to_one(likely)
 
 

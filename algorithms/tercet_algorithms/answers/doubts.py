@@ -1,10 +1,9 @@
-"""Which answers are worth asking for once more, of somebody else: where people disagree, or one seems wrong.
+"""The questions to ask another labeler again: those whose answers differ, or whose one answer is improbable.
 
-A question is asked again where an answer more would settle something, not everywhere. What everything but its own
-answers says of a question is taken from the posterior by Bayes' rule. A single answer is in doubt where another one
-would be ten times likelier: the likelihood ratio of a wrong answer against a right one. "Don't know" seldom is,
-as people say it in many clear cases. Answers that differ are in doubt unless all evidence together is nearly sure which
-is right; two people who say the same against it are believed.
+For each question P(pattern) without its own answers is computed from the posterior by Bayes' rule. A single answer is
+in doubt where another answer would be ten times as probable under this: about the likelihood ratio of a right answer to
+a wrong one. "Don't know" is seldom in doubt, since people say it in many clear cases. Differing answers are in doubt
+unless all evidence together is nearly sure which one is right. Two or more equal answers are never in doubt.
 """
 
 from typing import NamedTuple
@@ -13,18 +12,18 @@ import numpy as np
 
 from tercet_algorithms.answers.patterns import Array, Kind, right_answers
 
-# An answer is in doubt that another one is so many times as likely as; answers that differ, with less than that
-# probability of the likeliest right answer.
+# A single answer is in doubt where another one is at least this many times as probable; differing answers are where the
+# probability of the likeliest right answer is below `_SETTLED`.
 _LIKELIER = 10.0
 _SETTLED = 0.9
 _TINY = 1e-12
 
 
 class Doubts(NamedTuple):
-    """The questions whose answers are in doubt, those first of which one more answer is expected to tell most."""
+    """The questions whose answers are in doubt, in descending order of the information of one more answer."""
 
     questions: Array  # (d,) their numbers
-    information: Array  # (d,) expected of a further answer, in nats
+    information: Array  # (d,) expected information of one more answer, in nats
 
 
 def in_doubt(
@@ -35,16 +34,16 @@ def in_doubt(
     Parameters
     ----------
     questions : array of int, shape (M,)
-        The number of the question that each answer is to, from 0; answers to one question have one number.
+        The number of each answer's question, from 0; answers to one question have the same number.
     columns : array of int, shape (M,)
-        The column of the answer that was given; "don't know" is the last.
+        The column of each answer in its table; "don't know" is the last.
     patterns : array of shape (M, 5)
-        P(pattern) of each answer's question under a posterior that all these answers are part of.
+        P(pattern) of each answer's question under a posterior that has used all these answers.
     tables : array of shape (M, 5, A)
         P(answer | pattern) of the labeler who gave each answer.
     kind : "relative" or "outlier"
     weights : array of shape (M,), optional
-        The power that each answer's likelihood was taken to in the posterior; 1 by default.
+        The power that each answer's likelihood was raised to in the posterior; 1 by default.
 
     Returns
     -------

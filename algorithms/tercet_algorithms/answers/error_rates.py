@@ -1,17 +1,16 @@
 """How people err, learned from their answers: how often they say "don't know" in clear cases, and so on.
 
-What the right answer was is known as a probability: as a fit that had not used the answer has it, better where several
-people answered one question, and for sure where somebody looked it up. The rates are those of the highest posterior by
-expectation and maximisation, as of A. P. Dawid and A. M. Skene (Applied Statistics 28, 1979), with items that are
-exchangeable.
+The right answers are known as probabilities: from a fit that had not used the answer, more surely where several people
+answered one question, and certainly for known questions. The rates maximize the posterior, by expectation maximization
+(A. P. Dawid and A. M. Skene, Applied Statistics 28, 1979), where items are exchangeable.
 
-Every labeler has rates of their own, drawn to the project's by empirical Bayes. Of a labeler's clear cases the counts n
-of right, wrong and "don't know" are multinomial, their probabilities are Dirichlet over labelers with mean p, the
-project's rates, and concentration s. So the labeler's rates are (n + s p) / (N + s): p without answers, their own
-shares with many. The counts of all labelers choose s, by their probability with the rates integrated out (T. P. Minka,
+Every labeler has rates, shrunk towards those of the project by empirical Bayes. The counts n of right, wrong and "don't
+know" among a labeler's N clear cases are multinomial; their probabilities are Dirichlet over labelers, with mean p, the
+project's rates, and concentration s. So the labeler's rates are (n + s p) / (N + s): p without answers, nearly n / N
+with many. s maximizes the probability of the counts of all labelers, with their rates integrated out (T. P. Minka,
 Estimating a Dirichlet distribution, 2000). The shares n / N of one labeler vary about p in proportion to 1/N + 1/s, so
-that p is their mean with weights N s / (N + s): many answers of one person do not make a crowd. To it ten answers of
-all are added that err as people mostly do. Unclear cases are counted in the same way, by whether an item was named.
+p is their mean with weights N s / (N + s): many answers of one labeler do not count like those of many. p also includes
+ten pseudo-answers with people's usual errors. Unclear cases are counted in the same way, by whether an item was chosen.
 """
 
 from collections.abc import Hashable, Sequence
@@ -20,17 +19,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from tercet_algorithms.answers.patterns import Array, Kind, answer_table, right_answers
+from tercet_algorithms.answers.patterns import Array, Kind, answer_table, check_probabilities, right_answers
+from tercet_algorithms.answers.reading import number_labelers
 
 _ITERATIONS = 100
-_IMAGINED = 10.0  # answers in clear cases, and as many in unclear ones, given as `answer_table(kind, "people")` says
-# Concentrations that are tried, and what is thought of them beforehand: people differ, but not beyond recognition.
+_PSEUDO_ANSWERS = 10.0  # in clear cases, and as many in unclear ones, with the errors of `answer_table(kind, "people")`
+# Concentrations to choose from, and their prior, a broad one about 30: labelers differ, but not without limit.
 _CONCENTRATIONS = np.geomspace(2.0, 2000.0, 61)
 _LOG_PRIOR = -0.5 * np.log(_CONCENTRATIONS / 30.0) ** 2
 
 
 class ErrorRates(NamedTuple):
-    """Shares of answers, of those where an item is right (clear cases), and of those where none is."""
+    """How often somebody errs, as shares of the clear cases (an item is right) and of the unclear ones (none is)."""
 
     unsure: float  # "don't know" in clear cases
     mixed_up: float  # a wrong item in clear cases
@@ -45,11 +45,11 @@ class ErrorRates(NamedTuple):
 
 
 class LearnedRates(NamedTuple):
-    """How everybody errs, and each labeler."""
+    """The error rates of the project and of each labeler."""
 
     everybody: ErrorRates
     labelers: dict[Hashable, ErrorRates]
-    right_shares: Array  # (A,) how often each answer was the right one, of the questions asked
+    right_shares: Array  # (A,) how often each answer was the right one, as a share of the questions asked
 
     def accuracy(self, labeler: Hashable) -> float:
         """Return the probability that the labeler gives the right answer to a question like those asked."""
@@ -68,44 +68,43 @@ class LearnedRates(NamedTuple):
 def learn_error_rates(
     rights: Any, columns: Any, kind: Kind, *, labelers: Sequence[Hashable] | Array | None = None, questions: Any = None
 ) -> LearnedRates:
-    """Return how often people err, with ten imagined answers in either case that err as people mostly do.
+    """Return how often people err; ten pseudo-answers with people's usual errors count in clear and in unclear cases.
 
     Parameters
     ----------
     rights : array of shape (M, A)
-        P(right answer) of each answer's question without any answer to it: of a fit that had not used them, or certain.
+        P(right answer) of each answer's question: from a fit that had not used the answers to it, or certain.
     columns : array of int, shape (M,)
-        The column of the answer that was given; "don't know" is the last.
+        The column of each answer in its table; "don't know" is the last.
     kind : "relative" or "outlier"
     labelers : sequence of M hashables, optional
-        Who gave each answer; one person by default.
+        Who gave each answer; where None, all are of one labeler.
     questions : array of int, shape (M,), optional
-        The number of each answer's question; answers to one question have one number, and the first of them says in
-        `rights` what was known of it. By default each answer is to a question of its own.
+        The number of each answer's question. Answers to one question have the same number, and the row of the first of
+        them in `rights` is used. By default each answer is to a different question.
 
     Raises
     ------
     ValueError
-        Where shapes do not fit together, or rights are no probabilities.
+        Where shapes do not fit together, or the rows of `rights` are not probabilities.
     """
     R, chosen = np.asarray(rights, dtype=np.float64), np.asarray(columns, dtype=np.int64)
     usual_table = answer_table(kind, "people")
     n_answers = usual_table.shape[1]
-    names, who = _codes(labelers, len(chosen))
+    who, names = number_labelers([None] * len(chosen) if labelers is None else labelers)
     if R.shape != (len(chosen), n_answers) or len(who) != len(chosen):
         raise ValueError(f"rights (M, {n_answers}), columns and labelers (M,) differ: {R.shape}, {chosen.shape}")
-    if not (np.isfinite(R).all() and (R >= 0).all() and np.allclose(R.sum(axis=1), 1, atol=0.01)):
-        raise ValueError("rights must hold probabilities: rows of numbers of at least 0 that sum to 1")
+    check_probabilities("rights", R, 0.01)
     numbers = np.arange(len(chosen)) if questions is None else np.asarray(questions)
     _, first, question = np.unique(numbers, return_index=True, return_inverse=True)
     log_prior = np.log(np.maximum(R[first], 1e-300))
-    usual = _rates_of(usual_table[_one_of_each(kind)])
+    usual = _rates_of(usual_table[_pattern_of_each_answer(kind)])
     everybody, people = usual, np.tile(usual, (len(names), 1))
     clear, unclear = np.zeros((len(names), 3)), np.zeros((len(names), 2))
     right_shares = np.full(n_answers, 1 / n_answers)
     for _ in range(_ITERATIONS):
         likely = _right_answers(log_prior, question, who, chosen, people, n_answers)
-        counts = np.zeros((len(names), n_answers, n_answers))  # of each labeler: right answer, answer given
+        counts = np.zeros((len(names), n_answers, n_answers))  # labeler, right answer, answer
         for column in range(n_answers):
             rows = np.flatnonzero(chosen == column)
             np.add.at(counts[:, :, column], who[rows], likely[question[rows]])
@@ -131,14 +130,8 @@ def information_share(joint: Array, right: Array) -> float:
     return float(np.clip(shared / possible, 0, 1))
 
 
-def _codes(labelers: Sequence[Hashable] | Array | None, n: int) -> tuple[list[Hashable], Array]:
-    people = [None] * n if labelers is None else labelers.tolist() if isinstance(labelers, np.ndarray) else labelers
-    number: dict[Hashable, int] = {person: code for code, person in enumerate(dict.fromkeys(people))}
-    return list(number), np.array([number[person] for person in people], dtype=np.int64)
-
-
-def _one_of_each(kind: Kind) -> Array:
-    """Return a pattern for each right answer, in the order of the columns."""
+def _pattern_of_each_answer(kind: Kind) -> Array:
+    """Return, for each answer in the order of the columns, a pattern for which it is the right one."""
     rights: Array = np.unique(right_answers(kind), return_index=True)[1]
     return rights
 
@@ -177,29 +170,29 @@ def _right_answers(
 
 
 def _cases(counts: Array) -> tuple[Array, Array]:
-    """Return each labeler's clear cases as right, mixed up, unsure (L, 3), and unclear ones as silent, invented."""
+    """Return each labeler's counts: of clear cases right, mixed up, unsure, (L, 3); of unclear ones right, invented."""
     of_clear, of_unclear = counts[:, :-1], counts[:, -1]
     right, unsure = np.trace(of_clear, axis1=1, axis2=2), of_clear[:, :, -1].sum(axis=1)
     mixed_up = of_clear.sum(axis=(1, 2)) - right - unsure
-    silent = of_unclear[:, -1]
-    return np.column_stack([right, mixed_up, unsure]), np.column_stack([silent, of_unclear.sum(axis=1) - silent])
+    invented = of_unclear[:, :-1].sum(axis=1)
+    return np.column_stack([right, mixed_up, unsure]), np.column_stack([of_unclear[:, -1], invented])
 
 
 def _shrunk(counts: Array, usual: Array) -> tuple[Array, Array]:
-    """Return the project's shares (C,) and each labeler's (L, C), by the concentration that the counts speak for."""
+    """Return the project's shares (C,) and each labeler's (L, C), under the most probable concentration."""
     totals = counts.sum(axis=1)
     concentration = float(_CONCENTRATIONS[_LOG_PRIOR.argmax()])
     for _ in range(3):
         weights = concentration / (totals + concentration)
-        imagined = _IMAGINED * (weights @ totals) / totals.sum() if totals.sum() else _IMAGINED
-        mean = weights @ counts + imagined * usual
+        pseudo_answers = _PSEUDO_ANSWERS * (weights @ totals) / totals.sum() if totals.sum() else _PSEUDO_ANSWERS
+        mean = weights @ counts + pseudo_answers * usual
         mean /= mean.sum()
         concentration = float(_CONCENTRATIONS[(_log_evidence(counts, mean) + _LOG_PRIOR).argmax()])
     return mean, (counts + concentration * mean) / (totals + concentration)[:, None]
 
 
 def _log_evidence(counts: Array, mean: Array) -> Array:
-    """Return log P(counts) of all labelers under each concentration, their own shares integrated out."""
+    """Return log P(counts) of all labelers under each concentration, (S,), with the labelers' shares integrated out."""
     alphas = np.maximum(_CONCENTRATIONS[:, None, None] * mean, 1e-9)  # (S, 1, C)
     of_cells = (gammaln(counts + alphas) - gammaln(alphas)).sum(axis=2)
     of_totals = gammaln(_CONCENTRATIONS)[:, None] - gammaln(counts.sum(axis=1) + _CONCENTRATIONS[:, None])

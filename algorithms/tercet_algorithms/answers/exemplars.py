@@ -1,7 +1,7 @@
-"""Exemplars: a few items that stand for a cluster, and questions that put an item between two clusters by them.
+"""Exemplars, a few items that stand for a cluster, and questions that compare an item with those of two clusters.
 
-People's answers about an item between exemplars of two clusters say more than those about three random items, and
-exemplars are soon certain, because they are asked about again and again.
+Answers to such questions are more informative than answers about three random items, and the clusters of exemplars are
+soon certain, because many questions contain them.
 """
 
 from itertools import combinations
@@ -12,16 +12,16 @@ from numpy.random import Generator
 from tercet_algorithms.answers.patterns import Array
 
 _EXEMPLARS = 4  # of each cluster
-_LIKELIEST = 4  # clusters of an item, every two of which it is put between
-# An item that was asked about is preferred to one that a fit is surer of by less than this.
+_LIKELIEST = 4  # clusters of an item; it is compared with exemplars of every two of them
+# An item that was asked about is preferred to one whose posterior is larger by less than this.
 _ASKED_PREFERRED = 0.1
 
 
 def exemplars(posterior: Array, times_asked: Array) -> Array:
-    """Return the surest items of each cluster, surest first, (K, at most 4); those asked about before are preferred.
+    """Return the likeliest items of each cluster, likeliest first, (K, at most 4); items asked about are preferred.
 
-    `times_asked` (N,) says how often each item was asked about. A cluster that no item is likely to be in has
-    exemplars, too: its likeliest items.
+    `times_asked` (N,) is how often each item was asked about. A cluster that is nobody's likeliest one has exemplars
+    too.
     """
     preference = posterior + _ASKED_PREFERRED * (times_asked > 0)[:, None]
     surest: Array = np.argsort(-preference, axis=0, kind="stable")[:_EXEMPLARS].T
@@ -31,8 +31,8 @@ def exemplars(posterior: Array, times_asked: Array) -> Array:
 def between_exemplars(items: Array, posterior: Array, examples: Array, rng: Generator) -> Array:
     """Return triplets of each item with an exemplar of each of two of its four likeliest clusters, (n, 3).
 
-    The item comes first; an exemplar of each cluster is drawn. A triplet may hold an item twice, where the item is
-    an exemplar itself.
+    The item comes first; the exemplar of a cluster is drawn at random. A triplet may hold an item twice, where the item
+    is itself an exemplar.
     """
     likeliest = np.argsort(-posterior[items], axis=1, kind="stable")[:, :_LIKELIEST]
     triplets = np.empty((0, 3), dtype=np.int64)

@@ -1,11 +1,11 @@
-"""How far clusters will move with further answers: from what moved so far, against what the posterior let expect.
+"""Forecast of how many items further answers will move to other clusters.
 
-Answers move more items than those that they are about, as the model and the search for clusters learn from them, and a
-posterior is surer than it should be. How much more is learned in each project from its own past: the logarithm of
-items moved over items expected (`gains.direct_gain`) is taken to be normal, with a mean and a variance of the project
-(conjugate prior: A. Gelman et al., Bayesian Data Analysis, 3rd ed., section 3.3), newer stretches of answers counting
-more, so that the forecast is a Student's t. What is particular to one stretch averages out over several: over as many
-answers as h stretches the variance is that of the mean and 1 / h of a stretch's.
+`gains.direct_gain` gives the number expected from the posterior. But answers also move items that they are not about,
+since the model learns from them, and a posterior is surer than it should be. How many more is learned from the past of
+each project: log(items moved / items expected) is assumed to be normal over stretches of answers, with a mean and a
+variance of the project (conjugate prior: A. Gelman et al., Bayesian Data Analysis, 3rd ed., section 3.3); newer
+stretches count more, and the forecast is a Student's t. The deviations of single stretches average out: over as many
+answers as h stretches have, the variance is that of the mean plus 1 / h of that of a stretch.
 """
 
 from collections.abc import Sequence
@@ -16,24 +16,24 @@ from scipy import stats
 
 from tercet_algorithms.answers.patterns import Array, Kind, patterns_of, right_answers
 
-# Before a project has a past: as many items move as expected, known as from one stretch of answers, within a factor of
-# e^.25 of which, known as from four, the next stretch would be.
+# The prior: as many items move as expected (worth one stretch of answers), and the standard deviation of the logarithm
+# over stretches (worth four).
 _STRETCHES_OF_MEAN, _STRETCHES_OF_SPREAD, _SPREAD = 1.0, 4.0, 0.25
-# How much a stretch counts beside the next newer one.
+# Weight of a stretch relative to the next newer one.
 _FADE = 0.5
-# Of items that move, the share that come to their own cluster less the share that leave it, where questions are chosen,
-# and where they are drawn at random, with the standard deviation between projects (`benchmarks.expected_gain`).
+# Share of moved items that move to their true cluster less the share that leave it, for chosen and for random
+# questions, and the standard deviation between projects (measured by `benchmarks.expected_gain`).
 _NET_CHOSEN, _NET_RANDOM, _NET_SPREAD = 0.5, 0.15, 0.25
 _DRAWS, _QUESTIONS = 4_000, 2_000
-INTERVAL = 0.8  # of the probability lies within an interval, evenly cut on both sides
+INTERVAL = 0.8  # probability of the intervals; half of the rest lies on either side
 
 
 class Stretch(NamedTuple):
-    """Some answers in the past of a project: what happened, and what was expected before."""
+    """Some consecutive answers in the past of a project: how many items they moved, and how many were expected."""
 
     answers: int
     moved: int  # items whose cluster changed
-    expected: float  # `direct_gain(...).moved` of as many such answers, under the posterior before them
+    expected: float  # `direct_gain(...).moved` for as many answers, under the posterior before them
 
 
 class Estimate(NamedTuple):
@@ -45,11 +45,11 @@ class Estimate(NamedTuple):
 
 
 class ExpectedGain(NamedTuple):
-    """What so many answers are expected to buy."""
+    """The expected effect of a number of further answers."""
 
     answers: int
-    moved: Estimate  # items whose cluster will be another one
-    predicted: Estimate  # rise of the share of questions drawn at random whose answers are predicted
+    moved: Estimate  # items that will move to another cluster
+    predicted: Estimate  # increase of the share of random questions whose answers are predicted
 
 
 def forecast_gain(
@@ -61,20 +61,20 @@ def forecast_gain(
     sensitivity: float,
     random_share: float = 0.0,
 ) -> ExpectedGain:
-    """Return what further answers are expected to buy.
+    """Return the expected effect of further answers.
 
     Parameters
     ----------
     n_answers : int
-        How many come.
+        Number of further answers.
     expected : float
-        `direct_gain(...).moved` of as many under the posterior of now.
+        `direct_gain(...).moved` for as many answers, under the current posterior.
     past : sequence of Stretch
-        What stretches of answers did so far, oldest first.
+        The stretches of answers so far, oldest first.
     n_items : int
         Number of items; no more can move.
     sensitivity : float
-        By how much a larger share of random questions is predicted per item that comes to its own cluster, see
+        Increase of the share of random questions that are predicted, per item that moves to its true cluster; see
         `question_sensitivity`.
     random_share : float in [0, 1]
         Share of the questions that are drawn at random.
@@ -82,7 +82,7 @@ def forecast_gain(
     Returns
     -------
     ExpectedGain
-        Without answers nothing moves.
+        All 0 where `n_answers` is 0.
     """
     if not n_answers:
         return ExpectedGain(0, Estimate(0.0, 0.0, 0.0), Estimate(0.0, 0.0, 0.0))
@@ -96,10 +96,10 @@ def forecast_gain(
 
 
 def question_sensitivity(posterior: Array, table: Array, kind: Kind) -> float:
-    """Return by how much a larger share of random questions is predicted per item that comes to its own cluster.
+    """Return the increase of the share of random questions that are predicted, per item that moves to its true cluster.
 
-    In random triplets each item in turn is put into its second cluster; where that changes the right answer, a question
-    is predicted the better by what the table gives a right answer more than a wrong one.
+    In random triplets each item in turn is put into its second likeliest cluster. Where that changes the right answer,
+    the gain is what the table gives to the right answer more than to a wrong one.
     """
     n_items, n_clusters = posterior.shape
     if n_items < 3 or n_clusters < 2:
@@ -124,9 +124,9 @@ def _triplets(n_items: int) -> Array:
 
 
 def _ratio(past: Sequence[Stretch], n_answers: int) -> tuple[float, float, float]:
-    """Return centre, scale and degrees of freedom of log(items that will move / items expected to).
+    """Return centre, scale and degrees of freedom of log(items moved / items expected) of the further answers.
 
-    Of fewer answers than a stretch has no more is known than of one.
+    The variance for fewer answers than a stretch has is that of one stretch.
     """
     logs = np.array([np.log1p(stretch.moved) - np.log1p(stretch.expected) for stretch in past])
     weights = _FADE ** np.arange(len(logs))[::-1]

@@ -1,11 +1,11 @@
-"""What further answers are expected to buy: items that move to another cluster, and items that come to their own.
+"""The expected effect of further answers: items that move to another cluster, and items whose cluster becomes right.
 
-The idealised question puts an item between sure members of its two likeliest clusters, so that its answers are draws
-from the table's row of "the first", "the second" or "neither" (Eq 1 with the other two clusters known). The expected
-largest posterior after t such answers can then be summed exactly over how often each answer comes, and it never falls
-with t: a posterior is a martingale, its largest entry a submartingale. Answers to chosen questions go where they are
-expected to bring most items to their own cluster; those to random ones fall on any item, so that how many an item gets
-is a Poisson number.
+An idealised question compares an item with sure members of its two likeliest clusters, so that its answers are drawn
+from the row of the table for "the first", "the second" or "neither" (Eq 1 with the other two clusters known). The
+expected largest posterior after t such answers is then an exact sum over how often each answer comes. It never falls
+with t: a posterior is a martingale, its largest entry a submartingale. Answers to chosen questions are given to the
+items where they are expected to help most; those to random questions fall on any item, so that an item gets a Poisson
+number of them.
 """
 
 from math import factorial
@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from tercet_algorithms.answers.patterns import ALL_DIFFERENT, LEFT_APART, RIGHT_APART, Array
+from tercet_algorithms.answers.patterns import ALL_DIFFERENT, LEFT_APART, RIGHT_APART, Array, check_probabilities
 
-# So many answers about one item are looked ahead; further ones about it are taken to bring nothing.
+# Most answers about one item that are looked at; further ones about it are assumed to have no effect.
 _MOST = 6
 
 
 class DirectGain(NamedTuple):
-    """What n answers are expected to do to the items that they are about."""
+    """The expected effect of n answers on the items that they are about."""
 
     moved: float  # items whose likeliest cluster will be another one
-    settled: float  # by how much more items' likeliest cluster will be their own
+    settled: float  # increase of the number of items whose likeliest cluster is their true one
 
 
 def direct_gain(posterior: Any, table: Any, n_answers: int, random_share: float = 0.0) -> DirectGain:
-    """Return what answers are expected to do to the items that they are about, other items and the model left alone.
+    """Return the expected effect of answers on the items that they are about, without the model learning from them.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def direct_gain(posterior: Any, table: Any, n_answers: int, random_share: float 
     table : array of shape (5, A)
         P(answer | pattern), see `patterns.answer_table`.
     n_answers : int
-        How many answers come, at least 0.
+        Number of answers, at least 0.
     random_share : float in [0, 1]
-        Share of their questions that are drawn at random.
+        Share of the questions that are drawn at random.
 
     Returns
     -------
@@ -50,11 +50,12 @@ def direct_gain(posterior: Any, table: Any, n_answers: int, random_share: float 
     Raises
     ------
     ValueError
-        Where the posterior's rows are no probabilities or the number of answers is negative.
+        Where the rows of the posterior are not probabilities, or the number of answers is negative.
     """
     P = np.asarray(posterior, dtype=np.float64)
-    if P.ndim != 2 or not (np.isfinite(P).all() and (P >= 0).all() and np.allclose(P.sum(axis=1), 1, atol=1e-3)):
-        raise ValueError("posterior must hold probabilities: rows of numbers of at least 0 that sum to 1")
+    if P.ndim != 2:
+        raise ValueError(f"posterior must have shape (N, K), got {P.shape}")
+    check_probabilities("posterior", P, 1e-3)
     if n_answers < 0:
         raise ValueError(f"n_answers must be at least 0, got {n_answers}")
     if P.shape[1] < 2 or not len(P) or not n_answers:
@@ -99,16 +100,16 @@ def _after_each(P: Array, rows: Array) -> tuple[Array, Array]:
 
 
 def _counts(t: int, n_values: int) -> list[tuple[int, ...]]:
-    """Return all ways in which t answers spread over so many values."""
+    """Return all ways to divide t answers among `n_values` values."""
     if n_values == 1:
         return [(t,)]
     return [(count, *rest) for count in range(t + 1) for rest in _counts(t - count, n_values - 1)]
 
 
 def _allocate(gains: Array, n_answers: int) -> Array:
-    """Return how many answers each item gets, (N,): always where the mean gain of going on by one or more is largest.
+    """Return how many answers each item gets, (N,); step by step, the item with the largest mean gain an answer.
 
-    One answer alone may never turn a sure item while two do, so that answers are given in steps of one or several.
+    Where two answers can move a sure item and one cannot, one gains nothing; so a step is one or several answers.
     """
     n_items, items = gains.shape[1], np.arange(gains.shape[1])
     times = np.zeros(n_items, dtype=np.int64)

@@ -1,9 +1,9 @@
 """How good a clustering is, and how far people agree.
 
-Clusterings are judged against true classes (`pairwise_f`, `purity`) and against the answers that people gave
-(`answers_satisfied`); the adjusted Rand index and normalised mutual information are scikit-learn's
-(`sklearn.metrics.adjusted_rand_score`, `normalized_mutual_info_score`), which nothing here could improve. Answers
-are judged against one another: `krippendorff_alpha` for all of them, `labeler_agreement` for each labeler.
+Clusterings are compared with true classes (`pairwise_f`, `purity`) and with people's answers (`answers_satisfied`); for
+the adjusted Rand index and normalised mutual information use scikit-learn (`sklearn.metrics.adjusted_rand_score`,
+`normalized_mutual_info_score`). Answers are compared with one another: `krippendorff_alpha` for all of them,
+`labeler_agreement` for each labeler.
 """
 
 import sys
@@ -14,25 +14,25 @@ import numpy as np
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
 from tercet_algorithms.answers.patterns import ANSWERS, KINDS, Array, patterns_of, right_answers
-from tercet_algorithms.answers.reading import Constraints, read_constraints
+from tercet_algorithms.answers.reading import Constraints, number_labelers, read_constraints
 
 _MOST_ANSWERS = max(len(answers) for answers in ANSWERS.values())
 
 
 class LabelerAgreement(NamedTuple):
-    """How one labeler's answers compare with those of others to the same questions."""
+    """How far one labeler's answers agree with those of others to the same questions."""
 
     answers: int  # questions that the labeler answered
-    shared: int  # of these, the questions that somebody else answered too
-    agreement: float  # over the shared: mean share of the others who gave the same answer; nan where none is shared
+    shared: int  # those of them that somebody else answered too
+    agreement: float  # mean share of the others who gave the same answer, over the shared questions; nan without any
 
 
 class AgreementCeiling(NamedTuple):
-    """How far people agree on questions that two or more of them answered, and what that leaves to be predicted."""
+    """How far people agree, and the largest share of their answers that any clusters could predict."""
 
-    questions: int
+    questions: int  # that two people or more answered
     agreement: float  # mean share of pairs of people who gave the same answer; nan where no question has two answers
-    ceiling: float  # the largest share of answers that any clusters could predict; nan likewise
+    ceiling: float  # largest share of the answers that can be predicted; nan where no question has two answers
 
 
 def pairwise_f(true_labels: Any, labels: Any) -> float:
@@ -51,9 +51,10 @@ def purity(true_labels: Any, labels: Any) -> float:
 def answers_satisfied(
     labels: Any, triplets: Any, answers: Any, kinds: Any = None, weights: Any = None, item_names: Array | None = None
 ) -> float:
-    """Return the share of the answers that people sorting by these clusters would give; 0 where nothing counts.
+    """Return the share of the answers that are right for these clusters; 0 where all weights are 0.
 
-    `weights` (M,) say how much each answer counts; `item_names` (N,) are names by which triplets may call the items.
+    `weights` (M,) are how much each answer counts; `item_names` (N,) are names that triplets may use instead of
+    positions.
     """
     clusters = np.asarray(labels)
     constraints = read_constraints(
@@ -73,19 +74,19 @@ def krippendorff_alpha(triplets: Any, answers: Any, labelers: Iterable[Hashable]
     Parameters
     ----------
     triplets : array-like of int, shape (M, 3)
-        Items (anchor, left, right) of each answer. The same question asked the other way round is one question,
-        as is an outlier question in any order.
+        Items (anchor, left, right) of each answer. A question with left and right exchanged is the same question, and
+        so is an outlier question in any order.
     answers : array-like, shape (M,)
         "yes", "no", "dnk" or 1, -1, 0; 1, 2, 3 or "dnk" (0) to outlier questions.
     labelers : iterable of hashables, M of them
-        Who answered. Of several answers of one labeler to one question the last counts.
+        Who gave each answer. Of several answers of one labeler to one question, the last counts.
     kinds : array-like of str, shape (M,), or None
-        "relative" (all of them where None) or "outlier". Chance is reckoned within each kind.
+        "relative" (all of them where None) or "outlier". Agreement by chance is computed for each kind separately.
 
     Returns
     -------
     float
-        Alpha; nan where no question has two answers or where all of these are the same, so that nothing can be told.
+        Alpha; nan, since it is not defined, where no question has two answers or all of these answers are the same.
 
     Raises
     ------
@@ -94,8 +95,8 @@ def krippendorff_alpha(triplets: Any, answers: Any, labelers: Iterable[Hashable]
 
     Notes
     -----
-    Questions may have different numbers of answers; those with one say nothing about agreement. K. Krippendorff,
-    "Computing Krippendorff's alpha-reliability" (2011), section C.
+    Questions may have different numbers of answers; those with one are not used. K. Krippendorff, "Computing
+    Krippendorff's alpha-reliability" (2011), section C.
     """
     questions, values, _, constraints = _answered(triplets, answers, labelers, kinds)
     counts = _count(questions, values)
@@ -105,15 +106,15 @@ def krippendorff_alpha(triplets: Any, answers: Any, labelers: Iterable[Hashable]
 
 
 def agreement_ceiling(triplets: Any, answers: Any, labelers: Iterable[Hashable], kinds: Any = None) -> AgreementCeiling:
-    """Return the share of answers that clusters could predict at most, where people agree no further than they do.
+    """Return how far people agree, and the largest share of their answers that any clusters could predict.
 
     Parameters, errors and what counts as one question are those of `krippendorff_alpha`.
 
     Notes
     -----
-    With p the probabilities of the answers to a question, two people agree with probability sum p^2, and who always
-    predicts the most probable answer is right with max p <= sqrt(sum p^2). By Jensen's inequality the mean of that
-    over questions is at most the square root of the mean agreement, and at least the agreement itself.
+    With p the probabilities of the answers to a question, two people agree with probability sum p^2, and the best
+    prediction, the most probable answer, is right with probability max p <= sqrt(sum p^2). By Jensen's inequality the
+    mean of that over questions is at most the square root of the mean agreement.
     """
     questions, values, _, _ = _answered(triplets, answers, labelers, kinds)
     counts = _count(questions, values)
@@ -130,8 +131,8 @@ def agreement_ceiling(triplets: Any, answers: Any, labelers: Iterable[Hashable],
 def nominal_alpha(*tables: Array) -> float:
     """Return alpha of tables (units, values) that count how often each unit got each value; nan if not defined.
 
-    Each table has values of its own: what chance would give is reckoned in each, and observed and expected
-    disagreement are summed over them.
+    Tables do not share values: expected disagreement is computed for each, and observed and expected disagreement are
+    summed over the tables.
     """
     observed = expected = 0.0
     for table in tables:
@@ -151,7 +152,7 @@ def labeler_agreement(
     """Return how far each labeler agrees with the others on the questions that they share.
 
     Parameters, errors and what counts as one question are those of `krippendorff_alpha`. Agreement is not corrected
-    for chance: who says "don't know" where most do agrees often.
+    for chance: where most say "don't know", a labeler who always says it agrees often.
 
     Returns
     -------
@@ -162,22 +163,21 @@ def labeler_agreement(
     others = counts.sum(axis=1)[questions] - 1
     shared = others > 0
     alike = np.where(shared, (counts[questions, values] - 1) / np.maximum(others, 1), 0.0)
-    number = {person: code for code, person in enumerate(dict.fromkeys(people))}
-    codes = np.array([number[person] for person in people], dtype=np.int64)
-    sums = (np.bincount(codes, weights, len(number)) for weights in (None, shared, alike))
-    rows = zip(number, *sums, strict=True)
+    codes, names = number_labelers(people)
+    sums = (np.bincount(codes, weights, len(names)) for weights in (None, shared, alike))
+    rows = zip(names, *sums, strict=True)
     return {name: LabelerAgreement(int(n), int(m), float(a / m) if m else float("nan")) for name, n, m, a in rows}
 
 
 def _every_row(triplets: Any, answers: Any, kinds: Any, n_items: int) -> Constraints:
-    """Return the answers in their canonical form, with repeated rows."""
+    """Return the checked answers, with repeated rows."""
     return read_constraints(triplets, answers, kinds, n_items=n_items, merge=False)
 
 
 def _answered(
     triplets: Any, answers: Any, labelers: Iterable[Hashable], kinds: Any
 ) -> tuple[Array, Array, list[Hashable], Constraints]:
-    """Return question number, value, labeler and row of each answer that counts, one per labeler and question."""
+    """Return question, value, labeler and constraint of each answer that counts, one per labeler and question."""
     constraints = _every_row(triplets, answers, kinds, n_items=sys.maxsize)
     people = list(labelers)
     if len(people) != len(constraints):

@@ -1,8 +1,8 @@
-"""The five patterns that three items can fall into, and the tables that tie answers to them.
+"""The five patterns of three items in clusters, and the tables P(answer | pattern).
 
-Every question about a triplet (anchor, left, right) asks which pattern its clusters form, so one (5, A) table
-P(answer | pattern) describes a question kind completely: the paper's Table I is one, the outlier question
-another. Everything that reads or predicts answers goes through these tables and nothing else.
+Every question about a triplet (anchor, left, right) asks for the pattern that its clusters form, so one (5, A) table
+P(answer | pattern) describes a kind of question completely: the paper's Table I is that of relative questions, and
+outlier questions have another. All code that reads or predicts answers uses these tables.
 """
 
 from collections.abc import Callable
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Kind = Literal["relative", "outlier"]
-# How answers err: the probability of a wrong one (Table I), or as people do.
+# How answers err: the probability of a wrong one (Table I), or the table of people's errors.
 Errors = float | Literal["people"]
 
 ALL_ALIKE, ANCHOR_APART, LEFT_APART, RIGHT_APART, ALL_DIFFERENT = range(5)
 KINDS: tuple[Kind, ...] = ("relative", "outlier")
 # The answers of each kind in the order of the table's columns.
 ANSWERS: dict[Kind, tuple[str, ...]] = {"relative": ("yes", "no", "dnk"), "outlier": ("1", "2", "3", "dnk")}
-# Which column is right for each pattern (Eq 1 for the relative question).
+# The column of the right answer to each pattern (Eq 1 for the relative question).
 _RIGHT_COLUMN: dict[Kind, tuple[int, ...]] = {"relative": (2, 2, 1, 0, 2), "outlier": (3, 0, 1, 2, 3)}
-# What a pattern, and by kind an answer, becomes when left and right change places.
+# The pattern, and for each kind the answer, after left and right have changed places.
 MIRRORED_PATTERNS = [ALL_ALIKE, ANCHOR_APART, RIGHT_APART, LEFT_APART, ALL_DIFFERENT]
 MIRRORED_ANSWERS: dict[Kind, list[int]] = {"relative": [1, 0, 2, 3], "outlier": [0, 2, 1, 3]}
-# Of people: P(don't know) where there is a right item, and P(an item) for each item that is not the right answer.
+# People's errors: P(don't know) where an item is right, and P(item) for each item that is not the right answer.
 _UNSURE, _MIXED_UP = 0.22, 0.04
-# So many triplets at a time keep the gathered posteriors in the processor's cache.
+# The posteriors of this many triplets fit the processor's cache.
 _CHUNK = 8192
 
 
@@ -39,7 +39,7 @@ def right_answers(kind: Kind) -> Array:
 def answer_table(kind: Kind, epsilon: Errors) -> Array:
     """Return P(answer | pattern), (5, A): 1 - epsilon for the right answer, epsilon shared by the others (Table I).
 
-    With "people" it is how people err: mostly they say "don't know" where it is clear, seldom they mix items up.
+    With "people" it is a table of people's errors: mostly "don't know" in clear cases, seldom a wrong item.
     """
     n_answers = len(ANSWERS[kind])
     if epsilon == "people":
@@ -83,10 +83,10 @@ def pattern_probabilities(P: Array, triplets: Array) -> Array:
 
 
 def pair_log_odds(likelihoods: Array, n_clusters: int) -> Array:
-    """Return what each answer says about its pairs, (M, 3): log P(answer | in one cluster) - log P(answer | apart).
+    """Return the log odds (M, 3) of each answer's pairs: log P(answer | in one cluster) - log P(answer | in two).
 
-    `likelihoods` (M, 5) are P(answer | pattern). The pairs are left and right, anchor and right, anchor and left, each
-    without the item that the pattern of its place sets apart. Clusters are two or more, and taken to be of equal size.
+    `likelihoods` (M, 5) are P(answer | pattern). The pairs are left and right, anchor and right, anchor and left: in
+    this order the patterns set the third item apart. There must be two clusters at least; equal sizes are assumed.
     """
     others = n_clusters - 1
     joint = likelihoods * [1, others, others, others, others * (n_clusters - 2)]  # times K^2
@@ -120,6 +120,12 @@ def log_likelihood(
         logs = np.log(answer_probabilities(P, triplets[rows], table_of(kind))[np.arange(len(rows)), columns[rows]])
         total += float(logs.sum() if weights is None else logs @ weights[rows])
     return total
+
+
+def check_probabilities(name: str, rows: Array, tolerance: float) -> None:
+    """Raise ValueError unless each row of an array consists of probabilities that sum to 1 within a tolerance."""
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and np.allclose(rows.sum(axis=-1), 1, atol=tolerance)):
+        raise ValueError(f"{name} must hold probabilities: rows of numbers of at least 0 that sum to 1")
 
 
 def expected_information(P: Array, triplets: Array, table: Array) -> Array:

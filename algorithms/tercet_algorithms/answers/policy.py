@@ -1,10 +1,10 @@
-"""Which questions of a pool are asked, and in which order.
+"""Chooses questions from a pool, and their order.
 
-By turns, a question is the one that is expected to tell most, of an item that none before is about, and one about an
-item that was asked about least. The first alone would repeat a fit's mistakes: a fit that is sure of a wrong cluster
-never asks about it again. No cluster takes much more than its part of the first, so that questions whose answers come
-together do not say one thing many times. That holds from the first question on: how many of a queue are asked before
-the next fit, nobody knows.
+In turns it takes the most informative question and a question about an item that was seldom asked about; all are about
+different items as long as possible. Informative ones alone would repeat the mistakes of a fit: if it is sure of a wrong
+cluster, it never asks about the item again. Among the informative ones no cluster gets much more than an equal part, so
+that answers which come together do not repeat one another. This holds for every beginning of a batch, since it is
+unknown how many of its questions are asked before the next fit.
 """
 
 from collections.abc import Iterator
@@ -17,28 +17,28 @@ from tercet_algorithms.answers.exemplars import between_exemplars, exemplars
 from tercet_algorithms.answers.patterns import Array, Kind, expected_information
 from tercet_algorithms.answers.pool import canonical, draw_pool, without_repeats
 
-# How many times its even part of all questions so far a cluster may take, of those that tell most.
+# Most informative questions that a cluster may have, in multiples of its equal part of all questions so far.
 _PARTS = 2
-# So many of the items that were asked about least are looked at.
+# Number of items, those seldom asked about, that questions are made for.
 _SELDOM = 1_000
 
 
 class Ranking(NamedTuple):
-    """Questions, the first to be asked first, the item that each is about in front."""
+    """Questions in the order in which to ask them; the first item of each is the one that it is about."""
 
     triplets: Array  # (n, 3)
     information: Array  # (n,), in nats
 
 
-def most_telling(posterior: Array, table: Array, pool: Array) -> Ranking:
-    """Return the questions of a pool by what they are expected to tell."""
+def most_informative(posterior: Array, table: Array, pool: Array) -> Ranking:
+    """Return the questions of a pool in descending order of their expected information."""
     information = expected_information(posterior, pool, table)
     order = np.argsort(-information, kind="stable")
     return Ranking(pool[order], information[order])
 
 
 def least_asked(ranking: Ranking, times_asked: Array) -> Ranking:
-    """Return the questions of a ranking by how seldom their items were asked about, else in their order."""
+    """Return the questions of a ranking, those about items seldom asked about first; ties keep their order."""
     order = np.argsort(times_asked[ranking.triplets[:, 0]], kind="stable")
     return Ranking(ranking.triplets[order], ranking.information[order])
 
@@ -46,15 +46,15 @@ def least_asked(ranking: Ranking, times_asked: Array) -> Ranking:
 def rankings(
     posterior: Array, table: Array, times_asked: Array, X: Array | None, about: Array, rng: Generator
 ) -> tuple[Ranking, Ranking]:
-    """Return the two rankings that questions are taken from: the most telling ones, and those of items seldom asked.
+    """Return the rankings that questions are taken from: the most informative ones, and those about seldom asked items.
 
-    They are about the items `about` alone.
+    All are about items in `about`.
     """
     examples = exemplars(posterior, times_asked)
-    telling = most_telling(posterior, table, draw_pool(posterior, examples, X, about, rng))
+    informative = most_informative(posterior, table, draw_pool(posterior, examples, X, about, rng))
     seldom = about[np.lexsort((posterior[about].max(axis=1), times_asked[about]))][:_SELDOM]
     between = without_repeats(between_exemplars(seldom, posterior, examples, rng))
-    return telling, least_asked(most_telling(posterior, table, between), times_asked)
+    return informative, least_asked(most_informative(posterior, table, between), times_asked)
 
 
 class Batch:
@@ -63,8 +63,8 @@ class Batch:
     def __init__(self, posterior: Array, kind: Kind, n: int, asked: Array, pending: Array) -> None:
         """Begin a batch of n questions of a kind.
 
-        What was asked or is pending is not asked again, in any order of its items, and items that pending questions
-        are about are left alone.
+        Triplets that were asked or are pending are not asked again, in any order of their items, and no question is
+        about an item that a pending one is about.
         """
         self.kind, self.n = kind, n
         self.labels, self.n_clusters = posterior.argmax(axis=1), posterior.shape[1]
@@ -73,12 +73,12 @@ class Batch:
         self.chosen: list[tuple[int, ...]] = []
         self.information: list[float] = []
 
-    def by_turns(self, telling: Ranking, seldom: Ranking) -> None:
-        """Take questions from two rankings by turns while there are some: one about each item, then another one."""
+    def by_turns(self, informative: Ranking, seldom: Ranking) -> None:
+        """Take questions from two rankings in turns until there are n: one about each item, then a second one."""
         before = -1
         while before < len(self.chosen) < self.n:
             before = len(self.chosen)
-            self._once_about_each(self._take_evenly(telling), self._take(seldom))
+            self._once_about_each(self._take_evenly(informative), self._take(seldom))
             self.items.clear()
 
     def _once_about_each(self, *turns: Iterator[None]) -> None:
@@ -89,14 +89,14 @@ class Batch:
                 next(turn, None)
 
     def fill(self, ranking: Ranking) -> None:
-        """Take what is still wanted from a ranking, however often an item comes."""
+        """Fill the batch from a ranking, even with several questions about one item."""
         for row in range(len(ranking.triplets)):
             if len(self.chosen) == self.n:
                 return
             self._add(ranking, row)
 
     def _take(self, ranking: Ranking) -> Iterator[None]:
-        """Add a question about another item at each step until all are there."""
+        """Add one question about another item at each step until the batch is full."""
         for row in range(len(ranking.triplets)):
             if len(self.chosen) == self.n:
                 return
@@ -104,9 +104,10 @@ class Batch:
                 yield
 
     def _take_evenly(self, ranking: Ranking) -> Iterator[None]:
-        """Add a question about another item at each step, the first one whose cluster has not had more than its part.
+        """Add one question about another item at each step, the first one whose cluster has less than its part.
 
-        A step adds none where every cluster that has questions has had its part, which grows with other questions.
+        A step adds none where no cluster with questions left has less; its part grows with the questions added by
+        others.
         """
         clusters = self.labels[ranking.triplets[:, 0]]
         rows_of = [np.flatnonzero(clusters == cluster).tolist()[::-1] for cluster in range(self.n_clusters)]
@@ -123,7 +124,7 @@ class Batch:
                 yield
 
     def _add_about_another(self, ranking: Ranking, row: int) -> bool:
-        """Add a question unless it was used or is about an item that others are about; return whether it was added."""
+        """Add a question unless it was used or another is about the same item; return whether it was added."""
         item = int(ranking.triplets[row, 0])
         if item in self.items or not self._add(ranking, row):
             return False

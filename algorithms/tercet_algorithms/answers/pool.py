@@ -1,4 +1,4 @@
-"""The questions that a policy chooses among: about single items, about whether a cluster is one or two, random ones.
+"""Makes the questions that a policy chooses from: about single items, about splits and merges of clusters, random ones.
 
 In every triplet of a pool the item that the question is about comes first.
 """
@@ -10,21 +10,21 @@ from tercet_algorithms.answers.exemplars import between_exemplars, one_of
 from tercet_algorithms.answers.patterns import Array, Kind
 from tercet_algorithms.answers.simulated_labelers import random_triplets
 
-# So many random triplets, and all of them where there are no more; items that are put between exemplars; questions
-# whether a cluster is to be split, and whether it is to be merged with one of its nearest.
+# Numbers of random triplets, of items compared with exemplars, of questions whether a cluster should be split, and of
+# nearest clusters that a cluster might be merged with.
 _RANDOM = 2_000
 _ITEMS = 4_000
 _SPLITS = 20
 _NEAREST = 3
-# The members among which the farthest from another one is looked for.
+# Most members of a cluster that are compared for the farthest two.
 _MEMBERS = 200
 
 
 def draw_pool(posterior: Array, examples: Array, X: Array | None, about: Array, rng: Generator) -> Array:
-    """Return triplets (n, 3) of three different items; some may be there twice.
+    """Return triplets (n, 3) of three different items; some may occur twice.
 
-    `examples` (K, m) are the clusters' exemplars; `X` (N, D) says where items lie, or is None; `about` are the items
-    that questions may be about.
+    `examples` (K, m) are the exemplars of the clusters, `X` (N, D) the features of the items or None, and `about` the
+    items that questions may be about.
     """
     n_items, n_clusters = posterior.shape
     doubtful = about[np.argsort(posterior[about].max(axis=1), kind="stable")][:_ITEMS]
@@ -37,7 +37,7 @@ def draw_pool(posterior: Array, examples: Array, X: Array | None, about: Array, 
 
 
 def random_questions(n_items: int, n: int, about: Array, rng: Generator) -> Array:
-    """Return n different random triplets whose first items are some of `about`, or all where there are no more."""
+    """Return n different random triplets about items in `about`; all such triplets where there are no more than n."""
     available = len(about) * (n_items - 1) * (n_items - 2) // 2
     if 2 * n >= available:
         return rng.permutation(_all_triplets(n_items, about))[:n]
@@ -57,7 +57,7 @@ def _all_triplets(n_items: int, about: Array) -> Array:
 
 
 def without_repeats(triplets: Array) -> Array:
-    """Return the triplets of three different items."""
+    """Return those of the triplets that have three different items."""
     different: Array = triplets[(triplets != np.roll(triplets, 1, axis=1)).all(axis=1)]
     return different
 
@@ -70,7 +70,7 @@ def canonical(triplets: Array, kind: Kind) -> Array:
 
 
 def _nearest_clusters(posterior: Array) -> Array:
-    """Return for each cluster the three that share most of its items' probability, nearest first, (K, at most 3)."""
+    """Return the three nearest clusters of each, by how much probability they share, nearest first, (K, at most 3)."""
     shared = posterior.T @ posterior
     np.fill_diagonal(shared, -1)
     nearest: Array = np.argsort(-shared, axis=1, kind="stable")[:, : min(_NEAREST, len(shared) - 1)]
@@ -78,7 +78,7 @@ def _nearest_clusters(posterior: Array) -> Array:
 
 
 def _splits(posterior: Array, examples: Array, nearest: Array, X: Array | None, rng: Generator) -> Array:
-    """Return questions whether two members of a cluster belong together: with an exemplar of one of the nearest."""
+    """Return questions whether two members of a cluster belong together; the third item is from a near cluster."""
     labels = posterior.argmax(axis=1)
     triplets = np.empty((0, 3), dtype=np.int64)
     for cluster, neighbours in enumerate(nearest):
@@ -101,7 +101,7 @@ def _farthest(items: Array, members: Array, X: Array) -> Array:
 
 
 def _merges(examples: Array, nearest: Array, rng: Generator) -> Array:
-    """Return questions whether two near clusters are one: an exemplar of each, and one of a third cluster."""
+    """Return questions whether two near clusters should be merged: an exemplar of each and of a third cluster."""
     n_clusters = len(nearest)
     clusters = np.repeat(np.arange(n_clusters), nearest.shape[1])
     triples = np.column_stack([clusters, nearest.ravel(), rng.integers(n_clusters, size=len(clusters))])

@@ -1,7 +1,7 @@
-"""What to ask next: questions whose answers are expected to tell much, about every item in the course of time.
+"""Suggestions of questions to ask next: informative ones, and in the long run about every item.
 
-An answer is worth the mutual information between it and the pattern of its three items, under what a fit believes
-and under the table by which the labeler answers. `policy.py` says which questions are taken, `pool.py` among which.
+The value of a question is the mutual information of its answer and the pattern of its three items, under the posterior
+of a fit and the table of the labeler. `pool.py` makes the questions to choose from, `policy.py` chooses.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -11,24 +11,31 @@ from numpy.random import Generator
 from sklearn.utils.validation import check_is_fitted
 
 from tercet_algorithms.answers.exemplars import exemplars
-from tercet_algorithms.answers.patterns import ANSWERS, Array, Kind, answer_table, expected_information
-from tercet_algorithms.answers.policy import Batch, least_asked, most_telling, rankings
+from tercet_algorithms.answers.patterns import (
+    ANSWERS,
+    Array,
+    Kind,
+    answer_table,
+    check_probabilities,
+    expected_information,
+)
+from tercet_algorithms.answers.policy import Batch, least_asked, most_informative, rankings
 from tercet_algorithms.answers.pool import draw_pool, random_questions
 from tercet_algorithms.answers.reading import read_triplets
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-# So many random questions say what a random one is expected to tell.
+# Random questions that the expected information of a random question is estimated from.
 _DRAWN = 20_000
-# An outlier question is the same with any of its items first.
+# An outlier question is the same with any of its three items first.
 _MOST_EQUAL = 3
 
 
 class PoolInformation(NamedTuple):
-    """What one more answer is expected to tell, in nats: to a random question and to the best of many."""
+    """The expected information of one more answer, in nats: of random questions and of the best of many."""
 
     mean: float
     best: float
-    quantiles: dict[float, float]  # share of the random questions -> the information they stay below
+    quantiles: dict[float, float]  # share of the random questions -> the information that they do not exceed
 
 
 class FittedModel(Protocol):
@@ -63,7 +70,7 @@ class QuestionSuggestion:
         n, kind, candidates, asked, pending, about, X, random_state :
             See `tercet_algorithms.answers.questions.suggest`.
         labeler : object, optional
-            Who will be asked, where tables were learned; None for any of those.
+            Who will be asked, where tables were learned; None for any one of those labelers.
 
         Returns
         -------
@@ -94,13 +101,13 @@ class QuestionSuggestion:
     def expected_information(
         self: FittedModel, *, kind: Kind = "relative", labeler: object = None, random_state: Any = None
     ) -> PoolInformation:
-        """Return what one more answer is expected to tell; it falls as a fit becomes sure.
+        """Return the expected information of one more answer; it falls as the posterior becomes sure.
 
         Parameters
         ----------
         kind : "relative" or "outlier"
         labeler : object, optional
-            Who will be asked, where tables were learned; None for any of those.
+            Who will be asked, where tables were learned; None for any one of those labelers.
         random_state : int, numpy Generator or None
 
         Returns
@@ -131,35 +138,35 @@ def suggest(
     X: Any = None,
     random_state: Any = None,
 ) -> tuple[Array, Array]:
-    """Return questions that are worth asking, by turns one that is expected to tell most and one about a new item.
+    """Return questions to ask: in turns the most informative one and one about an item that was seldom asked about.
 
-    The first are chosen among items between exemplars of two of their likeliest clusters, questions whether a
-    cluster is to be split or two are to be merged, and random ones; the others are about items that were asked about
-    least. While there are enough, each is about another item.
+    The most informative ones are chosen from questions that compare an item with exemplars of two of its likeliest
+    clusters, questions whether a cluster should be split or two clusters merged, and random questions. As long as
+    possible each question is about another item.
 
     Parameters
     ----------
     posterior : (N, K) array
-        P(cluster) of every item; items are taken to be independent given the posterior.
+        P(cluster) of every item; items are assumed to be independent given the posterior.
     table : (5, A) array
-        P(answer | pattern) of the labeler who will be asked, see `patterns.answer_table`. Where that may be one of L,
-        their tables side by side, (5, L A), each times the probability that it is they.
+        P(answer | pattern) of the labeler who will be asked, see `patterns.answer_table`. Where L labelers are
+        possible, their tables side by side, (5, L A), each times the probability of the labeler.
     n : int
         Number of triplets; fewer are returned only where there are no more.
     kind : "relative" or "outlier"
     candidates : (C, 3) array of item positions, optional
-        The only questions that may be suggested, the item that each is about first.
+        The only questions that may be suggested; the first item of each is the one that it is about.
     asked : (E, 3) array of item positions, optional
-        Triplets that were asked already. None is suggested again in any order of left and right, and items that are
-        in few of them come the sooner.
+        Triplets that were asked before. They are not suggested again, whatever the order of left and right, and items
+        that are in few of them are preferred.
     pending : (E, 3) array of item positions, optional
-        Triplets that were asked, but whose answers the posterior does not know yet: the items that they are about
-        come later.
+        Triplets that were asked, but whose answers are not in the posterior yet: questions about the same items come
+        later.
     about : (m,) array of item positions, optional
-        The only items that questions may be about; the two that such an item is compared with may be any. None is
-        all, and so is an empty array.
+        The only items that questions may be about; the two other items may be any. None or an empty array is all.
     X : (N, D) array, optional
-        Where items lie, its columns in one scale: members of a cluster that lie far apart say best whether it is two.
+        Features of the items, all columns in one scale. Whether a cluster should be split is then asked about two of
+        its items that are far apart.
     random_state : int, numpy Generator or RandomState, or None
 
     Returns
@@ -186,21 +193,21 @@ def suggest(
         batch.by_turns(*rankings(P, rows, times_asked, places, items, rng))
         if len(batch.chosen) < n:
             more = random_questions(len(P), _MOST_EQUAL * (2 * n + len(before)), items, rng)
-            batch.fill(most_telling(P, rows, more))
+            batch.fill(most_informative(P, rows, more))
     else:
-        telling = most_telling(P, rows, read_triplets(candidates, len(P)))
-        batch.by_turns(telling, least_asked(telling, times_asked))
-        batch.fill(telling)
+        informative = most_informative(P, rows, read_triplets(candidates, len(P)))
+        batch.by_turns(informative, least_asked(informative, times_asked))
+        batch.fill(informative)
     return np.array(batch.chosen, dtype=np.int64).reshape(-1, 3), np.array(batch.information)
 
 
 def expected_information_of_pool(
     posterior: Any, table: Any, rng: Generator, *, kind: Kind = "relative"
 ) -> PoolInformation:
-    """Return what an answer is expected to tell, in nats: mean and quantiles of random questions, and the best.
+    """Return the expected information of an answer, in nats: mean and quantiles of random questions, and the best.
 
-    "An answer to the best question is expected to tell 0.4 nats, one to a random question 0.05" says how much is
-    still to be learned and what suggestions gain. Nothing (0) where fewer than three items leave no question.
+    It tells how much there is still to learn, and how much suggested questions gain over random ones: say 0.4 nats
+    over 0.05. All are 0 with fewer than three items, which make no question.
     """
     P, rows = _check(posterior, table, kind)
     if len(P) < 3:
@@ -221,7 +228,7 @@ def _check_places(X: Any, n_items: int) -> Array:
 
 
 def _check_items(about: Any, n_items: int) -> Array:
-    """Return the different items that are named, or all."""
+    """Return the different positions in `about`, or all."""
     named = np.unique(np.asarray([] if about is None else about))
     if not len(named):
         return np.arange(n_items)
@@ -239,6 +246,5 @@ def _check(posterior: Any, table: Any, kind: Kind) -> tuple[Array, Array]:
     expected = answer_table(kind, 0.0).shape
     if rows.ndim != 2 or len(rows) != expected[0] or not rows.shape[1] or rows.shape[1] % expected[1]:
         raise ValueError(f"table of {kind} questions must have shape {expected}, got {rows.shape}")
-    if not (np.isfinite(P).all() and (P >= 0).all() and np.allclose(P.sum(axis=1), 1, atol=1e-3)):
-        raise ValueError("posterior must hold probabilities: rows of numbers of at least 0 that sum to 1")
+    check_probabilities("posterior", P, 1e-3)
     return P, rows

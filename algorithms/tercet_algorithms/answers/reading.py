@@ -1,8 +1,8 @@
 """Turns triplets, answers and links in any accepted form into checked integer arrays.
 
-Estimators differ in what they learn from answers but not in how answers are written, so the reading is done
-once: names or numbers, both question kinds, optional labelers and weights. Whatever is wrong is reported with the
-row and the value before anything is computed.
+Estimators learn different things from answers but accept them in the same forms, so reading is done once: names or
+numbers, both kinds of questions, optional labelers and weights. Errors are reported with the row and the value before
+anything is computed.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class Constraints:
     triplets: Array  # (M, 3) item positions
     answers: Array  # (M,) column of the answer in its kind's table
     kinds: Array  # (M,) 0 relative, 1 outlier
-    labelers: Array | None = None  # (M,) position in `names`; None: all are the first one's
+    labelers: Array | None = None  # (M,) position in `names`; None: the first labeler gave all answers
     names: tuple[object, ...] = (None,)
     weights: Array | None = None  # (M,) how many answers each counts as; None: one
 
@@ -47,7 +47,7 @@ class Constraints:
         return np.ones(len(self)) if self.weights is None else self.weights
 
     def select(self, rows: Array) -> "Constraints":
-        """Return some of the rows: a mask or positions."""
+        """Return some of the rows; `rows` is a mask or positions."""
         labelers = None if self.labelers is None else self.labelers[rows]
         weights = None if self.weights is None else self.weights[rows]
         return Constraints(self.triplets[rows], self.answers[rows], self.kinds[rows], labelers, self.names, weights)
@@ -113,7 +113,7 @@ def read_constraints(
     item_names: Array | None = None,
     merge: bool = True,
 ) -> Constraints:
-    """Return checked answers with left < right, the answer mirrored where the sides have changed places.
+    """Return checked answers with left < right; where left and right are exchanged for that, so is the answer.
 
     Parameters
     ----------
@@ -124,16 +124,16 @@ def read_constraints(
     kinds : str or array-like of str, shape (M,), optional
         "relative" (all of them where None) or "outlier".
     labelers : iterable of hashables, M of them, optional
-        Who answered; without, all answers are one labeler's.
+        Who gave each answer; where None, all are of one labeler.
     weights : array-like of shape (M,), optional
         How many answers each counts as: finite and not negative; 0 leaves the answer out.
     n_items : int
         Number of items.
     item_names : array of shape (n_items,), optional
-        Names of the items, such as the index of a DataFrame. Integers are positions all the same.
+        Names of the items, such as the index of a DataFrame. Integers are positions even so.
     merge : bool
         Whether identical rows of one labeler become one, with the largest of their weights, and rows of weight 0
-        are left out; without, rows stay as they are.
+        are left out. Otherwise all rows are kept.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def read_pairs(name: str, pairs: object, n_items: int, item_names: Array | None 
 
 
 def _read_places(name: str, rows: object, columns: tuple[str, ...], n_items: int, item_names: Array | None) -> Array:
-    """Return a new array of item positions below `n_items`; items may be named where they have names."""
+    """Return a new array of item positions below `n_items`; rows may hold names where there are `item_names`."""
     places = np.array([] if rows is None else rows)
     if places.size == 0:
         return np.empty((0, len(columns)), dtype=np.int64)
@@ -201,7 +201,7 @@ def _positions_of(name: str, rows: Array, item_names: Array) -> Array:
     positions: dict[Any, int] = {}
     for position, item in enumerate(item_names.tolist()):
         if positions.setdefault(item, position) != position:
-            raise ValueError(f"{name} name items, but two items are named {item!r}: use positions")
+            raise ValueError(f"{name} hold names of items, but two items are named {item!r}: use positions")
     unknown = [row for row, items in enumerate(rows.tolist()) if any(item not in positions for item in items)]
     if unknown:
         row = unknown[0]
@@ -230,10 +230,10 @@ def read_kinds(kinds: object, n_rows: int) -> Array:
 
 
 def read_kind(kinds: object, n_rows: int) -> Kind:
-    """Return the kind that all rows are of; raises ValueError where they differ."""
+    """Return the one kind of all rows; raises ValueError where kinds differ."""
     codes = read_kinds(kinds, n_rows)
     if len(set(codes.tolist())) > 1:
-        raise ValueError("kinds must be one kind here: relative and outlier questions have different answers")
+        raise ValueError("kinds must all be the same here: relative and outlier questions have different answers")
     return KINDS[codes[0]] if len(codes) else KINDS[0]
 
 
@@ -256,7 +256,7 @@ def _read_answers(answers: object, codes: Array, n_rows: int) -> Array:
 
 
 def _as_values(answers: object) -> Array:
-    """Return the answers as one array, in which True is not 1: among numbers numpy would make it so."""
+    """Return the answers as one array, with True as "True": numpy would turn it into 1 among numbers."""
     if isinstance(answers, list | tuple) and any(isinstance(answer, bool | np.bool_) for answer in answers):
         return np.array([str(answer) for answer in answers])
     values = np.asarray([] if answers is None else answers)
@@ -267,10 +267,16 @@ def _read_labelers(labelers: Iterable[object] | None, n_rows: int) -> tuple[Arra
     """Return the code of every row's labeler and the labelers by code."""
     if labelers is None:
         return np.zeros(n_rows, dtype=np.int64), (None,)
-    code_of: dict[object, int] = {}
+    codes, names = number_labelers(labelers)
+    _check_length("labelers", len(codes), n_rows)
+    return codes, names
+
+
+def number_labelers(labelers: Iterable[Any]) -> tuple[Array, tuple[Any, ...]]:
+    """Return the code of each labeler, (M,), and the labelers by code, in the order of their first answers."""
+    code_of: dict[Any, int] = {}
     plain = labelers.tolist() if isinstance(labelers, np.ndarray) else labelers
     codes = np.array([code_of.setdefault(labeler, len(code_of)) for labeler in plain], dtype=np.int64)
-    _check_length("labelers", len(codes), n_rows)
     return codes, tuple(code_of)
 
 

@@ -1,8 +1,8 @@
-"""Simulated labelers: questions, the right answers, and answers with people's mistakes.
+"""Simulated labelers: random questions, the right answers to them, and answers with people's mistakes.
 
-Benchmarks, tests and the demo need people who answer by the thousand. Some know the classes and err by a confusion
-matrix, as those of the DCRC paper did or in a habit of their own; others compare distances, and are unsure where
-these are close.
+Benchmarks, tests and the demo need thousands of answers. Some simulated labelers know the classes and err by a
+confusion matrix, either that of the people in the DCRC paper or that of a habit; others compare distances, and say
+"don't know" where these are close.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from tercet_algorithms.answers.patterns import ANSWERS, Array, Kind, patterns_of
 
 Habit = Literal["careful", "spammer", "lazy", "inverted"]
 
-# P(answer | right answer) of the paper's six people, rows and columns yes, no, dnk (Table IV, rows made to sum to 1).
+# P(answer | right answer) of the paper's six people, rows and columns yes, no, dnk (Table IV, normalised by row).
 _COUNTS = np.array([[18.50, 0.33, 4.83], [0.33, 16.50, 4.50], [3.50, 3.00, 98.50]])
 TABLE_IV: Array = _COUNTS / _COUNTS.sum(axis=1, keepdims=True)
 
@@ -32,9 +32,9 @@ def true_answers(y: Array, triplets: Array, kind: Kind = "relative") -> Array:
 def habit_matrix(habit: Habit = "careful", kind: Kind = "relative", error: float = 0.0) -> Array:
     """Return P(answer | right answer), shape (A, A), of a labeler with a habit.
 
-    A careful labeler gives the right answer, a spammer any, a lazy one "don't know" always, an inverted one a wrong
-    item whenever there is a right one. With probability `error` (at most (A - 1) / A) the answer is another than
-    the habit's, all others alike; so a careful one's errors are those of the DCRC paper's Table I.
+    A careful labeler gives the right answer, a spammer a random one, a lazy one always "don't know", an inverted one a
+    wrong item where an item is right. With probability `error` (at most (A - 1) / A) it is another answer than the
+    habit's, all equally probable; so the errors of a careful labeler are those of Table I of the DCRC paper.
     """
     n_answers = len(ANSWERS[kind])
     if not 0 <= error <= 1 - 1 / n_answers:
@@ -81,9 +81,9 @@ def crowd_answers(
     kind: Kind = "relative",
     redundancy: int = 1,
 ) -> dict[str, Any]:
-    """Return arguments of `fit` when several labelers share the work: triplets, answers, kinds and labelers.
+    """Return the answers of several labelers as arguments of `fit`: triplets, answers, kinds and labelers.
 
-    Every triplet is answered by `redundancy` different ones of `confusions` (name to matrix), at random.
+    `confusions` maps names of labelers to their matrices; each triplet is answered by `redundancy` of them, at random.
     """
     names = list(confusions)
     if not 1 <= redundancy <= len(names):
@@ -106,19 +106,19 @@ def distance_answers(
     dnk_width: float = 0.1,
     kind: Kind = "relative",
 ) -> Array:
-    """Return answers of people who compare distances and know no classes.
+    """Return answers of labelers who compare distances and do not know the classes.
 
     Parameters
     ----------
     X : array, shape (N, D)
-        Where the items lie in the eyes of the people; the feature space or any embedding. Its unit does not matter.
+        Points of the items as the labelers see them: features or any embedding. Their unit does not matter.
     triplets : array of int, shape (M, 3)
     rng : Generator
     sharpness : float > 0
-        How well people see a lead; the higher, the less noise. A lead is the difference of two distances divided by
-        the sum of the question's distances.
+        How well labelers see which distance is smaller; the higher, the less noise.
     dnk_width : float
-        The lead below which they say "don't know".
+        The lead below which they say "don't know". A lead is the difference of two distances over the sum of all
+        distances of the question.
     kind : "relative" or "outlier"
 
     Returns
@@ -128,10 +128,10 @@ def distance_answers(
 
     Notes
     -----
-    An answer keeps a pair together: the anchor and one of the others, or any pair of an outlier question. Gumbel
-    noise of scale 1 / `sharpness` is added to minus the distance of each pair over their sum, the highest wins, and
-    has to lead by `dnk_width`. For a relative question that is a logistic psychometric curve,
-    P(yes) = 1 / (1 + exp(-sharpness (lead - dnk_width))).
+    Each answer but "don't know" stands for a pair of items: the anchor and another item, or the two items that are not
+    the outlier. Gumbel noise of scale 1 / `sharpness` is added to minus each pair's distance over the sum of the
+    distances; the highest pair is the answer if it leads by `dnk_width`. For a relative question that is a logistic
+    psychometric curve, P(yes) = 1 / (1 + exp(-sharpness (lead - dnk_width))).
     """
     anchor, left, right = np.asarray(X, dtype=np.float64)[np.asarray(triplets).T]
     pairs = [(anchor, left), (anchor, right)]

@@ -190,7 +190,7 @@ class BagSpectralClustering(ClusterMixin, Estimator):  # type: ignore[misc]  # s
         callback: Callback | None = None,
         resume: SpectralState | None = None,
     ) -> Self:
-        """Cluster the rows of X.
+        """Cluster items by their features or affinities and by the labels of their bags.
 
         Parameters
         ----------

@@ -190,7 +190,7 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
         callback: Callback | None = None,
         resume: CMBCState | None = None,
     ) -> Self:
-        """Cluster the rows of X.
+        """Find a clustering of the rows of X that differs from the known ones.
 
         Parameters
         ----------

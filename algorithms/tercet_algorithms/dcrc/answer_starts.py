@@ -1,9 +1,9 @@
-"""Where a fit with answers may begin: small groups of similar items, merged where features and answers agree.
+"""Starts from answers: small groups of similar items, merged where features and answers agree.
 
-Answers tell a good clustering from a bad one, but no climb from K-means finds it: a class that lies in two clusters
-stays there. Groups several times as many as the clusters seldom mix classes, and an answer about one of its items
-says something about a whole group. So the groups are merged as Ward's method does, by the scatter that each merge
-adds, less what the answers say for it.
+Answers tell a good clustering from a bad one, but maximization from K-means does not get there: a class that lies in
+two clusters stays there. Groups several times as many as the clusters seldom mix classes, and an answer about an item
+says something about all of its group. So the groups are merged by Ward's method: each merge costs the scatter that it
+adds, less the log odds that the answers give to it.
 """
 
 from typing import Any, NamedTuple
@@ -13,13 +13,13 @@ from sklearn.cluster import KMeans
 
 from tercet_algorithms.answers.patterns import Array
 
-# Groups for each cluster, at least and at most, as the seed draws it; and at least so many items for each group.
+# Range that the number of groups per cluster is drawn from, and the least mean number of items in a group.
 _FEWEST, _MOST = 5, 8
 _ITEMS = 3
 
 
 class PairOdds(NamedTuple):
-    """What answers say about pairs of items, as `patterns.pair_log_odds` has it."""
+    """The log odds that answers give to pairs of items; see `patterns.pair_log_odds`."""
 
     triplets: Array  # (M, 3) rows of X
     log_odds: Array  # (M, 3) that left and right, anchor and right, anchor and left are in one cluster
@@ -31,14 +31,14 @@ NO_PAIRS = PairOdds(np.empty((0, 3), np.int64), np.empty((0, 3)))
 def start_from_answers(
     X: Array, rows: slice | Array, pairs: PairOdds, n_clusters: int, kappa: float, seed: int
 ) -> Array:
-    """Return clusters of some rows of X (N, D), by their features and by answers about any of all N.
+    """Return clusters of some rows of X (N, D), by their features and by answers about any of the N rows.
 
-    With `kappa` = 1 log odds of one nat count as much as a mean merge of Ward's method. Without answers it is that
-    method, which the seed makes begin with other groups.
+    With `kappa` = 1, log odds of one nat count as much as the mean cost of a merge by Ward's method. Without answers
+    this is Ward's method on the groups, which differ from seed to seed.
     """
     rng = np.random.RandomState(seed)
     points = X[rows].astype(np.float64)
-    n_distinct = len(np.unique(points @ rng.standard_normal(points.shape[1])))  # on a line, which is quickly sorted
+    n_distinct = len(np.unique(points @ rng.standard_normal(points.shape[1])))  # projected: numbers are sorted quickly
     n_groups = min(n_clusters * rng.randint(_FEWEST, _MOST + 1), max(len(points) // _ITEMS, n_clusters), n_distinct)
     kmeans = KMeans(n_groups, n_init=1, random_state=rng).fit(points)
     sizes = np.bincount(kmeans.labels_, minlength=n_groups).astype(np.float64)
@@ -65,7 +65,7 @@ def _odds_of_groups(kmeans: Any, X: Array, pairs: PairOdds) -> Array:
 def _merged(centres: Array, sizes: Array, odds: Array, n_clusters: int) -> tuple[Array, float]:
     """Return the cluster (R,) of each group after merging down to K, and the scatter (Ward's loss) that this has added.
 
-    Each merge is that of the least loss less odds.
+    Each time the two groups merge whose loss minus log odds is least.
     """
     centres, sizes, odds = centres.copy(), sizes.copy(), odds.copy()
     cluster_of = np.arange(len(sizes))

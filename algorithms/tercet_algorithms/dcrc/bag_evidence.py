@@ -1,15 +1,15 @@
 """Bag labels as evidence about every single item, in the same terms as answers.
 
-The labels of a recording say which species are heard in it, not where. For DCRC that is one more likelihood, in
-which each cluster goes with some of the labels. An item's bag has one of its cluster's labels, except with chance
-epsilon; and a bag has a label that none of its items' clusters goes with only with chance eta. As with Table I of the
-paper nothing more is learned than which labels go with which cluster: chances of labels, learned, let the clusters
-of frequent labels swallow those of rare ones.
+The labels of a recording say which species are heard in it, not where. For DCRC that is one more likelihood, in which
+each cluster is matched to some of the labels. Two rules hold but for errors: an item's bag has a label of the item's
+cluster (wrong with probability epsilon), and each label of a bag is that of the cluster of some item in the bag (wrong
+with probability eta). Both probabilities are fixed, as in Table I of the paper; learned probabilities of labels let
+the clusters of frequent labels swallow those of rare ones.
 
-The second rule ties all items of a bag together. But "some item is" is at least "this item is", whichever it is: with
-the likeliest item of the bag as the label's witness, log eta (1 - P(the witness is in a cluster of the label)) is a
-lower bound on the rule's expected logarithm, and a factor of the witness alone. Choosing new witnesses is one more
-coordinate of the ascent.
+The second rule makes all items of a bag dependent. But P(some item is in such a cluster) is at least P(this item is),
+for any item. So the likeliest item of the bag becomes the label's witness: log eta (1 - P(the witness is in a cluster
+of the label)) is a lower bound on the rule's expected logarithm, and a factor of the witness alone. Choosing new
+witnesses is one more step of the coordinate ascent.
 """
 
 from dataclasses import dataclass, replace
@@ -22,31 +22,31 @@ from scipy.optimize import linear_sum_assignment
 from tercet_algorithms.answers.bag_labels import Bags
 from tercet_algorithms.answers.patterns import Array
 
-# eta: how often a bag has a label that none of its items is of, because it was not cut out or the label is wrong.
+# eta: how often no item has one of its bag's labels, because the segment was not cut out or the label is wrong.
 _NO_ITEM = 0.05
 
 
-# What stands for the labels of clusters, and for witnesses, where there are no bags.
+# Labels of clusters, and witnesses, where there are no bags.
 NO_LABELS: Array = np.empty((0, 0))
 NO_WITNESSES: Array = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelFactors:
-    """What bag labels say about items once it is settled which labels go with which cluster."""
+    """What bag labels say about items, given which labels are matched to which cluster."""
 
     log_constrained: Array  # (K, n) logarithms of the factors of the constrained items
     factors: Array  # (K, m) factors r_k of all items that have evidence of any kind
-    log_without_witness: float  # logarithm of the factors of all labels of all bags, had they no witness
+    log_without_witness: float  # logarithm of the factors of all labels of all bags, if none had a witness
 
 
 @dataclass(frozen=True, eq=False)
 class BagEvidence:
-    """The label sets that N items come with."""
+    """The label sets of the bags of N items."""
 
-    sets: Array  # (L, C) of 0 and 1, the different label sets; one without labels says nothing
+    sets: Array  # (L, C) of 0 and 1, the different label sets; an empty set is no evidence
     place: Array  # (N,) the set of every item
-    bag: Array  # (N,) the bag of every item; items without label have any
+    bag: Array  # (N,) the bag of every item; for items without label the number does not matter
     epsilon: float  # P(a bag has none of the labels of an item's cluster)
 
     @property
@@ -59,17 +59,20 @@ class BagEvidence:
         return self._has_labels[self.place]
 
     def of(self, rows: Array) -> "BagEvidence":
-        """Return the evidence about some of the items, in that order; incomplete bags have no witnesses."""
+        """Return the evidence about some of the items, in that order.
+
+        Not for choosing witnesses, since bags may have lost items.
+        """
         return replace(self, place=self.place[rows], bag=self.bag[rows])
 
     def log_factors(self, cluster_labels: Array) -> Array:
-        """Return log P(label set | cluster), (K, L), for clusters with these labels (K, C); 0 for empty sets."""
+        """Return log P(label set | cluster), (K, L), for clusters matched to these labels (K, C); 0 for empty sets."""
         meet = np.minimum(cluster_labels @ self.sets.T, 1)
         logs: Array = meet * np.log1p(-self.epsilon) + (1 - meet) * np.log(self.epsilon)
         return logs * self._has_labels
 
     def witnesses(self, posterior: Array, cluster_labels: Array) -> Array:
-        """Return the likeliest item of each bag to be in a cluster of each of the bag's labels, (P,), by label."""
+        """Return the witnesses (P,), label after label: the item of each bag likeliest in the label's clusters."""
         witnesses = []
         for label, items in enumerate(self._items_of_labels):
             order = np.lexsort((cluster_labels[:, label] @ posterior[:, items], self.bag[items]))
@@ -78,14 +81,14 @@ class BagEvidence:
         return np.concatenate(witnesses)
 
     def log_witness_factors(self, cluster_labels: Array) -> Array:
-        """Return what being a witness adds to the logarithms of an item's factors, (P, K)."""
+        """Return what the logarithms of an item's factors gain where it is a witness, (P, K)."""
         added: Array = -np.log(_NO_ITEM) * cluster_labels.T[self._labels_of_pairs]
         return added
 
     def factors(
         self, cluster_labels: Array, witnesses: Array, n_constrained: int, n_evident: int, dtype: Any
     ) -> LabelFactors:
-        """Return the factors of the first `n_evident` items, `witnesses` (P,) included where there are some."""
+        """Return the factors of the first `n_evident` items, with those of `witnesses` (P,) unless that is empty."""
         logs = self.log_factors(cluster_labels)[:, self.place[:n_evident]]
         constant = 0.0
         if len(witnesses):
@@ -105,11 +108,11 @@ class BagEvidence:
         return np.repeat(np.arange(self.n_labels), counts)
 
     def match(self, posterior: Array) -> Array:
-        """Return which labels go with which cluster of a posterior (K, N): 0 and 1, (K, C).
+        """Return which labels are matched to which cluster of a posterior (K, N): 0 and 1, (K, C).
 
-        Every label gets a cluster and every cluster a label, so that as many items as can be are in bags of a label
-        of their cluster. With fewer clusters than labels that is found for one label a cluster; of the other labels,
-        the frequent ones first, each goes where most items have no label yet.
+        Every label gets a cluster and every cluster a label, such that as many items as possible are in bags with a
+        label of their cluster. With fewer clusters than labels, this holds for the first label of each cluster; each
+        other label, frequent ones first, goes to the cluster where most items with it have no label yet.
         """
         counts = self._counts(posterior)
         gains = counts @ self.sets
@@ -127,13 +130,13 @@ class BagEvidence:
         return cluster_labels
 
     def order(self, posterior: Array, cluster_labels: Array) -> Array:
-        """Return the cluster of a posterior (K, N) that fits each row of `cluster_labels` (K, C), one to one."""
+        """Return the cluster of a posterior (K, N) matched to each row of `cluster_labels` (K, C), one to one."""
         values = self.log_factors(cluster_labels) @ self._counts(posterior).T
         clusters: Array = linear_sum_assignment(values, maximize=True)[1]
         return clusters
 
     def _counts(self, posterior: Array) -> Array:
-        """Return the expected number of items of each cluster that come with each set, (K, L); 0 for empty sets."""
+        """Return the expected number of items of each cluster in bags with each set, (K, L); 0 for empty sets."""
         counts = np.stack([np.bincount(self.place, weights, len(self.sets)) for weights in posterior])
         return counts * self._has_labels
 
@@ -150,7 +153,7 @@ def are_labelled(bags: Bags) -> Array:
 
 
 def evidence_of(bags: Bags, order: Array, epsilon: float) -> BagEvidence:
-    """Return what bags say about their items in an order; labels that no bag has are left out."""
+    """Return the label sets of the items in an order; labels that no bag has are left out."""
     labels = bags.labels.toarray()
     labels = np.vstack([labels[:, labels.any(axis=0)], np.zeros(labels.any(axis=0).sum())])
     sets, place = np.unique(labels, axis=0, return_inverse=True)

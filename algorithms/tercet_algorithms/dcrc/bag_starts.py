@@ -1,9 +1,9 @@
-"""Where a fit with bag labels begins: at a model that has one cluster for every label, brought to K clusters.
+"""The start from bag labels: a model with one cluster for every label, brought to K clusters.
 
-With a cluster for each label nothing is ambiguous but which of its bag's labels an item has, and from weights of zero
-the climb finds that by itself. Where K is another number, the labels whose items are alike share a cluster, or the
-clusters whose items differ are split. That also settles, for all starts of a fit, which labels go with which cluster:
-bounds under different settlements do not compare, as it is cheap to be right about a cluster that has most labels.
+With a cluster for each label only one thing is unknown, which of its bag's labels an item has, and maximization from
+weights of zero finds that. Where K is another number, labels whose items are alike share a cluster, or clusters whose
+items differ are split. This also fixes, for all starts of a fit, which labels are matched to which cluster: bounds
+under different matchings are not comparable, since a cluster matched to most labels is seldom wrong about a bag.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ _STEPS, _TOL = 100, 3e-5
 
 
 def start_from_bags(objective: LowerBound, bags: BagEvidence, n_clusters: int, seed: int) -> tuple[Array, Array]:
-    """Return weights W (K, D + 1), and which labels (K, C) go with each cluster."""
+    """Return weights W (K, D + 1), and which labels (K, C) are matched to each cluster."""
     labelled = np.flatnonzero(bags.labelled)
     rows = labelled[some_items(len(labelled), seed)]
     X, bags = objective.X[rows], bags.of(rows)
@@ -42,7 +42,7 @@ def start_from_bags(objective: LowerBound, bags: BagEvidence, n_clusters: int, s
 
 
 def _joined(X: Array, labels: Array, each: Array, n_clusters: int, seed: int) -> tuple[Array, Array]:
-    """Return clusters of labels whose items have similar means; a label without items may be in any."""
+    """Return clusters that join labels whose items have similar means; a label without items may be in any."""
     sizes = each[labels].sum(axis=0)
     means = each[labels].T @ X / np.maximum(sizes, 1)[:, None]
     kmeans = KMeans(n_clusters, n_init=10, random_state=seed).fit(means, sample_weight=np.maximum(sizes, 1e-3))
@@ -50,7 +50,7 @@ def _joined(X: Array, labels: Array, each: Array, n_clusters: int, seed: int) ->
 
 
 def _split(X: Array, labels: Array, each: Array, n_clusters: int, seed: int) -> tuple[Array, Array]:
-    """Return clusters of single labels, one of those with much scatter halved until there are enough."""
+    """Return clusters of single labels; until there are enough, one is drawn by its scatter and split in two."""
     clusters, cluster_labels, rng = labels.copy(), each, np.random.RandomState(seed)
     for fresh in range(len(each), n_clusters):
         halved = split(X, clusters, n_clusters, fresh, rng)

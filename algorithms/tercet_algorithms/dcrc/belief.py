@@ -1,9 +1,10 @@
-"""How far answers are believed: chosen by the answers that a fit has not seen.
+"""The choice of the belief (how answers err, and how much they count) by held-out answers.
 
-People say "don't know" in many clear cases and seldom mix items up; programs and experts are right. Mean field counts
-evidence that hangs together more than once, which half the weight makes good where answers are wrong often; where
-clusters overlap, or answers are right, it wastes half of what was said. Nobody knows beforehand, but held-out answers
-tell: each belief is fitted to the other answers, all from one start, and judged by the log score under its own table.
+People say "don't know" in many clear cases and seldom choose the wrong item; answers of programs and experts are right.
+Mean field counts dependent evidence more than once. Half the weight makes up for that where answers are often wrong,
+but wastes information where answers are right or clusters overlap. Which belief is best is unknown beforehand, but
+held-out answers tell: the model is fitted to the other answers under each belief, always from the same start, and each
+belief is judged by the log score under its own table.
 """
 
 import warnings
@@ -22,7 +23,7 @@ from tercet_algorithms.dcrc.span import narrow_rows
 
 
 class Belief(NamedTuple):
-    """The table that answers err by, and the power that their likelihood is taken to."""
+    """How answers are assumed to err, and the power that their likelihood is raised to."""
 
     epsilon: Errors
     weight: float
@@ -32,28 +33,29 @@ class Belief(NamedTuple):
 BELIEFS = Belief("people", 0.5), Belief("people", 1.0), Belief(0.05, 1.0)
 _N_FOLDS = 3
 FEWEST_ANSWERS = 10
-# More answers and items than these choose no better, and take longer.
+# With more answers and items than these the choice gets no better, and takes longer.
 _MOST_ANSWERS, _MOST_ITEMS = 2000, 5000
 _KAPPA = 0.3
-# So many nats the answers have to say against the first one.
+# Another belief replaces the first one only if the log score of all held-out answers gains more nats than this.
 _DOUBT = 1.0
 
 
 def choose_belief(
     model: Any, features: Array, space: FeatureSpace, constraints: Constraints, beliefs: tuple[Belief, ...] = BELIEFS
 ) -> Belief:
-    """Return the belief under which answers held out are most probable; the first where answers are too few.
+    """Return the belief under which held-out answers are most probable; the first where answers are too few.
 
     Parameters
     ----------
     model : DCRC
-        With the parameters of the fit, but for features as they are in the space. It is fitted with every belief.
+        With the parameters of the fit, but for features already in coordinates of the space. It is fitted under every
+        belief.
     features : array of shape (N, D)
     space : FeatureSpace
     constraints : Constraints
     beliefs : tuple of Belief
     """
-    rng = np.random.RandomState(0)  # the same answers are believed in the same way, whatever the fit's own seed
+    rng = np.random.RandomState(0)  # the choice depends on the answers only, not on the seed of the fit
     if len(constraints) < FEWEST_ANSWERS or model.n_clusters == 1 or len(beliefs) == 1:
         return beliefs[0]
     constraints, items = sampled_answers(constraints, len(features), rng)
@@ -67,7 +69,7 @@ def choose_belief(
 
 
 def _scores(model: Any, X: Array, answers: Constraints, held_out: Constraints, beliefs: tuple[Belief, ...]) -> Array:
-    """Return the sum of log P(answer) of those held out under each belief."""
+    """Return the sum of log P(answer) of the held-out answers under each belief."""
     odds = pair_log_odds(answers.likelihoods(beliefs[0].epsilon), model.n_clusters)
     pairs = PairOdds(answers.triplets, answers.counts()[:, None] * odds)
     init = start_from_answers(X, slice(None), pairs, model.n_clusters, _KAPPA, seed=0)
@@ -75,7 +77,7 @@ def _scores(model: Any, X: Array, answers: Constraints, held_out: Constraints, b
     for epsilon, weight in beliefs:
         model.set_params(epsilon=epsilon, answer_weight=weight)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # what is only compared need not be at its end
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fits that are only compared need not converge
             model.fit(X, **answers.fit_arguments(), init=init)
         scores.append(held_out.counts().sum() * model.score_answers(X, **held_out.fit_arguments()))
     return np.array(scores)
@@ -84,9 +86,9 @@ def _scores(model: Any, X: Array, answers: Constraints, held_out: Constraints, b
 def sampled_answers(
     constraints: Constraints, n_items: int, rng: np.random.RandomState, most_items: int = _MOST_ITEMS
 ) -> tuple[Constraints, Array]:
-    """Return at most as many answers as choosing needs, and the items (n,) to fit them to: theirs and others.
+    """Return as many random answers as a choice needs, and the items (n,) to fit: those of the answers and some others.
 
-    The triplets of these answers are rows of those items.
+    The triplets of the returned answers are positions in these items.
     """
     if len(constraints) > _MOST_ANSWERS:
         constraints = constraints.select(np.sort(rng.permutation(len(constraints))[:_MOST_ANSWERS]))

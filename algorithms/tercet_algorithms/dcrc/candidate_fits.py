@@ -1,4 +1,4 @@
-"""What DCRC does for its candidates: which there are, one search after the other, and their pool."""
+"""The candidates' part of `DCRC.fit`: choosing them, searching for each, pooling their scores."""
 
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
@@ -16,20 +16,20 @@ from tercet_algorithms.dcrc.search import Callback, DCRCSearch, FitState, plan_s
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 from tercet_algorithms.dcrc.weighing import best_two, weigh
 
-# Of the powers of 4, 2^-8 was as good as any for 16 to 33 standardised columns, and 2^-6 the best for 61 and for 97.
+# Measured among powers of 4: 2^-8 was as good as any for 16 to 33 standardised columns, 2^-6 the best for 61 and 97.
 _LAM, _COLUMNS = 2**-8, 24
-# Of fewer answers a fold holds so few that what they say for one candidate is chance.
+# With fewer answers a fold holds too few to tell candidates apart but by chance.
 FEWEST_ANSWERS = 30
-# From so many items on, features alone: folds and graph would take as long as the fit.
+# With more items only the features are fitted: folds and graph would take as long as the fit.
 MOST_ITEMS = 20_000
 
 
 class Plan(NamedTuple):
-    """Which candidates a fit has."""
+    """The candidates of a fit."""
 
     names: tuple[str, ...]
-    space: FeatureSpace  # that they need
-    n_answers: int  # that there were when they were chosen; 0 where they are not weighed
+    space: FeatureSpace  # with the graph where a candidate needs it
+    n_answers: int  # answers that there were when they were chosen; 0 where there is only one that is not compared
 
 
 class CandidateFits(FittedDCRC):
@@ -54,10 +54,10 @@ class CandidateFits(FittedDCRC):
         constraints: Constraints,
         warm: bool,
     ) -> Plan:
-        """Return which candidates to fit: those of the previous fit while answers have not doubled.
+        """Return which candidates to fit: those of the previous fit while answers have not doubled since.
 
-        `judge` is a DCRC to judge by, of features that are as they are in the space. The features alone are fitted
-        where there is nothing to weigh candidates by, or nothing to gain by it.
+        `judge` is a quick DCRC for the folds; it takes features already in coordinates of the space. Where candidates
+        cannot be compared, or that does not help, the features are the only one.
         """
         simple = self.candidates == "auto" and self.kernel is None and self.epsilon_ != 0 and self.n_clusters > 1
         if not simple or len(constraints) < FEWEST_ANSWERS or len(features) > MOST_ITEMS:
@@ -81,7 +81,7 @@ class CandidateFits(FittedDCRC):
         ends: dict[str, FitState],
         constraints: Constraints,
     ) -> Weighing:
-        """Return the weights of the candidates that have come to these ends, without those that count little."""
+        """Return the weights of the candidates with these last states, without candidates of little weight."""
         if not plan.n_answers:
             return ALONE
         fitted = {name: state.solution.W for name, state in ends.items()}
@@ -89,7 +89,7 @@ class CandidateFits(FittedDCRC):
         return Weighing(tuple(fitted), tables, plan.n_answers).without_light()
 
     def _check_previous(self, plan: SpacePlan, n_features: int) -> None:
-        """Raise ValueError where the fit that a warm start continues from is one of another kind."""
+        """Raise ValueError where the previous fit has other clusters, features or kernel than the warm start."""
         previous, expected = (len(self.coef_), len(self.mean_)), (self.n_clusters, n_features)
         if previous != expected:
             raise ValueError(
@@ -99,7 +99,7 @@ class CandidateFits(FittedDCRC):
         plan.check(self._space.plain)
 
     def _penalty(self, design: Array) -> float:
-        """Return the penalty of squared weights: as set, or by how many features (N, D + 1) vary, and how widely."""
+        """Return the penalty: `lam` as set, or from the number and the variances of the columns of the design."""
         if self.lam != "auto":
             return float(self.lam)
         variances = mean_and_variance(design[:, :-1])[1]
@@ -107,7 +107,7 @@ class CandidateFits(FittedDCRC):
         return float(_LAM * variances.sum() / np.clip(n_varied, 1, _COLUMNS))
 
     def _previous(self, name: str, columns: Array, features: Array, space: FeatureSpace) -> PreviousFit:
-        """Return what the candidate goes on from: its part of the previous fit, or that fit's clusters if it has none.
+        """Return the beginning of a candidate's warm start: its weights in the previous fit, if any, or its clusters.
 
         `features` (N, d) are the `columns` that the candidate sees in its `space`.
         """
@@ -150,9 +150,9 @@ class CandidateFits(FittedDCRC):
     def _pooled(
         self, ends: dict[str, FitState], shares: dict[str, float], leading: str, columns: dict[str, Array], X: Array
     ) -> Array:
-        """Return the weights of all candidates in one, with the clusters numbered as in the leading one.
+        """Return the weights of the pooled model, with the clusters numbered as in the leading candidate.
 
-        The clusters of each candidate are numbered alike from here on, so that a warm start can go on from any.
+        The stored weights of every candidate are numbered alike, so that a warm start can continue from any.
         """
         best = {name: state.solution.W for name, state in ends.items()}
         models = {name: widened(W, columns[name], X.shape[1] - 1) for name, W in best.items()}

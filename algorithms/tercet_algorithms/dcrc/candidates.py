@@ -1,10 +1,10 @@
-"""Which structure the answers go by: the candidates, and how much each counts.
+"""The candidates of a fit, models that see different columns, and how much each counts.
 
 Where classes are curved a linear model needs many answers, and features that have nothing to do with the classes hide
-them. So DCRC on the features is weighed against DCRC on these and the eigenvectors of a graph of neighbours, and
-against DCRC on each group of the features alone, by how well they predict answers that they have not seen. Two at most
-are fitted in full. Their scores are linear in the same columns, so a weighted sum of scores (a logarithmic opinion
-pool) is one model again.
+them. So DCRC on the features is compared with DCRC on these and the eigenvectors of a graph of neighbours, and with
+DCRC on each group of the features alone, by how well they predict held-out answers. Two at most are fitted in full.
+Their scores are linear in the same columns, so the weighted sum of their scores (a logarithmic opinion pool) is one
+model again.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,29 +16,29 @@ from scipy.special import softmax
 from tercet_algorithms.answers.patterns import Array
 
 FEATURES, GRAPH = "features", "graph"
-# So many eigenvectors for each cluster.
+# Number of eigenvectors for each cluster.
 VECTORS = 3
-# Scores are divided by one of these, so that a candidate is as sure as it is right.
+# Scores are divided by one of these, which calibrates a candidate that is too sure or not sure enough.
 TEMPERATURES = (1.0, 0.7, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
-# Answers about the same items hang together, so that each counts half.
+# Answers about the same items are dependent, so each counts half.
 _COUNT = 0.5
 # A candidate with less weight is left out.
 LEAST_WEIGHT = 0.02
-# So far behind in log P(answers) a candidate has that weight.
+# The difference in log P(answers) from the best at which a candidate has that weight.
 HOPELESS = np.log(LEAST_WEIGHT) / _COUNT
 
 
 class Weighing(NamedTuple):
-    """The candidates that are fitted in full, and how well each predicts parts of the answers that it has not seen."""
+    """The candidates that are fitted in full, and how well each predicts the answers of each fold from the others."""
 
     names: tuple[str, ...]
-    tables: Array  # (C, F, T) log likelihood of each of F parts, with the scores divided by each temperature
-    n_answers: int  # that there were when these candidates were chosen; 0 where nothing was weighed
+    tables: Array  # (C, F, T) log likelihood of each of F folds, with the scores divided by each temperature
+    n_answers: int  # answers that there were when these candidates were chosen; 0 where nothing was compared
 
     @property
     def weights(self) -> Array:
         """How much each candidate counts, (C,), summing to 1."""
-        weights: Array = softmax(_COUNT * np.array([out_of_part(table) for table in self.tables]))
+        weights: Array = softmax(_COUNT * np.array([held_out_score(table) for table in self.tables]))
         weights[weights < LEAST_WEIGHT] = 0
         weights /= weights.sum()
         return weights
@@ -48,9 +48,10 @@ class Weighing(NamedTuple):
         return dict(zip(self.names, self.weights.tolist(), strict=True))
 
     def shares(self, names: Collection[str]) -> dict[str, float]:
-        """Return what the scores of these candidates are multiplied by: the weight over a relative temperature.
+        """Return the factor of each candidate's scores in the pool: its weight over its relative temperature.
 
-        The temperature of the heaviest is 1, so that one candidate alone is what it is without others.
+        Temperatures are relative to that of the candidate with the largest weight, so that a candidate that is alone
+        keeps its scores.
         """
         chosen = [self.names.index(name) for name in names]
         weights, tables = self.weights[chosen], self.tables[chosen]
@@ -73,7 +74,7 @@ class Weighing(NamedTuple):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Weighing":
-        """Return what `to_arrays` has written; the features alone where there is nothing of it."""
+        """Return what `to_arrays` has written; the features alone where the arrays hold no candidates."""
         if "candidate_names" not in arrays:
             return ALONE
         names = tuple(arrays["candidate_names"].tolist())
@@ -83,17 +84,17 @@ class Weighing(NamedTuple):
 ALONE = Weighing((FEATURES,), np.zeros((1, 0, len(TEMPERATURES))), 0)
 
 
-def out_of_part(table: Array) -> float:
-    """Return the log likelihood of a table (F, T) of parts by temperature, each part at the best one of all others.
+def held_out_score(table: Array) -> float:
+    """Return the log likelihood of a table (F, T) of folds by temperature, each fold at the best one for the others.
 
-    So that no candidate gains from a temperature that was fitted to what it is judged by.
+    So no candidate gains from a temperature that was chosen by the answers that it is judged by.
     """
     others = (table.sum(axis=0) - table).argmax(axis=1)
     return float(table[np.arange(len(table)), others].sum())
 
 
 def read_groups(groups: Any, n_features: int) -> dict[str, Array]:
-    """Return the columns of each group of features; none where there are not two groups at least.
+    """Return the columns of each group of features; empty where there are fewer than two groups.
 
     Raises ValueError where `groups` does not name the group of each of the columns.
     """
@@ -112,5 +113,5 @@ def read_groups(groups: Any, n_features: int) -> dict[str, Array]:
 
 
 def columns_of(groups: Mapping[str, Array], n_features: int, width: int) -> dict[str, Array]:
-    """Return which columns of a space each candidate sees."""
+    """Return which columns of the space each candidate sees; `width` is that of the space, eigenvectors included."""
     return {FEATURES: np.arange(n_features), GRAPH: np.arange(width), **groups}

@@ -1,7 +1,7 @@
 """DCRCCV: DCRC with its parameters, and optionally its number of clusters, chosen by cross-validation over answers.
 
-Good penalties and the number of clusters are not known beforehand; but answers can be held out of a fit and then
-predicted, which costs nothing but computing time (Pei et al., 2014, choose tau and lambda in this way).
+Good penalties and the number of clusters are unknown beforehand; but answers can be held out of a fit and then
+predicted, which costs only computing time (Pei et al., 2014, choose tau and lambda in this way).
 """
 
 import warnings
@@ -48,29 +48,29 @@ class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # ty
     Parameters
     ----------
     n_clusters : int or iterable of int
-        Number of clusters K. Of several the smallest wins whose score is within one standard error of the best:
-        beyond the right number the score falls only slowly, without `balance` hardly at all.
+        Number of clusters K, or several to choose from: the smallest whose score is within one standard error of the
+        best wins, since beyond the right number the score falls only slowly, without `balance` hardly at all.
     tau, lam, epsilon : number or iterable of numbers
         Values to choose from; see `DCRC`.
     balance : bool or iterable of bool
-        With (True, False) it is chosen too. Answers say little about it where clusters are many.
+        (True, False) to choose it too. With many clusters answers say little about it.
     cv : int
-        Number of folds, at least 2. All answers to one triplet stay in one fold, and every fold gets its share of
-        each answer. Fewer folds, with a warning, where fewer triplets were answered.
+        Number of folds, at least 2. All answers to one triplet are in one fold, and every fold has about the same
+        share of each answer. There are fewer folds, with a warning, where fewer triplets were answered.
     scoring : "log_score" or "accuracy"
-        Mean log P(answer) of held-out answers under p(y | x), or the paper's share of them that labels argmax p
-        give. The log score of each candidate is taken under its own epsilon: that is part of what it predicts, and
-        the score is proper, so too small and too large an epsilon both lose.
+        Mean log P(answer) of held-out answers under p(y | x), or, as in the paper, the share of them that the labels
+        argmax p predict. The log score of each candidate is taken under its own epsilon, which is part of its
+        prediction: the score is proper, so that both too small and too large an epsilon score worse.
     n_init, n_moves : int
-        Starts and moves of the fit with everything and of the first fit of a fold. Its other candidates continue
-        from there, which is ten times as fast and compares parameters, not local optima.
+        Starts and moves of the final fit and of the first fit of each fold and number of clusters. The other candidates
+        continue from that first fit, which is ten times as fast and compares parameters, not local optima.
     estimator : DCRC or None
-        Its other parameters (kernel, solver, use_dnk, ...) are used in every fit. Its values of the chosen ones are
-        where the search begins: at the nearest value of the list. `candidates` is "features" in all fits.
+        Its other parameters (kernel, solver, use_dnk, ...) are used in every fit. The search begins at those values
+        of the lists that are nearest to its values. `candidates` is "features" in all fits.
     refit : bool
-        Whether to fit everything with the best parameters at the end; without it there are no clusters.
+        Whether to fit all answers with the best parameters at the end; without it there are no clusters.
     n_jobs : int or None
-        How many starts of each fit are made at once; see `DCRC`.
+        How many starts of each fit run at once; see `DCRC`.
     verbose : bool or int
         Whether every fit prints its progress.
     random_state : int, RandomState or None
@@ -89,11 +89,10 @@ class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # ty
     Notes
     -----
     First the number of clusters, then `lam`, `tau`, `epsilon` and `balance` are chosen one after the other, which
-    scores nearly as well as all combinations and needs a quarter of the fits. Another value than the one where the
-    search begins is taken only if it gains more than the standard error of that gain: scores of some hundred
-    held-out answers differ by chance, and the best by chance makes worse clusters. Without answers, or with all
-    about one triplet, there is nothing to choose by: the values nearest to those of `estimator` are taken, and
-    several n_clusters are refused.
+    scores nearly as well as all combinations and needs a quarter of the fits. A value other than the first one is
+    taken only if it gains more than the standard error of the gain: scores of a few hundred held-out answers differ
+    by chance, and values chosen by chance make worse clusters. Without answers, or with answers about one triplet only,
+    nothing can be held out: the values nearest to those of `estimator` are taken, and several n_clusters are refused.
 
     References
     ----------
@@ -179,12 +178,12 @@ class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # ty
         Parameters
         ----------
         X, y, triplets, answers, kinds, labelers, weights, must_link, cannot_link, bags, bag_labels :
-            As in `DCRC.fit`. Answers are held out, links and bags never.
+            As in `DCRC.fit`. Answers are held out; links and bags are used in every fit.
         callback : callable, optional
             Called with a `SearchState` after every outer iteration of every fit. When it raises `StopFit`, the search
-            ends, and the best so far is fitted with all answers from one start.
+            ends, and all answers are fitted with the best parameters so far, from one start.
         resume : SearchState, optional
-            Where to continue, given the same X, answers and parameters: what was scored is not fitted again.
+            Where to continue, given the same X, answers and parameters: candidates with a score are not fitted again.
 
         Returns
         -------
@@ -297,6 +296,6 @@ class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # ty
 
 
 def _one_standard_error(curve: ClusterCurve) -> int:
-    """Return the position of the smallest number of clusters that scores as well as the best but for chance."""
+    """Return the position of the smallest number of clusters within one standard error of the best."""
     best = int(np.argmax(curve.mean))
     return int(np.argmax(curve.mean >= curve.mean[best] - curve.standard_error[best]))

@@ -68,84 +68,87 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     n_clusters : int
         Number of clusters K.
     epsilon : "auto", "people" or float in [0, 2/3)
-        How answers err. A number is the probability that one is wrong (Table I); also how strongly it counts. 0 means
-        hard answers (Eq 14), which are always approached through softer ones. "people" err otherwise: of clear cases
-        they say "don't know" to 22 %, but mix items up in 4 %. "auto" chooses, together with `answer_weight`, what
-        predicts answers best that are held out for it: "people" with weight 1/2 or 1, or 0.05 with weight 1.
+        How answers err. A number is the probability that an answer is wrong (Table I); the smaller, the more an answer
+        counts. 0 means hard answers (Eq 14); these are approached through a schedule of smaller and smaller numbers.
+        "people" is the table of people's errors: in 22 % of the clear cases they say "don't know", in 4 % they choose
+        the wrong item. "auto" chooses epsilon together with `answer_weight`: "people" with weight 1/2 or 1, or 0.05
+        with weight 1, whichever predicts held-out answers best.
     answer_weight : float in (0, 1] or None
-        Power that the likelihood of every answer is taken to; below 1 because mean field counts evidence more than
-        once that hangs together. None is 1/2 for "people", 1 for a number, and with epsilon="auto" it is chosen.
+        Power that the likelihood of every answer is raised to. Below 1 it makes up for mean field, which counts
+        dependent evidence more than once. None is 1/2 for "people", 1 for a number, and chosen with epsilon="auto".
     candidates : "auto" or "features"
-        "features" fits this model to the features alone. "auto" weighs it by held-out answers against the same model on
-        features and eigenvectors of a graph of neighbours, which follows curved clusters, and on each of
-        `feature_groups` alone, of features that hide what others show. Two at most are fitted in full, and their
-        weighted scores are the model. It takes about twice as long. As "features" with fewer than 30 answers, more
-        than 20,000 items, labelled bags, a kernel or hard answers.
+        "features" fits one model to the features. "auto" compares it, by held-out answers, with the same model on the
+        features and the eigenvectors of a graph of neighbours, which follow curved clusters, and with the same model
+        on each of `feature_groups` alone, in case features of other groups are noise. The best two at most are fitted
+        in full and pooled: the model is the weighted sum of their scores. That takes about twice as long. "auto" is
+        the same as "features" with fewer than 30 answers, more than 20,000 items, labelled bags, a kernel or hard
+        answers.
     feature_groups : sequence of str, of length D, or None
-        The group of each column of X, such as where its numbers come from; see `candidates`.
+        Name of the group that each column of X belongs to, such as the source of its numbers; see `candidates`.
     tau : float
         Weight of cluster separation and, with `balance`, of cluster balance (Eqs 8 and 9).
     lam : "auto" or float
         Penalty of the squared weights, intercepts excepted. "auto" is 2^-8 for up to 24 standardised columns and D / 24
-        times that for more: the more features tell clusters apart together, the smaller weights do it, and the more
-        they must cost to mean the same. It grows with the variance of the features that the model sees, so that their
-        unit does not matter.
+        times that for more: with more features smaller weights separate the same clusters, so the penalty must be
+        larger. It is proportional to the variance of the features that the model sees, so their unit does not matter.
     balance : bool
-        Whether clusters are drawn towards equal sizes (Eq 9). Better off where sizes are known to differ widely.
+        Whether clusters are drawn towards equal sizes (Eq 9). Use False where sizes are known to differ widely.
     use_dnk : bool
         Whether "don't know" answers are learned from.
     n_init : int
-        Number of starts; the one with the best lower bound wins. First comes a thorough K-means, or with a warm
-        start the previous fit, so that n_init=1, n_moves=0 then is the warm start alone. Next come the start from
-        `init` and that from bag labels, which is so good that others gain little. All others merge small groups of
-        similar items down to K clusters as Ward's method does and as the answers say.
+        Number of starts; the one with the best lower bound wins. With `warm_start` the first is the previous fit, so
+        that n_init=1, n_moves=0 continues from it alone. Then come the start from `init` and the start from bag
+        labels, if any; the latter is so good that others gain little. All others merge small groups of similar items
+        down to K clusters, by Ward's method and by what the answers say, but for one that is the best of ten K-means
+        clusterings: the next one, or with `warm_start` the third.
     n_moves : int
-        Split-and-merge moves tried on the best start, each kept if it raises the bound. They repair what starts
-        cannot when clusters are many: two classes in one cluster, one class in two.
+        Number of split-and-merge moves tried on the best start; each is kept if it raises the bound. With many
+        clusters they repair what starts leave: two classes in one cluster, one class in two.
     solver : "profile" or "em"
-        "profile" climbs max over q of the bound by L-BFGS; "em" is the paper's variational EM, slower and usually
-        ending lower.
+        "profile" maximizes max_q LB(W, q) over W by L-BFGS; "em" is the paper's variational EM, which is slower and
+        usually ends at a lower bound.
     weight : "balanced" or "paper"
-        Weight of the log likelihood of answers and bag labels: 3 / |I| (|I| items occur in answers or labelled bags)
-        or the paper's 1 / M (an item in a labelled bag counts as a third of an answer). Equal as long as no item
-        occurs twice; the paper's fades out as answers become dense.
+        Weight of the log likelihood of answers and bag labels: "balanced" is 3 / |I| (|I| items occur in answers or
+        labelled bags), "paper" is 1 / M (an item in a labelled bag counts as a third of an answer). The two are equal
+        as long as no item occurs twice; with "paper" a single answer counts less the more answers there are.
     max_iter : int
-        Most outer iterations of one start; one is 20 L-BFGS steps, with solver="em" after an E-step.
+        Largest number of outer iterations of a start; one is 20 L-BFGS steps, with solver="em" after an E-step.
     tol : float
         A start ends when the bound gains less than `tol`, relative to max(|bound|, 1).
     standardize : bool
-        Whether columns of X are brought to mean 0 and variance 1 inside. A kernel sees the standardised columns; its
+        Whether the columns of X are standardised to mean 0 and variance 1. A kernel sees the standardised columns; its
         features are not standardised again.
     kernel : None, str or callable
         None is linear. A name or callable of scikit-learn's `pairwise_kernels` fits f_k = sum_i a_ki k(x_i, .) + b_k
         with penalty a_k' K a_k, exactly, up to 10,000 items; "nystroem" and "rff" (random Fourier features) stand
         for "rbf" with `n_components` features and any number of items. `lam` penalises the weights of those
-        features, whose squared length is k(x, x): at most 1 for "rbf", which is why a number that is right for
-        columns is far too large there.
+        features, whose squared length is k(x, x): at most 1 for "rbf", so a number that suits standardised columns is
+        far too large there.
     gamma : float or None
         Of the kernel; None is scikit-learn's default, 1 / D for most.
     kernel_params : mapping or None
         Further parameters of the kernel, such as degree and coef0.
     n_components : int
-        Landmarks of "nystroem" (N at most), waves of "rff". A warm start keeps those of the previous fit.
+        Number of landmarks of "nystroem" (N at most) or of random Fourier features of "rff". A warm start keeps those
+        of the previous fit.
     labeler_tables : "fixed" or "learn"
-        "fixed": everybody answers as `epsilon` says. "learn": each labeler has a 5 x A table P(answer | pattern) of
-        their own for each kind of question, learned with the clusters. Below 200 answers of a labeler, patterns
-        with the same right answer share a row. Needs epsilon > 0 and is worth having with several labelers.
+        "fixed": all labelers err as `epsilon` says. "learn": each labeler has a 5 x A table P(answer | pattern) for
+        each kind of question, learned with the clusters. For a labeler with fewer than 200 answers, patterns with the
+        same right answer share a row. "learn" needs epsilon > 0, and helps where there are several labelers.
     table_prior : float
-        Imagined answers per row of a learned table, spread as `epsilon` says (a Dirichlet prior).
+        Number of pseudo-answers per row of a learned table, spread as `epsilon` says (a Dirichlet prior).
     bag_epsilon : float in (0, 1/2)
-        Probability that an item's bag has none of the labels that its cluster goes with: how often labels are
-        missing. The smaller, the more labels count.
+        Probability that an item's bag has none of the labels of the item's cluster: how often labels are missing. The
+        smaller, the more labels count.
     transductive : bool
-        Whether `labels_` of items in answers and labelled bags follow these too (argmax q) or, as `predict` does, the
-        model alone (argmax p). With epsilon=0 it is always the latter, which is then better.
+        Whether `labels_` of items in answers and labelled bags take these into account (argmax q) or, as `predict`
+        does, the model alone (argmax p). With epsilon=0 they are always argmax p, which is better then.
     warm_start : bool
         Whether `fit` continues from the previous fit (or from `set_state_arrays`).
     n_jobs : int or None
-        How many starts or moves are made at once, each in a thread; -1 is one for each processor. Moves that others
-        made in vain, since one before them was kept, are made again. The result is the same for any number; with more
-        than one a callback hears of the end of each start instead of every iteration.
+        How many starts or moves run at once, each in a thread; -1 is one for each processor. Moves that ran beside one
+        that was then kept are repeated, so that the result is the same for any number. With more than one, the
+        callback is called at the end of each start instead of after every iteration.
     verbose : bool or int
         Whether to print a line for each outer iteration.
     random_state : int, RandomState or None
@@ -153,10 +156,10 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     Attributes
     ----------
     labels_ : (N,) cluster of every item; see `transductive`
-    posterior_ : (N, K) q of constrained items, p(y | x) of the others, each with what the labels of the item's bag
-        say; single precision where X is
-    constrained_ : positions of the items that occur in answers that were used
-    epsilon_, answer_weight_ : how answers were taken to err and to count, as set or chosen
+    posterior_ : (N, K) q of constrained items, p(y | x) of the others, each times the likelihood of the labels of the
+        item's bag; single precision where X is
+    constrained_ : positions of the items that occur in answers that were used, or in links
+    epsilon_, answer_weight_ : the parameters as set, or as chosen where they are "auto" and None
     candidate_weights_ : dict, "features", "graph" or a group of features -> weight of the candidate; sums to 1
     lam_ : the penalty, as set or by the features
     label_names_, cluster_label_affinity_ : the C bag labels and their shares in each cluster (K, C), the most likely
@@ -167,20 +170,21 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     labeler_tables_ : dict, labeler -> kind -> (5, A) table P(answer | pattern); rows as in `answers.patterns`.
         This and the two below only with labeler_tables="learn"; without `labelers` the one labeler is None
     labeler_quality_ : dict, labeler -> mutual information of answer and right answer, as a share of the entropy of
-        the right answer: 1 tells all there is to be told, 0 nothing. Over the patterns of all questions that were
-        answered, so labelers compare. Someone who turns every answer round tells all, too: see the next
+        the right answer: from 0, the answers tell nothing, to 1, they tell everything. Taken over the patterns of all
+        answered questions, so that labelers can be compared. A labeler who reverses every answer has 1 as well;
+        `labeler_accuracy_` shows the difference
     labeler_accuracy_ : dict, labeler -> expected share of right answers over the same patterns
     lower_bound_, lower_bounds_ : the final bound (Eq 10) and its trace over the winning start's iterations; with
-        learned tables it holds the logarithm of their prior, 0 at the epsilon table. Of several candidates that of the
-        heavier one that learns from answers
+        learned tables it includes the logarithm of their prior, 0 at the epsilon table. Of several candidates, that of
+        the one that counts most
     n_iter_, converged_, n_features_in_, feature_names_in_
 
     Notes
     -----
     X is read in blocks and never changed; it may be single precision or a memory map, and the fit keeps one single
-    precision copy, N x (D + 1). A start with more than 10,000 items begins with K-means on so many of them, and from
-    200,000 on with fits of samples. Each start and each move still ends with a fit of everything, so for a million
-    items begin with n_init=1, n_moves=0: the defaults take about twenty times as long.
+    precision copy, N x (D + 1). With more than 10,000 items, K-means of a start sees 10,000 of them; from 200,000 items
+    on, fits of samples come before the fit of everything. Each start and each move ends with a fit of everything, so
+    for a million items use n_init=1, n_moves=0 first: the defaults take about twenty times as long.
 
     References
     ----------
@@ -189,7 +193,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
 
     Examples
     --------
-    Two features show two groups, but people sort by a third one; their answers bring it out.
+    Two features show two groups, but people sort by a third feature; their answers lead to it.
 
     >>> import numpy as np
     >>> from tercet_algorithms import DCRC
@@ -295,7 +299,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         callback: Callback | None = None,
         resume: FitState | None = None,
     ) -> Self:
-        """Cluster the rows of X.
+        """Cluster the rows of X by their features and by answers, links and bag labels.
 
         Parameters
         ----------
@@ -310,20 +314,21 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         kinds : str or array-like of str, shape (M,), optional
             "relative" (all of them where None) or "outlier".
         labelers : iterable of hashables, M of them, optional
-            Who answered; without, all answers are one labeler's. Identical rows of one labeler count once.
+            Who gave each answer; where None, all are of one labeler. Identical rows of one labeler count once.
         weights : array-like of shape (M,), optional
             How many answers each counts as: finite and not negative; 0 leaves the answer out.
         must_link, cannot_link : array-like of shape (L, 2), optional
-            Pairs of items, as positions or names, that are in one cluster, or are not; wrong with probability
-            `epsilon` like an answer, or 0.05 where it is no number. A repeated pair counts once.
+            Pairs of items, as positions or names, that are in one cluster, or in two; wrong with probability
+            `epsilon` like an answer, or 0.05 where `epsilon` is not a number. A repeated pair counts once.
         bags : array-like of shape (N,), optional
             Name of the bag of each item; None or NaN for none. See `BagSpectralClustering.fit`.
         bag_labels : mapping or array-like of shape (B, C), optional
-            The labels of each bag, or a table of 0 and 1 whose rows `bags` are; a bag without labels says nothing.
-            Each cluster goes with some labels, with one where there are as many labels as clusters: an item's bag
-            should have a label of its cluster, and a bag's labels should each have a cluster of its items.
+            The labels of each bag by its name, or a table of 0 and 1 where `bags` are row numbers; a bag without labels
+            is no evidence. Each cluster is matched to some labels, to one where there are as many labels as clusters.
+            An item's bag is then expected to have a label of the item's cluster, and each label of a bag to be that
+            of the cluster of some item in it.
         init : array-like of int, shape (N,), optional
-            Clusters from elsewhere, 0 to K - 1, to start from too.
+            Clusters, 0 to K - 1, that one more start begins from.
         callback : callable, optional
             Called with a `FitState` after every outer iteration. When it raises `StopFit`, the fit ends with the
             best so far.
@@ -406,7 +411,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
             )
 
     def _choose_belief(self, features: Array, space: FeatureSpace, constraints: Constraints) -> Belief:
-        """Return how answers are believed: as set, as before while answers have not doubled, or as predicts best."""
+        """Return the belief: as set, as chosen before while answers have not doubled since, or chosen anew."""
         if self.epsilon != "auto":
             weight = 0.5 if self.epsilon == "people" else 1.0
             return Belief(self.epsilon, self.answer_weight or weight)
@@ -419,7 +424,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         return choose_belief(self._for_folds(), features, space, constraints, beliefs)
 
     def _for_folds(self) -> "DCRC":
-        """Return a model to judge by answers held out, of features that are as they are in the space."""
+        """Return a quick model for held-out answers; it takes features already in coordinates of the space."""
         # Not a clone: the `fit` of a subclass may take other arguments.
         model = DCRC(**{name: getattr(self, name) for name in DCRC._get_param_names()})
         model.set_params(
@@ -446,7 +451,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         warm: bool,
         init_labels: Array | None,
     ) -> tuple[dict[str, DCRCSearch], Array]:
-        """Return the searches of the candidates that learn from answers, and the order that they have the items in."""
+        """Return the search of each candidate, and the positions of the items in the order of the searches."""
         searches = {}
         for name in plan.names:
             seen, of_candidate = features, plan.space if name == GRAPH else plan.space.plain
@@ -465,7 +470,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         previous: PreviousFit | None,
         init_labels: Array | None,
     ) -> tuple[DCRCSearch, Array]:
-        """Return the search, and the positions of the items in the order that it has them."""
+        """Return the search of one candidate, and the positions of the items in its order."""
         schedule = HARD_SCHEDULE if self.epsilon_ == 0 else (self.epsilon_,)
         field, learner = None, None
         if len(evidence):
@@ -492,7 +497,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         warm, warm_labels = None, None
         if previous is not None:
             tables = NO_TABLES if learner is None else learner.starting_from(previous.tables)
-            last = len(schedule) - 1  # what was fitted needs no annealing
+            last = len(schedule) - 1  # a fitted model needs no softer stages
             warm, warm_labels = previous.solution(space, span, objective, order, tables, stage=last)
         search = DCRCSearch(
             objective,
@@ -556,7 +561,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
 def _evident_first(field: MeanField | None, labelled: Array) -> tuple[Array, int]:
     """Return item positions in the order of the objective, and how many of them have evidence; these come first.
 
-    First the items in answers and links, as the E-step has them, then others in labelled bags, then all others.
+    First the items in answers and links, in the order of the E-step, then others in labelled bags, then all others.
     """
     answered = np.empty(0, dtype=np.int64) if field is None else field.items
     others = np.ones(len(labelled), dtype=bool)

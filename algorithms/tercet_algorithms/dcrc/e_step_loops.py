@@ -1,9 +1,9 @@
 """The loops of the E-step, one item and one answer at a time.
 
 An item that is updated later in a sweep sees the new posteriors of those before it, so that the bound can never drop.
-Each step depends on the steps before, which is why numpy cannot make them at once.
+Each step depends on the steps before, so they cannot be one array operation of numpy.
 
-Plain loops even where an array would do: each array operation is compiled before the first run, which takes time.
+Loops stand even where an array operation would do: each of those adds to the compile time before the first run.
 """
 
 import math
@@ -21,7 +21,7 @@ class Messages(NamedTuple):
 
     first: Array  # (n + 1,) where the terms of an item begin
     others: Array  # (3 M, 2) the other two items of each triplet that it is in
-    weights: Array  # (3 M, 3) of their posteriors, one and the other, and of the product of both
+    weights: Array  # (3 M, 3) coefficients of their two posteriors and of the product of both
 
 
 @part
@@ -46,7 +46,7 @@ def largest_of(values: Array) -> float:
 
 @part
 def rule_out(item: int, log_p: Array, tie: float, logits: Array) -> None:
-    """Set `logits` to `log_p` for the clusters with the best messages, `tie` apart at most, else to -inf (Eq 14)."""
+    """Set `logits` to `log_p` for clusters whose message is within `tie` of the largest, else to -inf (Eq 14)."""
     least = largest_of(logits) - tie
     for k in range(len(logits)):
         logits[k] = log_p[item, k] if logits[k] >= least else -math.inf
@@ -90,8 +90,8 @@ def settle(
 ) -> int:
     """Update the posteriors (n, K) in sweeps until none moves by `tol`; return the number of sweeps.
 
-    After the first sweep an item is updated only if a neighbour has moved: nothing else can have changed what it
-    should be, and of many items all but a few settle at once.
+    After the first sweep an item is updated only if a neighbour has moved, since its update depends on nothing else;
+    of many items all but a few settle in the first sweep.
     """
     to_do, logits = np.ones(len(q), np.bool_), np.empty(q.shape[1], q.dtype)
     for sweep in range(max_sweeps):

@@ -1,7 +1,7 @@
-"""What a fitted DCRC offers: clusters of any items, probabilities of answers, and itself as plain arrays.
+"""The methods of a fitted DCRC: predicting clusters and answers, and saving and loading the model as plain arrays.
 
-None of it needs a fit's items, answers or search, so it works the same in the process that fitted and in one that
-has only loaded the arrays.
+They need neither the items and answers of the fit nor its search, so they work the same in the process that fitted and
+in one that has only loaded the arrays.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from tercet_algorithms.dcrc.candidates import FEATURES, Weighing
 from tercet_algorithms.dcrc.labeler_tables import LearnedTables
 
 _STATE = ("coef_", "intercept_", "mean_", "scale_", "posterior_", "constrained_", "lower_bound_", "labels_")
-# How answers were believed, and how many there were when this was chosen; states of older versions have none of it.
+# The belief, and how many answers there were when it was chosen; arrays of older versions lack these.
 _BELIEF = ("epsilon_", "answer_weight_", "_answers_at_choice")
 
 
@@ -33,10 +33,10 @@ class HasFittedDCRC(Protocol):
 
 
 class DCRCPrediction(AnswerPrediction):
-    """What DCRC predicts once fitted, also for `DCRCCV`, whose best estimator is one."""
+    """The predictions of a fitted DCRC, shared with `DCRCCV`, whose best estimator is one."""
 
     def predict_proba(self: HasFittedDCRC, X: Any) -> Array:
-        """Return p(y | x) of the model alone, whatever was answered about an item.
+        """Return p(y | x) of the model alone, without the answers about an item.
 
         Parameters
         ----------
@@ -64,12 +64,12 @@ class DCRCPrediction(AnswerPrediction):
         ----------
         kind : "relative" or "outlier"
         labeler : object, optional
-            One of the labelers of `fit`; the mean of the learned tables for anyone else.
+            One of the labelers of `fit`; for any other, the mean of the learned tables is returned.
 
         Returns
         -------
         array of shape (5, A)
-            The epsilon table (Table I) with labeler_tables="fixed", or where nothing of the kind was answered.
+            The epsilon table (Table I) with labeler_tables="fixed", or where no question of the kind was answered.
 
         Raises
         ------
@@ -87,13 +87,14 @@ class DCRCPrediction(AnswerPrediction):
         ----------
         kind : "relative" or "outlier"
         labeler : object, optional
-            Who will be asked; None for any of those whose tables were learned.
+            Who will be asked; None for any one of those whose tables were learned.
 
         Returns
         -------
         array of shape (5, L A)
-            For anyone the L tables side by side, each times its labeler's share of the answers: the labeler will be
-            known together with the answer, which makes it more informative than one under the mean table.
+            For one labeler the table, L = 1. For None the L learned tables side by side, each times its labeler's share
+            of the answers: the labeler will be known together with the answer, which is more informative than an answer
+            under the mean table.
 
         Raises
         ------
@@ -106,7 +107,7 @@ class DCRCPrediction(AnswerPrediction):
 
 
 class FittedDCRC(DCRCPrediction):
-    """The part of DCRC that needs nothing but the results of a fit."""
+    """The part of DCRC that needs only the results of a fit."""
 
     epsilon: Errors | Literal["auto"]
     epsilon_: Errors
@@ -146,12 +147,12 @@ class FittedDCRC(DCRCPrediction):
         return arrays
 
     def set_state_arrays(self, arrays: Mapping[str, Array]) -> Self:
-        """Become the model saved by `state_arrays`, in any process: to predict, or to refit with warm_start=True.
+        """Load the model saved by `state_arrays`, in any process: to predict, or to refit with warm_start=True.
 
         Parameters
         ----------
         arrays : mapping of str to array
-            The parameters are not part of them: the kernel has to be the one that was fitted.
+            They do not hold the parameters: `kernel` must be set as in the saved model.
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""Scores parameters by answers held out: fits of folds, and the scores of every candidate.
+"""Scores of candidates (settings of the parameters) by held-out answers.
 
-`DCRCCV` decides which candidates to try; this module judges them. The first fit of a fold and number of clusters has
-all its starts; other candidates continue from it, so they are compared in the same optimum and cost little.
+`DCRCCV` decides which candidates to try; this module fits and scores them. For each fold and number of clusters the
+first fit has all starts; other candidates continue from it, so they are compared at the same optimum and cost little.
 """
 
 import warnings
@@ -26,10 +26,10 @@ from tercet_algorithms.dcrc.search import FitState
 Scoring = Literal["log_score", "accuracy"]
 Grid = dict[str, list[Any]]
 
-# A first fit, with all its starts, takes about so many times as long as one that continues from it.
+# A first fit, with all its starts, takes about this many times as long as one that continues from it.
 _COLD = 10
-# What candidates need of a first fit, beside the space of the features, which is the same for all.
-_KEPT = ("coef_", "intercept_", "posterior_", "constrained_", "lower_bound_")
+# Arrays of a first fit that other candidates continue from, beside those of the space, which is the same for all.
+_CONTINUED = ("coef_", "intercept_", "posterior_", "constrained_", "lower_bound_")
 
 
 class ClusterCurve(NamedTuple):
@@ -68,7 +68,7 @@ class HeldOutSearch:
         self._work = self.scores.n_folds * (_COLD * len(grid["n_clusters"]) + n_warm) + _COLD
 
     def resume_from(self, state: SearchState) -> None:
-        """Continue from what another search of the same parameters, items and answers has done."""
+        """Continue from the state of another search of the same parameters, items and answers."""
         if len(state.fold_of) != len(self.constraints):
             n_answers, expected = len(state.fold_of), len(self.constraints)
             raise ValueError(f"resume is the state of another search: it has {n_answers} answers, expected {expected}")
@@ -81,18 +81,18 @@ class HeldOutSearch:
         self._at_work = state.at_work
 
     def curve(self) -> ClusterCurve:
-        """Score every number of clusters, the other values at their centre, and return the curve."""
+        """Score every number of clusters, with the other parameters at their centre, and return the curve."""
         numbers = self._grid["n_clusters"]
         scores = np.stack([self._folds_scores(self.centre | {"n_clusters": n}) for n in numbers])
         error = scores.std(axis=1, ddof=1) / np.sqrt(self.scores.n_folds)
         return ClusterCurve(np.array(numbers), scores.mean(axis=1), error)
 
     def keep_only(self, n_clusters: int) -> None:
-        """Forget the first fits of other numbers of clusters: no candidate will continue from them."""
+        """Drop the first fits of other numbers of clusters: no candidate will continue from them."""
         self._first = {place: arrays for place, arrays in self._first.items() if place[0] == n_clusters}
 
     def best_of(self, candidates: list[Parameters], current: Parameters) -> Parameters:
-        """Return the candidate that scores best of those that gain more than the standard error of their gain."""
+        """Return the best candidate that gains more than the standard error of its gain; `current` where none does."""
         best, most = current, 0.0
         for candidate in candidates:
             gains = self._folds_scores(candidate) - self._folds_scores(current)
@@ -118,17 +118,18 @@ class HeldOutSearch:
             model.set_state_arrays({**self._space, **self._first[place]})
         held_out = self.fold_of == fold
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # what is only compared need not be at its end
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fits that are only compared need not converge
             self.fit(model, self.constraints.select(~held_out), _COLD if cold else 1)
         if self._stopped:
             raise StopFit
         if cold:
             arrays = model.state_arrays()
-            self._first[place] = {name: arrays[name] for name in arrays if name in _KEPT or name.startswith("table")}
+            names = [name for name in arrays if name in _CONTINUED or name.startswith("table")]
+            self._first[place] = {name: arrays[name] for name in names}
         return self._judge(model, self.constraints.select(held_out))
 
     def fit(self, model: DCRC, constraints: Constraints, work: int) -> None:
-        """Fit, continuing where the search was stopped if that was in this fit; `work` is its share of the progress."""
+        """Fit, or continue the fit in which the search was stopped; `work` is how much progress the fit counts for."""
         done, resume = self._done, self._at_work
         self._at_work = None
 
@@ -139,7 +140,7 @@ class HeldOutSearch:
         model.fit(self.X, **constraints.fit_arguments(), **self.fixed, callback=callback, resume=resume)
 
     def fit_all(self, model: DCRC) -> None:
-        """Make the fit with everything that ends a search; short and without callback if that was stopped."""
+        """Fit all answers at the end of a search; from one start and without callback if the search was stopped."""
         if self._stopped:
             model.set_params(n_init=1, n_moves=0)
             model.fit(self.X, **self.constraints.fit_arguments(), **self.fixed)
@@ -148,7 +149,7 @@ class HeldOutSearch:
 
     @cached_property
     def _space(self) -> dict[str, Array]:
-        """Coordinates of every fit, as in its state: with a kernel they are large, so they are stored once."""
+        """The arrays of the space, the same for every fit: with a kernel they are large, so they are stored once."""
         base = self.base
         plan = SpacePlan(base.standardize, base.kernel, base.gamma, base.kernel_params or {}, base.n_components)
         space = plan.fit(self.X, None, check_random_state(base.random_state))
@@ -180,6 +181,6 @@ class HeldOutSearch:
 
 
 def _nearest(values: list[Any], target: Any) -> Any:
-    if isinstance(target, str):  # a choice that the values, in order, stand in for
+    if isinstance(target, str):  # such as "auto", which is near to no number
         return values[(len(values) - 1) // 2]
     return min(values, key=lambda value: abs(value - target))

@@ -1,7 +1,7 @@
-"""The scores of a search over parameters, and its state as plain arrays that carry it to another process.
+"""The scores of a search over parameters, and its state as plain arrays with which another process can continue it.
 
-A search makes hundreds of fits, one after the other in an order that its scores alone decide. So scores, the fits
-that others continue from and the fit under way are all that another process needs to end where this one would have.
+A search makes hundreds of fits, one after the other, in an order that depends on the scores alone. So the scores, the
+fits that others continue from and the fit under way are all that another process needs to reach the same result.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ Parameters = dict[str, Any]
 Candidate = tuple[Any, ...]  # values in the order of NAMES
 Place = tuple[int, int]  # a number of clusters and a fold
 
-# In this order: each is chosen with those before it at their best and those after it at their centre.
+# They are chosen in this order, each with those before it at their best and those after it at their centre.
 CHOSEN = ("lam", "tau", "epsilon", "balance")
 NAMES = ("n_clusters", *CHOSEN)
 _TYPES = (int, float, float, float, bool)
@@ -74,13 +74,13 @@ class Scores:
 
 @dataclass(frozen=True)
 class SearchState:
-    """What a callback of `DCRCCV.fit` gets, and what resumes the search given the same X, answers and parameters."""
+    """The state of a search: passed to the callback of `DCRCCV.fit`, and resumed from with the same X and answers."""
 
     fraction: float  # progress in [0, 1]
     seed: int  # of every fit
-    fold_of: Array  # (M,) the fold in which each answer that is used is held out; -1 where there are no folds
+    fold_of: Array  # (M,) the fold in which each used answer is held out; -1 where there are no folds
     scores: Scores
-    first: dict[Place, dict[str, Array]]  # what the candidates of a place continue from
+    first: dict[Place, dict[str, Array]]  # arrays of the first fit of each place, which other candidates continue from
     at_work: FitState | None  # of the fit under way
 
     @property

@@ -1,9 +1,9 @@
-"""Every labeler's own table P(answer | pattern), learned while the clusters are (beyond the paper's one epsilon).
+"""A table P(answer | pattern) for each labeler, learned with the clusters (the paper has one epsilon for all).
 
-A labeler who guesses, who always says "don't know" or who turns the question round would pull the clusters apart if
-believed like the others. Given the posteriors, a table is a matter of counting: expected patterns per answer, plus
-`prior` imagined answers a row that are spread as epsilon says (the mode under a Dirichlet prior). That is one more
-coordinate of the ascent, so the bound with the log prior never drops.
+A labeler who guesses, always says "don't know" or reverses answers would distort the clusters if trusted like the
+others. Given the posteriors, a table is a matter of counting: expected patterns for each answer, plus `prior`
+pseudo-answers a row, spread as epsilon says (the mode under a Dirichlet prior). That is one more step of the coordinate
+ascent, so the bound with the log prior never drops.
 """
 
 from collections.abc import Mapping
@@ -27,18 +27,18 @@ from tercet_algorithms.answers.patterns import (
 )
 from tercet_algorithms.answers.reading import Constraints
 
-# Below this number of answers of a labeler, patterns with the same right answer share a row.
+# For a labeler with fewer answers, patterns with the same right answer share a row.
 _ENOUGH = 200
-# Who of many labelers will be asked is taken to be one of so many who answered most.
+# The labeler who will be asked is assumed to be among this many who answered most.
 _MOST_ASKED = 50
 _WIDEST = max(len(answers) for answers in ANSWERS.values())
 
 
 class TableLearner:
-    """The fixed part of learning tables: which answers belong to which table, the prior and the ties."""
+    """Learns tables: holds which answers belong to which table, the prior, and which rows are tied."""
 
     def __init__(self, constraints: Constraints, epsilon: Errors, prior: float, weight: float = 1.0):
-        """Every answer counts `weight` times what it says it counts."""
+        """`weight` multiplies the count of every answer."""
         pairs = np.column_stack([constraints.labeler_codes(), constraints.kinds])
         groups, self._group = np.unique(pairs, axis=0, return_inverse=True)
         self._answers, self._weights = constraints.answers, weight * constraints.counts()
@@ -71,7 +71,7 @@ class TableLearner:
         return normalised
 
     def _symmetric(self, counts: Array) -> Array:
-        """Return counts averaged with those of the mirrored questions: which item is left depends on numbers alone."""
+        """Return counts averaged with those of the mirrored questions: which item is left carries no information."""
         mirrored = [
             table[MIRRORED_PATTERNS][:, MIRRORED_ANSWERS[KINDS[code]]]
             for table, code in zip(counts, self.kinds, strict=True)
@@ -80,7 +80,7 @@ class TableLearner:
         return shared
 
     def learned(self, tables: Array, patterns: Array) -> "LearnedTables":
-        """Return the tables with what is needed to judge them."""
+        """Return the tables, with the counts of answers and the shares of patterns that judge them."""
         kinds = self.kinds[self._group]
         counted = self._weights[:, None] * patterns
         asked = np.stack([counted[kinds == code].sum(axis=0) for code in range(len(KINDS))])
@@ -88,7 +88,7 @@ class TableLearner:
         return LearnedTables(self.names, self.kinds, tables, self.counts, asked)
 
     def starting_from(self, learned: "LearnedTables | None") -> Array:
-        """Return tables to begin with: those learned before where there are some, else the epsilon table."""
+        """Return initial tables: that of an earlier fit where the labeler has one, else the epsilon table."""
         tables = self.first.copy()
         for place, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
             before = None if learned is None else learned.place(name, KINDS[kind])
@@ -113,7 +113,7 @@ class LearnedTables:
         return by_name[0] if by_name else None
 
     def table(self, kind: Kind, name: object = None) -> Array | None:
-        """Return the (5, A) table of a labeler; of an unknown one the mean of all; None without any."""
+        """Return the (5, A) table of a labeler, of an unknown one the mean of all; None where there are no tables."""
         place, width = self.place(name, kind), len(ANSWERS[kind])
         if place is not None:
             return self.tables[place, :, :width]
@@ -124,10 +124,10 @@ class LearnedTables:
         return mean
 
     def of_anyone(self, kind: Kind) -> Array | None:
-        """Return the tables of all side by side, (5, L A), each times its labeler's share of answers; None without any.
+        """Return all tables side by side, (5, L A), each times its labeler's share of answers; None without tables.
 
-        An answer of one of them is expected to tell more than one under their mean, because it is known whose it is:
-        "don't know" of a labeler who always says so is another answer than that of anyone else.
+        Answers are more informative under these than under the mean table, because it is known whose they are: "don't
+        know" means little from a labeler who always says so, and more from others.
         """
         rows = np.flatnonzero(self.kinds == KINDS.index(kind))
         rows = rows[np.argsort(-self.counts[rows], kind="stable")][:_MOST_ASKED]
@@ -150,7 +150,7 @@ class LearnedTables:
         return self._mean([information_share(*self._joint(place)) for place in range(len(self.names))])
 
     def accuracy(self) -> dict[object, float]:
-        """Return the expected share of right answers of each labeler to the questions that everybody was asked."""
+        """Return the expected share of right answers of each labeler, over the questions of all labelers."""
         return self._mean([float(np.trace(self._joint(place)[0])) for place in range(len(self.names))])
 
     def _joint(self, place: int) -> tuple[Array, Array]:
@@ -170,7 +170,7 @@ class LearnedTables:
         return by_name
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return plain arrays; labelers that are not all integers are saved as their str(), None as ""."""
+        """Return plain arrays; names of labelers are stored as integers if all are, else as str(name), None as ""."""
         integers = all(isinstance(name, int) and not isinstance(name, bool) for name in self.names)
         names = np.array([name if integers else "" if name is None else str(name) for name in self.names])
         values = (names, self.kinds, self.tables, self.counts, self.asked)

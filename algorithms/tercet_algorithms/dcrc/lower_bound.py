@@ -1,14 +1,14 @@
 """The lower bound of DCRC's objective (Eqs 9 and 10) and its gradient, for one data set.
 
-One softmax serves the bound, the E-step and the gradient. Logits are kept cluster by item, so that every
+One softmax serves the bound, the E-step and the gradient. Logits are stored cluster by item, so that every
 reduction over clusters runs along memory; constrained items come first, so that "constrained" and
-"unconstrained" are slices; and items pass in blocks that stay in the processor's cache. The paper's gradient is
-corrected as its newer version has it: the balance term holds log p_hat_k.
+"unconstrained" are slices; and items are processed in blocks that fit the processor's cache. The paper's gradient is
+corrected as in its newer version: the balance term holds log p_hat_k.
 
-Bag labels (beyond the paper) give each item of a labelled bag a factor r_k of its cluster k. The factor of an
-item in answers multiplies p(y | x) in the E-step and in the bound. Of any other item the best q is
-p_k r_k / sum_l p_l r_l, so that its part of the bound is log sum_k p_k r_k. Like items in answers
-such items have no entropy term.
+Bag labels (beyond the paper) give each item of a labelled bag a factor r_k for each cluster k. For a constrained item
+the factors multiply p(y | x) in the E-step and in the bound. For any other item the best q is
+p_k r_k / sum_l p_l r_l, so that its part of the bound is log sum_k p_k r_k. Like constrained items, such items have no
+entropy term.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ from tercet_algorithms.dcrc.bag_evidence import NO_LABELS, NO_WITNESSES, BagEvid
 from tercet_algorithms.dcrc.mean_field import MeanField, entropy
 from tercet_algorithms.dcrc.softmax_loops import derivatives, softmax
 
-# Posteriors this near a fixed point give the same bounds and clusters as nearer ones. Of a million items those three
-# times as far off gave lower ones, because climbing stops where what it climbs is not smooth.
+# Measured: posteriors this near a fixed point give the same bounds and clusters as nearer ones. With a million items a
+# tolerance three times as large gave lower bounds: L-BFGS stops where its objective is not smooth.
 _E_STEP_TOL = 1e-2
 _E_STEP_SWEEPS = 100
 
@@ -41,7 +41,7 @@ class Softmax(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Answers, links and bag labels as one stage of a fit takes them: under one epsilon or the learned tables."""
+    """Answers, links and bag labels in one stage of a fit: under its epsilon or under the learned tables."""
 
     field: MeanField | None  # answers and links
     factors: LabelFactors | None  # bag labels
@@ -49,10 +49,10 @@ class Evidence:
 
 
 class LowerBound:
-    """LB(W, q) over N items: those of `field` come first, then those of which only bag labels say something.
+    """LB(W, q) over N items: those of `field` come first, then those whose only evidence are bag labels.
 
-    It holds nothing of a fit but buffers. Weights W (K, D + 1), posteriors q (n, K) of the constrained items and the
-    `Evidence` are arguments; only the E-step changes q, in place.
+    Its only state are buffers. Weights W (K, D + 1), posteriors q (n, K) of the constrained items and the `Evidence`
+    are arguments; only the E-step changes q, in place.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class LowerBound:
         weight: float,
         bags: BagEvidence | None = None,
     ):
-        """X (N, D + 1) holds a column of ones last and its first rows in the order of `field.items`."""
+        """The last column of X (N, D + 1) is ones; its first rows are those of `field.items`, in that order."""
         self.X, self.field, self.bags = X, field, bags
         self.tau, self.lam, self.balance, self.weight = tau, lam, balance, weight
         self.n_constrained = 0 if field is None else len(field.items)
         n_labelled = 0 if bags is None else int(np.count_nonzero(bags.labelled[self.n_constrained :]))
         self.n_evident = self.n_constrained + n_labelled
-        # What the negative entropy of each item counts: of the unconstrained ones only.
+        # Weight of the negative entropy of each item; 0 for those with evidence.
         self._scale: Array = np.zeros(len(X), X.dtype)
         self._scale[self.n_evident :] = tau / max(len(X) - self.n_evident, 1)
         self._buffers: tuple[Array, Array] | None = None
@@ -96,9 +96,9 @@ class LowerBound:
         field: MeanField | None = None,
         log_prior: float = 0.0,
     ) -> Evidence:
-        """Return the evidence where clusters go with these bag labels (K, C), which have these witnesses, if any.
+        """Return the evidence, given the bag labels matched to each cluster (K, C), and the labels' witnesses, if any.
 
-        `field` is that of other likelihoods, such as those of learned tables with their `log_prior`.
+        `field` replaces that of the bound where likelihoods are others, as under learned tables with their `log_prior`.
         """
         factors = None
         if self.bags is not None:
@@ -107,9 +107,9 @@ class LowerBound:
         return Evidence(self.field if field is None else field, factors, log_prior)
 
     def softmax(self, W: Array) -> Softmax:
-        """Return p(y | x; W) of all items, in buffers that the next call writes over.
+        """Return p(y | x; W) of all items, in buffers that the next call overwrites.
 
-        Fresh memory for them would cost about as much as filling it.
+        Allocating new memory each time would cost about as much as filling it.
         """
         W = W.astype(self.X.dtype)
         if self._buffers is None:
@@ -123,20 +123,20 @@ class LowerBound:
         return Softmax(P, log_p, mass)
 
     def profile(self, W: Array, q: Array, evidence: Evidence) -> tuple[float, Array]:
-        """Return max over q of LB(W, q), with q brought there in place, and its gradient by W.
+        """Return max over q of LB(W, q), and its gradient with respect to W; q becomes the maximizer, in place.
 
-        By the envelope theorem that is the gradient of LB at the refreshed q.
+        By the envelope theorem the gradient is that of LB at this q.
         """
         p = self.softmax(W)
         self.refresh(q, p, evidence)
         return self._bound_and_gradient(W, p, q, evidence)
 
     def at_fixed_q(self, W: Array, q: Array, evidence: Evidence) -> tuple[float, Array]:
-        """Return LB(W, q) and its gradient by W: what the M-step climbs."""
+        """Return LB(W, q) and its gradient with respect to W: the objective of the M-step."""
         return self._bound_and_gradient(W, self.softmax(W), q, evidence)
 
     def refresh(self, q: Array, p: Softmax, evidence: Evidence, tol: float = _E_STEP_TOL, hard: bool = False) -> None:
-        """Bring the posteriors q of the constrained items to rest, in place (the E-step)."""
+        """Update the posteriors q of the constrained items to a fixed point, in place (the E-step)."""
         if evidence.field is not None:
             log_p = np.ascontiguousarray(p.log_p[:, : self.n_constrained].T)
             if evidence.factors is not None:
@@ -144,7 +144,7 @@ class LowerBound:
             evidence.field.settle(q, log_p, tol, _E_STEP_SWEEPS, hard)
 
     def first_posteriors(self, W: Array, evidence: Evidence) -> Array:
-        """Return posteriors q of the constrained items to begin with: p(y | x; W), and what bag labels make of it."""
+        """Return initial posteriors q of the constrained items: p(y | x; W), times the factors of bag labels."""
         if evidence.field is None:
             return np.empty((0, len(W)))
         P = self.softmax(W).P[:, : self.n_constrained]
@@ -153,7 +153,7 @@ class LowerBound:
         return np.array(P.T, evidence.field.dtype, order="C")
 
     def posterior(self, W: Array, q: Array, evidence: Evidence) -> Array:
-        """Return the posteriors of all items, (K, N): q of the constrained, p(y | x; W) and bag labels of others."""
+        """Return the posteriors of all items, (K, N): q of the constrained, p(y | x, label set; W) of the others."""
         P = self.softmax(W).P.copy()
         if evidence.factors is not None:
             P[:, : self.n_evident] = _joint(P[:, : self.n_evident], evidence.factors.factors)[0]
@@ -165,7 +165,7 @@ class LowerBound:
         bound = -self.lam * float(np.vdot(W[:, :-1], W[:, :-1]))
         gradient = np.zeros(W.shape)
         gradient[:, :-1] -= 2 * self.lam * W[:, :-1]
-        pull = np.zeros(len(W))  # derivative of the balance term by p, the same for every item
+        pull = np.zeros(len(W))  # derivative of the balance term with respect to p, the same for every item
         if self.balance:
             mean = p.mass / len(self.X)
             log_mean = np.log(np.maximum(mean, np.finfo(p.P.dtype).tiny))
@@ -181,9 +181,9 @@ class LowerBound:
         return bound, gradient
 
     def _evidence_of_items(self, rows: slice, p: Softmax, q: Array, evidence: Evidence, V: Array) -> float:
-        """Return what evidence adds to the bound for a block of items; add to V (K, n) its derivative by the logits."""
+        """Return the evidence's part of the bound for a block of items; add its derivative by logits to V (K, n)."""
         P, log_p = p.P[:, rows], p.log_p[:, rows]
-        # So many of the block are constrained, and so many have evidence of any kind.
+        # Of the block, the first n items are constrained, and the first m have evidence of any kind.
         n, m = (min(max(first - rows.start, 0), P.shape[1]) for first in (self.n_constrained, self.n_evident))
         value = 0.0
         if evidence.field is not None and n:
@@ -213,9 +213,9 @@ def _constant_evidence(q: Array, evidence: Evidence) -> float:
 def climb(
     objective: Callable[[Array], tuple[float, Array]], W: Array, max_steps: int, tol: float
 ) -> tuple[Array, float, bool]:
-    """Climb up to `max_steps` of L-BFGS from W.
+    """Maximize from W by up to `max_steps` steps of L-BFGS.
 
-    Return the new W, its value and whether a step gained less than `tol`.
+    Return the new W, its value, and whether the steps ended because one gained less than `tol`.
     """
 
     def descend(flat: Array) -> tuple[float, Array]:
@@ -233,9 +233,9 @@ def climb(
 
 
 def fit_classifier(X: Array, labels: Array, n_clusters: int, lam: float) -> Array:
-    """Return W (K, D + 1) of a logistic classifier for these labels: mean log loss and the same penalty lam.
+    """Return W (K, D + 1) of a logistic classifier for these labels, by mean log loss and the penalty lam.
 
-    A start needs no more than a few digits, so the fit stops early.
+    A start needs only a few digits, so the fit stops early.
     """
     model = LowerBound(X, None, tau=0.0, lam=lam, balance=False, weight=0.0)
     targets = np.zeros((n_clusters, len(X)), dtype=X.dtype)
@@ -260,5 +260,5 @@ def _joint(P: Array, factors: Array) -> tuple[Array, Array]:
 
 
 def _inner(a: Array, b: Array) -> float:
-    """Return the sum of a * b, without the wide intermediate."""
+    """Return the sum of a * b, without an array for the product."""
     return float(np.einsum("kn,kn->", a, b))

@@ -1,8 +1,8 @@
 """The E-step: mean-field posteriors of the items that occur in constraints (section IV.A of the paper).
 
-Written against P(observed answer | pattern) only, so that both question kinds, and any table that comes later,
-are the same code. With L_p = log P(answer | pattern p), the expected log likelihood of one triplet is
-multilinear in its three posteriors, and the message to item i of a triplet whose other items are j and l is
+It depends on P(observed answer | pattern) only, so that the code is the same for both kinds of questions and for any
+table. With L_p = log P(answer | pattern p), the expected log likelihood of one triplet is multilinear in its three
+posteriors, and the message to item i of a triplet whose other items are j and l is
 
     (L[l apart] - L[all different]) q_jk + (L[j apart] - L[all different]) q_lk
     + (L[all alike] - L[1 apart] - L[2 apart] - L[3 apart] + 2 L[all different]) q_jk q_lk + const.
@@ -16,12 +16,12 @@ from tercet_algorithms.answers.patterns import ALL_ALIKE, ALL_DIFFERENT, Array
 from tercet_algorithms.dcrc import e_step_loops as loops
 from tercet_algorithms.dcrc.e_step_loops import Messages
 
-# Two compatibilities closer than this (relative to log alpha) are equal in the hard update (Eq 14).
+# Messages closer than this, relative to the largest coefficient, are ties in the hard update (Eq 14).
 _TIE = 1e-9
 
 
 class MeanField:
-    """Triplets with P(observation | pattern), and what they make of posteriors q (n, K) of the items in them."""
+    """Triplets with P(observation | pattern), and the mean-field updates of posteriors q (n, K) of their items."""
 
     def __init__(self, triplets: Array, log_likelihoods: Array, dtype: type = np.float64):
         """`triplets` (M, 3) are item positions, `log_likelihoods` (M, 5) log P(observation | pattern)."""
@@ -43,7 +43,7 @@ class MeanField:
         self._linear: Array = linear.astype(self.dtype)  # (M, 3)
         self._product: Array = product.astype(self.dtype)
         self._tie = _TIE * float(np.abs(linear).max(initial=0) + np.abs(product).max(initial=0))
-        # q_j is weighted by what "l apart" says, and q_l by "j apart": hence the crossed columns.
+        # The coefficient of q_j is that of "l apart", and that of q_l is "j apart": hence the crossed columns.
         of_left, of_right = linear[:, [2, 2, 1]].T.ravel(), linear[:, [1, 0, 0]].T.ravel()
         weights: Array = np.column_stack([of_left, of_right, np.tile(product, 3)])[self._places].astype(self.dtype)
         self.messages = Messages(self._first, self._others, weights)
@@ -51,8 +51,8 @@ class MeanField:
     def settle(self, q: Array, log_p: Array, tol: float, max_sweeps: int, hard: bool = False) -> int:
         """Update the rows of q in place, one after the other, until none moves by `tol`; return the number of sweeps.
 
-        An update is Eq 13, or Eq 14 when `hard`, with log p(y | x) of the items, (n, K). After the first sweep only
-        items whose neighbours have moved are updated: nothing else can have changed what they should be.
+        An update is Eq 13, or Eq 14 when `hard`; `log_p` (n, K) is log p(y | x) of the items. After the first sweep
+        only items whose neighbours have moved are updated, since updates depend on nothing else.
         """
         log_p = np.ascontiguousarray(log_p, self.dtype)
         return loops.settle(q, log_p, self.messages, hard, self._tie, tol, max_sweeps)
@@ -68,16 +68,17 @@ def entropy(q: Array) -> float:
 
 
 def _coefficients(log_likelihoods: Array) -> tuple[Array, Array]:
-    """Return per triplet the weight of "all but item r are alike" for r = 0, 1, 2, and that of the triple product."""
+    """Return each triplet's coefficients of "all but item r are alike", (M, 3), and of the triple product, (M,)."""
     linear = log_likelihoods[:, 1:4] - log_likelihoods[:, [ALL_DIFFERENT]]
     product = log_likelihoods[:, ALL_ALIKE] - log_likelihoods[:, 1:4].sum(axis=1)
     return linear, product + 2 * log_likelihoods[:, ALL_DIFFERENT]
 
 
 def _neighbours(triplets: Array, n_items: int) -> tuple[Array, Array, Array]:
-    """Return, item after item, the other items of its triplets.
+    """Return the other items of the triplets of each item, item after item.
 
-    Where each item begins, (n + 1,); the other two items, (3 M, 2); and which triplet in which role they are from.
+    Three arrays: where each item begins, (n + 1,); the other two items, (3 M, 2); and the place of the triplet among
+    all triplets, in each of the three roles of the item, (3 M,).
     """
     item, left, right = (triplets[:, roles].T.ravel() for roles in ([0, 1, 2], [1, 0, 0], [2, 2, 1]))
     places = np.argsort(item, kind="stable")

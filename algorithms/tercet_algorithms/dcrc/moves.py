@@ -1,9 +1,9 @@
 """Split-and-merge moves: a start that takes the best solution so far and repairs one structural mistake.
 
 With many clusters most local optima differ from the best one by a class that lies in two clusters and two classes
-that share one. No gradient leads out of that: a cluster has to be freed, its items going to their next likely
-clusters, and its number to one half of another. With answers, the bound tells well whether that was right (the idea of
-the SMEM algorithm for mixtures by Ueda, Nakano, Ghahramani and Hinton, 2000).
+that share one. No gradient leads out of that. A move dissolves one cluster, its items going to their next likely
+clusters, and gives its number to one half of another cluster. With answers, the bound tells well whether that was an
+improvement (the idea of the SMEM algorithm for mixtures by Ueda, Nakano, Ghahramani and Hinton, 2000).
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def rearrange(X: Array, posterior: Array, seed: int) -> Array:
 
 
 def _dispensable(posterior: Array, rng: RandomState) -> Array:
-    """Return the probability (K,) to free each cluster: at random either small ones or ones that share items."""
+    """Return the probability (K,) of dissolving each cluster; at random, small ones or overlapping ones are likely."""
     sizes = posterior.sum(axis=0)
     if rng.rand() < 0.5:
         chances = 1 / (1 + sizes)
@@ -37,7 +37,7 @@ def _dispensable(posterior: Array, rng: RandomState) -> Array:
 
 
 def _dissolve(labels: Array, posterior: Array, freed: int) -> None:
-    """Return the items of a cluster to the clusters that are next likely for each."""
+    """Assign each item of a cluster to the cluster that is next likely for it."""
     members = labels == freed
     others = posterior[members].copy()
     others[:, freed] = -1
@@ -45,7 +45,7 @@ def _dissolve(labels: Array, posterior: Array, freed: int) -> None:
 
 
 def split(X: Array, labels: Array, n_clusters: int, freed: int, rng: RandomState) -> int:
-    """Give the freed number to one half of a cluster, drawn by its scatter; return the cluster that was split."""
+    """Split a cluster, drawn by its scatter, and give one half the number `freed`; return which one was split."""
     scatter = np.zeros(n_clusters)
     for k in np.unique(labels):
         members = X[labels == k]

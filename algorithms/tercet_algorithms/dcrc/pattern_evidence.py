@@ -1,9 +1,9 @@
-"""Answers and links in the one form that the E-step takes: triplets, each with log P(observation | pattern).
+"""Answers and links in the form that the E-step takes: triplets, each with log P(observation | pattern).
 
-An answer that counts w times has its likelihood to the power w, so w multiplies its logarithm. A must-link or
-cannot-link (a, b) is a triplet whose third item does not matter: with probability 1 - epsilon the link agrees with
+The likelihood of an answer that counts w times is raised to the power w, so w multiplies its logarithm. A must-link or
+cannot-link (a, b) is a triplet whose third item does not matter: with probability 1 - epsilon the link is right about
 whether a and b are in one cluster, which they are where all three items are alike or only the third is apart. Its
-messages to the third item and its product term vanish, so a can stand there once more and no other item is touched.
+messages to the third item and its product term are 0, so the third item can be a again, and no other item is affected.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,17 @@ import numpy as np
 from tercet_algorithms.answers.patterns import ALL_ALIKE, RIGHT_APART, Array, Errors, pair_log_odds
 from tercet_algorithms.answers.reading import Constraints
 
-# The hard stage (epsilon = 0) is judged with this epsilon: a violated answer costs much, but finitely much.
+# Bounds of the hard stage (epsilon = 0) are taken with this epsilon, so that a violated answer has a finite cost.
 HARD_EPSILON = 1e-6
-# A link is wrong with this probability where answers err as people do.
+# A link is wrong with this probability where epsilon is "people".
 LINK_EPSILON = 0.05
 
 
 def link_table(epsilon: float) -> Array:
-    """Return P(link | pattern), (5, 2), of a pair that comes first in a triplet: columns must-link, cannot-link."""
+    """Return P(link | pattern), (5, 2), where the pair are the first two items of a triplet.
+
+    The columns are must-link and cannot-link.
+    """
     table = np.tile([epsilon, 1 - epsilon], (5, 1))
     table[[ALL_ALIKE, RIGHT_APART]] = 1 - epsilon, epsilon
     return table
@@ -46,21 +49,24 @@ class PatternEvidence:
 
     @property
     def n_mentions(self) -> float:
-        """How often items are mentioned: three times in an answer, as often as it counts, and twice in a link."""
+        """How often items are mentioned: three times the count of each answer, and twice in each link."""
         return float(3 * self.constraints.counts().sum() + 2 * (len(self.must_link) + len(self.cannot_link)))
 
     def log_likelihoods(self, epsilon: Errors) -> Array:
-        """Return log P(observation | pattern), (M + L, 5), of people who err with probability epsilon."""
+        """Return log P(observation | pattern), (M + L, 5), where answers and links err as epsilon says."""
         answers = np.log(self.constraints.likelihoods(epsilon or HARD_EPSILON))
         return self.with_answers(answers, epsilon)
 
     def with_answers(self, answers: Array, epsilon: Errors) -> Array:
-        """Return the same where log P(answer | pattern), (M, 5), is known."""
+        """Return the same, with log P(answer | pattern), (M, 5), from elsewhere, such as learned tables."""
         answers = self.answer_weight * self.constraints.counts()[:, None] * answers
         return np.concatenate([answers, np.log(self._link_likelihoods(epsilon))])
 
     def pair_log_odds(self, epsilon: Errors, n_clusters: int) -> Array:
-        """Return what each observation says about the three pairs of its triplet, (M + L, 3); a link about one."""
+        """Return the log odds that each observation gives to the three pairs of its triplet, (M + L, 3).
+
+        A link gives them to its one pair only.
+        """
         answers = pair_log_odds(self.constraints.likelihoods(epsilon or HARD_EPSILON), n_clusters)
         links = pair_log_odds(self._link_likelihoods(epsilon), n_clusters) * [0, 0, 1]
         return np.concatenate([self.constraints.counts()[:, None] * answers, links])

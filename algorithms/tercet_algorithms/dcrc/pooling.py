@@ -1,6 +1,6 @@
-"""Several models as one: their scores, linear in the same features, are added up once their clusters are matched.
+"""Pooling of models: their clusters are matched, and their scores, linear in the same features, are added up.
 
-That is a logarithmic opinion pool: where models agree it is sure, where they contradict each other it is not.
+That is a logarithmic opinion pool: it is sure where the models agree, and unsure where they contradict each other.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from scipy.special import softmax
 
 from tercet_algorithms.answers.patterns import Array
 
-# More rows match clusters no better.
+# With more rows the matching of clusters gets no better.
 _ROWS = 2000
 
 
 def matching(W: Array, reference: Array, X: Array) -> Array:
-    """Return for each cluster of the reference that of W (K, D + 1) which shares most of the rows of X (N, D + 1)."""
+    """Return the cluster of W (K, D + 1) matched to each of the reference, by the rows of X (N, D + 1) they share."""
     X = X[:: max(len(X) // _ROWS, 1)]
     shared = softmax(X @ reference.T, axis=1).T @ softmax(X @ W.T, axis=1)
     clusters: Array = linear_sum_assignment(shared, maximize=True)[1]
@@ -24,7 +24,7 @@ def matching(W: Array, reference: Array, X: Array) -> Array:
 
 
 def pool(models: Mapping[str, Array], shares: Mapping[str, float], X: Array) -> tuple[Array, dict[str, Array]]:
-    """Return the sum (K, D + 1) of each model's weights times its share, and the clusters (K,) that each gives it.
+    """Return the sum (K, D + 1) of each model's weights times its share, and the order of each model's clusters, (K,).
 
     Clusters are numbered as in the first model.
     """
@@ -37,7 +37,7 @@ def pool(models: Mapping[str, Array], shares: Mapping[str, float], X: Array) -> 
 
 
 def widened(W: Array, columns: Array, width: int) -> Array:
-    """Return the weights (K, d + 1) of some columns as (K, width + 1): 0 for features that they do not see."""
+    """Return the weights (K, d + 1) of some columns as weights (K, width + 1) of all, 0 for the others."""
     wide = np.zeros((len(W), width + 1))
     wide[:, columns], wide[:, -1] = W[:, :-1], W[:, -1]
     return wide

@@ -1,7 +1,7 @@
-"""A smaller problem with the same optimum, nearly: what a fit of very many items begins with.
+"""Samples of very many items: smaller problems with nearly the same optimum, which a fit begins with.
 
-Weights are few however many items there are, so a sample of the answers and of the other items determines them to two
-or three digits, from where the fit of everything has a short way to go.
+There are few weights however many items there are, so a sample of the answers and of the other items determines them to
+two or three digits, and the fit of everything needs few steps from there.
 """
 
 from typing import Any
@@ -12,15 +12,15 @@ from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.dcrc.lower_bound import LowerBound
 from tercet_algorithms.dcrc.mean_field import MeanField
 
-# Each sample is so much of the next larger one, down to so many items.
+# Size of each sample as a share of the next larger one, and of the smallest sample in items.
 _SHARE = 1 / 4
 _FEWEST = 50_000
-# A start is only a start: K-means and its classifier see so many items at most.
+# Most items that the K-means of a start and its classifier see: a start need not be precise.
 _START_ITEMS = 10_000
 
 
 def shares(n_items: int) -> list[float]:
-    """Return the shares of all items to fit one after another before all of them; none where items are not many."""
+    """Return the sizes of the samples to fit before all items, as shares, ascending; none where items are not many."""
     parts: list[float] = []
     while n_items * _SHARE ** (len(parts) + 1) >= _FEWEST:
         parts.insert(0, _SHARE ** (len(parts) + 1))
@@ -28,7 +28,7 @@ def shares(n_items: int) -> list[float]:
 
 
 def some_items(n_items: int, seed: int) -> slice | Array:
-    """Return rows of all items, or of as many random ones as a start needs."""
+    """Return all rows, or random ones where there are more than a start needs."""
     if n_items <= _START_ITEMS:
         return slice(None)
     chosen: Array = np.sort(np.random.RandomState(seed).choice(n_items, _START_ITEMS, replace=False))
@@ -36,7 +36,7 @@ def some_items(n_items: int, seed: int) -> slice | Array:
 
 
 def sample(objective: LowerBound, log_likelihoods: Array, share: float, rng: np.random.RandomState) -> LowerBound:
-    """Return the bound for a share of the answers and of the other items, every term weighted as for all of them."""
+    """Return the bound for a share of the answers and other items, each term with its weight in the full bound."""
     n_constrained, field_of_all = objective.n_constrained, objective.field
     field, weight, rows = None, objective.weight / share, np.empty(0, dtype=np.int64)
     if field_of_all is not None:

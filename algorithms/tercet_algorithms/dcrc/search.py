@@ -1,7 +1,7 @@
-"""The search over starts: what happens between two callbacks, and the state that carries a fit across processes.
+"""The search over starts: what happens between two callbacks, and the state with which another process can continue.
 
-A fit is a chain of states. `advance` makes the next one from the last and nothing else, so a fit that was
-stopped, saved and resumed elsewhere goes through the same states as one that ran through.
+A fit is a chain of states. `advance` makes the next one from the last alone, so a fit that was stopped, saved and
+resumed elsewhere goes through the same states as one without a break.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,17 +30,17 @@ from tercet_algorithms.dcrc.span import Span
 
 Solver = Literal["profile", "em"]
 
-# An outer iteration is so many L-BFGS steps; L-BFGS forgets its memory between two, which makes them resumable.
+# L-BFGS steps of an outer iteration. L-BFGS loses its memory between two iterations, which makes them resumable.
 _STEPS = 20
-# The fit of a sample that begins that of very many items: most steps, and the gain that ends it. The whole differs
-# from its samples by more than what smaller gains would add up to.
+# Largest number of steps in the fit of a sample, and the gain that ends it. Smaller gains would be lost again, since a
+# sample differs from all items by more.
 _ROUGH_STEPS, _ROUGH_TOL = 100, 3e-5
-# Centres that move less, as a share of the features' variance, tell already which clustering will be the best.
+# Once the centres move less than this share of the features' variance, the best of several K-means is clear.
 _ROUGH_KMEANS_TOL = 1e-2
-# Hard answers decide greedily, so they are approached through softer ones.
+# Updates by hard answers are greedy, so these are approached through smaller and smaller epsilon.
 HARD_SCHEDULE: tuple[Errors, ...] = (0.3, 0.15, 0.05, 0.01, 0.0)
 
-# What stands for labelers' tables where none are learned.
+# The tables where none are learned.
 NO_TABLES: Array = np.empty((0, 5, 4))
 
 WARM, KMEANS, LIGHT, HEAVY, MOVE, INIT, BAGS = range(7)
@@ -50,7 +50,7 @@ _KAPPAS = {LIGHT: 0.3, HEAVY: 1.0}
 
 @dataclass(frozen=True)
 class DCRCSolution(ArrayRecord):
-    """The weights, posteriors, tables and bounds that one start has reached."""
+    """The weights, posteriors, tables and bounds of one start so far."""
 
     W: Array  # (K, D + 1), standardised coordinates, intercept last
     q: Array  # (n, K) posteriors of the constrained items, in the E-step's order
@@ -68,7 +68,7 @@ class DCRCSolution(ArrayRecord):
 
 @dataclass(frozen=True)
 class Chains(ArrayRecord):
-    """Where a fit is that has several searches, one for each candidate that learns from answers."""
+    """The progress of a fit that has several searches, one for each candidate."""
 
     n_chains: int
     best: DCRCSolution | None = None  # of the first chain, where this is the second
@@ -83,7 +83,7 @@ class FitState(ArrayRecord):
     start: int  # which start is at work
     current: DCRCSolution
     best: DCRCSolution | None  # of the finished starts
-    cluster_labels: Array  # (K, C) 0 and 1, which bag labels go with which cluster; empty without bags
+    cluster_labels: Array  # (K, C) 0 and 1, which bag labels are matched to which cluster; empty without bags
     chains: Chains | None = None  # None in a fit that has one search
 
     @property
@@ -105,7 +105,7 @@ class FitState(ArrayRecord):
 
     @property
     def fraction(self) -> float:
-        """Progress in [0, 1]; within a start a guess, since nobody knows how many iterations it will take."""
+        """Progress in [0, 1]; within a start a guess, since the number of its iterations is unknown beforehand."""
         within = 1.0 if self.current.finished else self.iteration / (self.iteration + 4)
         of_chain = (self.start + within) / len(self.seeds)
         if self.chains is None:
@@ -113,7 +113,7 @@ class FitState(ArrayRecord):
         return ((self.chains.best is not None) + of_chain) / self.chains.n_chains
 
     def moved_to(self, start: int, current: DCRCSolution) -> "FitState":
-        """Return the state where this start has come to this solution."""
+        """Return the state with this start at work and at this solution."""
         best = self.best
         if current.finished and (best is None or current.bound > best.bound):
             best = current
@@ -125,7 +125,7 @@ Callback = Callable[[FitState], object]
 
 @dataclass(frozen=True)
 class DCRCSearch:
-    """The fixed part of a fit: the objective, how to climb it and where to begin."""
+    """The fixed part of a fit: the objective, how to maximize it and where to begin."""
 
     objective: LowerBound
     n_clusters: int
@@ -138,12 +138,12 @@ class DCRCSearch:
     warm: DCRCSolution | None = None
     warm_labels: Array | None = None  # (K, C) bag labels of the clusters of the warm start
     init_labels: Array | None = None  # (N,) clusters to start from, in the order of the objective
-    span: Span | None = None  # of which the objective has the coordinates, where there are far more features than items
+    span: Span | None = None  # whose coordinates are the features of the objective, where D is much larger than N
 
     def first_state(
         self, start_kinds: Array, seeds: Array, n_chains: int = 1, before: FitState | None = None
     ) -> FitState:
-        """Return the state before anything of this chain was done; `before` is the last of the one before it."""
+        """Return the first state of this chain; `before` is the last state of the chain before it, if any."""
         objective, seed, cluster_labels = self.objective, int(seeds[0]), NO_LABELS
         if self.warm_labels is not None:
             cluster_labels = self.warm_labels
@@ -156,20 +156,20 @@ class DCRCSearch:
         return FitState(start_kinds, seeds, 0, current, None, cluster_labels, chains=chains)
 
     def check_resumable(self, state: FitState) -> None:
-        """Raise ValueError where a state cannot belong to this fit."""
+        """Raise ValueError where the shapes of a state are not those of this fit."""
         expected = (self.n_clusters, self.objective.X.shape[1]), self.objective.n_constrained
         check_resumable((state.current.W.shape, len(state.current.q)), expected)
 
     def run(
         self, state: FitState, callback: Callback | None, n_jobs: int | None = None, verbose: int | bool = False
     ) -> tuple[FitState, bool]:
-        """Return the last state, and whether the callback stopped the fit there."""
+        """Return the last state, and whether the callback stopped the fit."""
         n_threads = effective_n_jobs(n_jobs)
         advance = self.advance if n_threads == 1 else self._advance_by_starts(n_threads)
         return run_search(state, advance, callback, verbose)
 
     def widened(self, state: FitState) -> tuple["DCRCSearch", FitState]:
-        """Return this search and its last state with weights of all features instead of the items' coordinates."""
+        """Return this search and its last state with weights of the features instead of the span's coordinates."""
         if self.span is None:
             return self, state
         features = np.column_stack([self.span.X, self.objective.X[:, -1]])
@@ -187,10 +187,10 @@ class DCRCSearch:
         return state.moved_to(start, self.iterate(current, state.cluster_labels))
 
     def _advance_by_starts(self, n_threads: int) -> Callable[[FitState], FitState]:
-        """Return another `advance`: several starts at once to their ends, then one state for the end of each.
+        """Return an `advance` for threads: it runs several starts at once to their ends, and makes a state of each end.
 
-        So are moves, all from the best solution so far. Where one of them finds a better one, those after it, which by
-        themselves would have begun from that, are made again, so that every end is what it is without threads.
+        Moves run at once too, all from the best solution so far. Where one of them finds a better solution, those after
+        it are repeated from that, as they would have been without threads. So the ends are the same as without threads.
         """
         ends: dict[int, DCRCSolution] = {}
         best: DCRCSolution | None = None
@@ -214,7 +214,7 @@ class DCRCSearch:
         return replace(self, objective=self.objective.separate())
 
     def _finish(self, state: FitState, start: int) -> DCRCSolution:
-        """Return the end of the start at work, or of a later one; a move begins from the best that the state has."""
+        """Run the start at work, or a later one, to its end; a move begins from the best solution of the state."""
         solution, cluster_labels = state.current, state.cluster_labels
         if start != state.start:
             solution = self.first(int(state.start_kinds[start]), int(state.seeds[start]), state.best, cluster_labels)
@@ -257,7 +257,7 @@ class DCRCSearch:
         return fit_classifier(X[rows], labels, self.n_clusters, self.objective.lam)
 
     def _merged(self, rows: slice | Array, kappa: float, seed: int) -> Array:
-        """Return clusters of some rows by their features and by what all answers and links say about pairs."""
+        """Return clusters of some rows, made from their features and from all answers and links."""
         X, field = self.objective.X[:, :-1], self.objective.field
         if field is None or self.n_clusters == 1:
             return start_from_answers(X, rows, NO_PAIRS, self.n_clusters, kappa, seed)
@@ -265,13 +265,13 @@ class DCRCSearch:
         return start_from_answers(X, rows, PairOdds(field.triplets, odds), self.n_clusters, kappa, seed)
 
     def _matched_to_labels(self, W: Array, cluster_labels: Array) -> Array:
-        """Return the same clusters, numbered so that they fit the bag labels that each number goes with."""
+        """Return the same weights, with the clusters numbered so that they fit the bag labels of each number."""
         if self.objective.bags is None:
             return W
         return W[self.objective.bags.order(self.objective.softmax(W).P, cluster_labels)]
 
     def _refined_on_samples(self, W: Array, seed: int, cluster_labels: Array) -> Array:
-        """Return weights nearer to the best, by fits of samples, where there are so many items that this is cheaper."""
+        """Return weights improved by fits of samples, where there are so many items that this is cheaper."""
         rng = np.random.RandomState(seed)
         for share in shares(len(self.objective.X)):
             small = sample(self.objective, self.observed.log_likelihoods(self.schedule[0]), share, rng)
@@ -289,7 +289,7 @@ class DCRCSearch:
         return fit_classifier(X, rearrange(X[:, :-1], posterior[rows], seed), self.n_clusters, objective.lam)
 
     def evidence_at(self, solution: DCRCSolution, cluster_labels: Array) -> Evidence:
-        """Return the evidence under the solution's tables, or its stage's epsilon, and its witnesses."""
+        """Return the evidence under the tables and the witnesses of a solution, or under the epsilon of its stage."""
         field, log_prior = self.objective.field, 0.0
         if field is not None and self.learner is not None:
             field, log_prior = self._with_tables(field, self.learner, solution.tables)
@@ -304,7 +304,7 @@ class DCRCSearch:
     def iterate(self, solution: DCRCSolution, cluster_labels: Array) -> DCRCSolution:
         """Return the solution after one outer iteration: 20 L-BFGS steps.
 
-        q is refreshed at every evaluation (profile) or once before (EM); tables and witnesses follow at the end.
+        q is updated at every evaluation (profile) or once before (EM); tables and witnesses are updated at the end.
         """
         objective, evidence, hard = self.objective, self.evidence_at(solution, cluster_labels), self.is_hard(solution)
         q, tables, witnesses = solution.q.copy(), solution.tables, solution.witnesses
@@ -316,7 +316,7 @@ class DCRCSearch:
             objective.refresh(q, objective.softmax(solution.W), evidence, tol=1e-4, hard=hard)
             W, bound, _ = climb(partial(objective.at_fixed_q, q=q, evidence=evidence), solution.W, _STEPS, self.tol)
             converged = abs(bound - before) < self.tol * max(abs(bound), 1)
-        if bound < before and not hard:  # posteriors that a rejected step has moved may have cost more than was won
+        if bound < before and not hard:  # the last step, which L-BFGS rejected, has moved q and so lowered the bound
             W, q, bound, converged = solution.W, solution.q, before, True
         elif self.learner is not None or objective.bags is not None:
             tables, witnesses, learned = self._learn(W, q, evidence, cluster_labels, solution)
@@ -358,8 +358,8 @@ class DCRCSearch:
 
 
 def _kmeans(X: Array, n_clusters: int, seed: int) -> Array:
-    """Return labels (N,) of the best of ten K-means clusterings, of which only the best is brought to its end."""
-    X = X.astype(np.float64)  # of which KMeans finds distances faster
+    """Return labels (N,) of the best of ten rough K-means clusterings, continued to convergence."""
+    X = X.astype(np.float64)  # KMeans is faster in double precision
     rough = KMeans(n_clusters, n_init=10, tol=_ROUGH_KMEANS_TOL, random_state=seed).fit(X)
     labels: Array = KMeans(n_clusters, init=rough.cluster_centers_, n_init=1).fit(X).labels_
     return labels
@@ -368,9 +368,9 @@ def _kmeans(X: Array, n_clusters: int, seed: int) -> Array:
 def plan_starts(
     n_init: int, n_moves: int, warm: bool, rng: np.random.RandomState, further: Sequence[int] = ()
 ) -> tuple[Array, Array]:
-    """Return kinds and seeds of starts: warm, `further` ones, K-means once, those made from answers, and moves.
+    """Return kinds and seeds of starts: warm, the `further` ones, K-means once, those made from answers, and moves.
 
-    A warm start stands for K-means, so that the next two are made from answers.
+    After a warm start two starts from answers come before K-means.
     """
     first = [*([WARM] if warm else []), *further]
     merged = cycle([LIGHT, HEAVY])

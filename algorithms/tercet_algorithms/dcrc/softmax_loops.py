@@ -1,4 +1,4 @@
-"""The softmax of many items and its gradient, a few items at a time, so that they stay in the cache."""
+"""The softmax of many items and its gradient, a few items at a time, so that these fit the processor's cache."""
 
 import math
 
@@ -8,13 +8,13 @@ from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.common.compiled import compiled, part
 from tercet_algorithms.common.exponential import exponential
 
-# So many items at a time stay in the nearest of a processor's caches.
+# This many items at a time fit the fastest cache of a processor.
 _TILE = 512
 
 
 @part
 def exponentiate(logit: Array, largest: Array, p: Array, total: Array) -> None:
-    """Store one cluster's p, (n,), before it is normalised, and add it to the sum over the clusters."""
+    """Store one cluster's p, (n,), not yet normalised, and add it to the sum over the clusters."""
     for i in range(len(logit)):
         p[i] = exponential(logit[i] - largest[i])
         total[i] += p[i]
@@ -34,9 +34,10 @@ def normalise(logit: Array, largest: Array, share: Array, log_total: Array, p: A
 
 @compiled
 def softmax(logits: Array, largest: Array, start: int, P: Array, log_p: Array, mass: Array) -> None:
-    """Write p(y | x) and its logarithm for logits (K, n), at most `largest` (n,), to column `start` and on.
+    """Write p(y | x) and its logarithm for logits (K, n) to the columns from `start` on.
 
-    P and log_p are (K, N); the sum of P over the items is added to the mass (K,) of each cluster.
+    `largest` (n,) is the largest logit of each item. P and log_p are (K, N); the sum of P over the items is added to
+    the mass (K,) of each cluster.
     """
     total, log_total = np.empty(_TILE, logits.dtype), np.empty(_TILE, logits.dtype)
     for first in range(0, len(largest), _TILE):
@@ -54,7 +55,7 @@ def softmax(logits: Array, largest: Array, start: int, P: Array, log_p: Array, m
 
 @part
 def add_weighted(p: Array, log_p: Array, scale: Array, pull: float, mean: Array) -> float:
-    """Add one cluster's p (scale log p + pull), (n,), to the mean over clusters; the sum of its scale p log p."""
+    """Add one cluster's p (scale log p + pull), (n,), to the mean over clusters; return the sum of scale p log p."""
     total = p.dtype.type(0)
     for i in range(len(p)):
         total += scale[i] * p[i] * log_p[i]
@@ -65,17 +66,17 @@ def add_weighted(p: Array, log_p: Array, scale: Array, pull: float, mean: Array)
 
 @part
 def chain(p: Array, log_p: Array, scale: Array, pull: float, mean: Array, out: Array) -> None:
-    """Write the derivative by one cluster's logits (n,)."""
+    """Write the derivative with respect to one cluster's logits, (n,), to `out`."""
     for i in range(len(p)):
         out[i] = p[i] * (scale[i] * log_p[i] + pull - mean[i])
 
 
 @compiled
 def derivatives(P: Array, log_p: Array, start: int, scale: Array, pull: Array, out: Array) -> float:
-    """Sum scale p log p over n items from column `start` on; write what the bound changes with their logits to `out`.
+    """Return the sum of scale p log p over n items from column `start` on; write the bound's derivative by the logits.
 
-    P and log_p are (K, N), scale (n,) is what the negative entropy of each item counts, pull (K,) the derivative of
-    all else by p, and out (K, n). Through the softmax a derivative d by p becomes p (d - sum_k p d).
+    P and log_p are (K, N), scale (n,) the weight of the negative entropy of each item, pull (K,) the derivative of the
+    balance term by p, and out (K, n). Through the softmax a derivative d by p becomes p (d - sum_k p d).
     """
     value, mean = 0.0, np.empty(_TILE, P.dtype)
     for first in range(0, len(scale), _TILE):

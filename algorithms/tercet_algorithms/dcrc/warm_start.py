@@ -1,4 +1,4 @@
-"""What a warm start takes over from an earlier fit, which may have had other items, scaling and answers."""
+"""The beginning of a warm start: an earlier fit, which may have had other items, scaling and answers."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,8 @@ class PreviousFit:
     ) -> tuple[DCRCSolution, Array]:
         """Return the same model in the coordinates of another space, as a start at a stage, and its cluster labels.
 
-        `order` are the positions of the objective's items. Bag labels go with the clusters that have them already.
+        `order` are the positions of the objective's items. Each bag label is matched to the cluster that most items
+        with this label were in.
         """
         W, cluster_labels, witnesses = self._weights(space), NO_LABELS, NO_WITNESSES
         if span is not None:
@@ -54,7 +55,7 @@ class PreviousFit:
     def _weights(self, space: FeatureSpace) -> Array:
         if space is self.space:
             return np.column_stack([self.coef, self.intercept])
-        if not isinstance(space.kernel, FeatureMap):  # of a graph's eigenvectors only the same ones are gone on from
+        if not isinstance(space.kernel, FeatureMap):  # nor a graph: weights of eigenvectors are for the same graph only
             slopes = self.coef / self.space.scale
             intercept = self.intercept + slopes @ (space.mean - self.space.mean)
             return np.column_stack([slopes * space.scale, intercept])

@@ -1,9 +1,9 @@
-"""Judges candidates by answers that they have not seen: those of folds.
+"""Compares candidates by held-out answers: those of one fold after another.
 
-Light fits to the other folds say which candidates are worth a fit with all its starts and moves. What such a fit comes
-to is then judged by fits that go on from there without the answers of a fold. Their start has seen these, so candidates
-look better than they are; but light fits would judge models that nobody will use, and clusters that such a fit finds at
-once would count for more than those that take a search.
+First, quick fits to the other folds choose the candidates that get a fit with all starts and moves. Each of these is
+then judged by fits that continue from its weights without the answers of a fold. The weights have seen these answers,
+so all candidates look better than they are; but quick fits would judge other models than the final ones, and favour
+candidates whose clusters are found without a search.
 """
 
 import warnings
@@ -21,9 +21,9 @@ from tercet_algorithms.common.feature_space import FeatureSpace
 from tercet_algorithms.common.model_selection import answer_folds
 from tercet_algorithms.dcrc.answer_starts import PairOdds, start_from_answers
 from tercet_algorithms.dcrc.belief import sampled_answers
-from tercet_algorithms.dcrc.candidates import HOPELESS, TEMPERATURES, out_of_part
+from tercet_algorithms.dcrc.candidates import HOPELESS, TEMPERATURES, held_out_score
 
-# More items than these choose no better, and take longer.
+# With more items the choice gets no better, and takes longer.
 _MOST_ITEMS = 2000
 _N_FOLDS = 5
 # How much answers count against features in the starts of a fold's fits.
@@ -33,23 +33,24 @@ _KAPPAS = (0.3, 1.0)
 def best_two(
     model: Any, features: Array, space: FeatureSpace, columns: Mapping[str, Array], constraints: Constraints
 ) -> tuple[str, ...]:
-    """Return the two candidates, or the one, that predict answers best that light fits to the others have not seen.
+    """Return the two candidates that predict held-out answers best after quick fits to the others; all if two or fewer.
 
     Parameters
     ----------
     model : DCRC
-        With the parameters of the fit, but for features as they are in the space, and one start without moves.
+        With the parameters of the fit, but for features already in coordinates of the space, and one start without
+        moves.
     features : array of shape (N, D)
     space : FeatureSpace
         With a graph.
     columns : mapping of str to array
-        What each candidate sees of the space.
+        The columns of the space that each candidate sees.
     constraints : Constraints
     """
     if len(columns) > 2:
         constraints, X, folds = _sampled(features, space, constraints)
         tables = _of_folds(model, {name: X[:, seen] for name, seen in columns.items()}, constraints, folds)
-        return tuple(sorted(tables, key=lambda name: -out_of_part(tables[name]))[:2])
+        return tuple(sorted(tables, key=lambda name: -held_out_score(tables[name]))[:2])
     return tuple(columns)
 
 
@@ -61,14 +62,15 @@ def weigh(
     fitted: Mapping[str, Array],
     constraints: Constraints,
 ) -> Array:
-    """Return how well each candidate predicts answers that it has not seen, as in `Weighing.tables`.
+    """Return how well each candidate predicts held-out answers, as in `Weighing.tables`.
 
     Parameters
     ----------
     model, features, space, columns, constraints
         As in `best_two`.
     fitted : mapping of str to array of shape (K, d + 1)
-        The weights that each has come to with all answers. For every fold a fit goes on from them without its answers.
+        The weights of each candidate, fitted to all answers. For every fold a fit continues from them without the
+        answers of the fold.
     """
     constraints, X, folds = _sampled(features, space, constraints)
     return np.stack(
@@ -77,14 +79,14 @@ def weigh(
 
 
 def _sampled(features: Array, space: FeatureSpace, constraints: Constraints) -> tuple[Constraints, Array, list[Array]]:
-    """Return the answers to judge by, the rows that they are about among others, and the folds."""
-    rng = np.random.RandomState(0)  # the same answers say the same, whatever the fit's own seed
+    """Return a sample of the answers, the coordinates of their items and some others, and the folds."""
+    rng = np.random.RandomState(0)  # the comparison depends on the answers only, not on the seed of the fit
     constraints, items = sampled_answers(constraints, len(features), rng, _MOST_ITEMS)
     return constraints, space.transform(features[items]), answer_folds(constraints, _N_FOLDS, rng)
 
 
 def _without(model: Any, X: Array, W: Array, constraints: Constraints, fold: Array) -> Array:
-    """Return how well a fit that goes on from W without the answers of a fold predicts these, at each temperature."""
+    """Return how well a fit that continues from W without the answers of a fold predicts these, at each temperature."""
     held_out = np.isin(np.arange(len(constraints)), fold)
     none: Array = np.empty(0, dtype=np.int64)
     state = {"coef_": W[:, :-1], "intercept_": W[:, -1], "mean_": np.zeros(X.shape[1]), "scale_": np.ones(X.shape[1])}
@@ -92,13 +94,13 @@ def _without(model: Any, X: Array, W: Array, constraints: Constraints, fold: Arr
     state |= {"posterior_": np.empty((0, len(W))), "constrained_": none, "labels_": none, "lower_bound_": np.array(0.0)}
     model.set_state_arrays(state)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # what is only compared need not be at its end
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fits that are only compared need not converge
         model.set_params(warm_start=True).fit(X, **constraints.select(~held_out).fit_arguments())
     return judge(X @ model.coef_.T + model.intercept_, constraints.select(held_out), model.epsilon)
 
 
 def judge(scores: Array, answers: Constraints, epsilon: Errors) -> Array:
-    """Return the sum of log P(answer) at each temperature, (T,), from the scores (N, K) of items."""
+    """Return the sum of log P(answer) at each temperature, (T,), from the scores (N, K) of the items."""
     asked, rows = np.unique(answers.triplets, return_inverse=True)
     return np.array(
         [
@@ -118,7 +120,7 @@ def judge(scores: Array, answers: Constraints, epsilon: Errors) -> Array:
 def _of_folds(
     model: Any, places: Mapping[str, Array], constraints: Constraints, folds: list[Array]
 ) -> dict[str, Array]:
-    """Return the tables of those candidates that are not far behind after some folds."""
+    """Return the tables of the candidates; those that fall far behind after some folds are left out."""
     first = {name: KMeans(model.n_clusters, n_init=3, random_state=0).fit(X).labels_ for name, X in places.items()}
     rows: dict[str, list[Array]] = {name: [] for name in places}
     for fold in folds:
@@ -133,14 +135,14 @@ def _of_folds(
 
 
 def _scores(model: Any, X: Array, answers: Constraints, labels: Array) -> Array:
-    """Return the scores (N, K) of the best of light fits: from clusters without answers, and from two with them."""
+    """Return the scores (N, K) of the best of three quick fits: from K-means clusters, and twice from answers."""
     odds = answers.counts()[:, None] * pair_log_odds(answers.likelihoods(model.epsilon), model.n_clusters)
     pairs = PairOdds(answers.triplets, odds)
     starts = [start_from_answers(X, slice(None), pairs, model.n_clusters, kappa, seed=0) for kappa in _KAPPAS]
     fits = []
     for init in (labels, *starts):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # what is only compared need not be at its end
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fits that are only compared need not converge
             model.set_params(warm_start=False).fit(X, **answers.fit_arguments(), init=init)
         fits.append((model.lower_bound_, model.coef_, model.intercept_))
     _, coef, intercept = max(fits, key=lambda fit: fit[0])

@@ -1,8 +1,8 @@
-"""AnswerEmbedding: where items lie, learned from nothing but what people said about them.
+"""AnswerEmbedding: points of items, learned from answers alone.
 
-For items that are known by name alone, or for answers that were collected elsewhere: the points are features like any
-others, so that what clusters features clusters these items too. The model of people is that of the whole package: three
-items form one of five patterns, and a table says how likely each answer is for it, "don't know" included.
+For items without features, or for answers that were collected elsewhere: the points can be clustered like any features.
+The model of answers is that of the other estimators: three items form one of five patterns, and a table holds the
+probability of each answer given the pattern, "don't know" included.
 """
 
 import warnings
@@ -37,8 +37,8 @@ from tercet_algorithms.embedding.search import (
     predicted_answers,
 )
 
-# The dimensions that "auto" chooses among; where nothing can be held out it takes _USUAL. Not 1: on a line items cannot
-# pass one another, so that starts get stuck, and a line fits into a plane.
+# Dimensions that "auto" chooses from, and the one that it takes where too few answers can be held out. 1 is not among
+# them: on a line items cannot pass one another, so that starts get stuck, and a plane holds every line.
 _CANDIDATES = (2, 3, 5)
 _USUAL = 2
 _MOST_ITEMS = 1_000_000
@@ -53,11 +53,11 @@ class AnswerEmbedding(Estimator):
     Parameters
     ----------
     n_components : int or "auto"
-        Dimension of the points. "auto" chooses among 2, 3 and 5 the one whose fit to four fifths of the answers
+        Dimension of the points. "auto" chooses from 2, 3 and 5 the one whose fit to four fifths of the answers
         predicts the others best; with fewer than 50 different questions it is 2.
     penalty : float
-        Penalty of the squared points, one half of it times each. It holds items that were seldom asked about in the
-        middle.
+        The sum of the squared coordinates times `penalty` / 2 is subtracted from the log likelihood. This keeps items
+        that were seldom asked about near the centre.
     use_dnk : bool
         Whether "don't know" answers are learned from.
     n_items : int or None
@@ -65,13 +65,13 @@ class AnswerEmbedding(Estimator):
     n_init : int
         Number of starts; the one with the highest bound wins.
     max_iter : int
-        Most L-BFGS steps of one start.
+        Largest number of L-BFGS steps of a start.
     tol : float
         A start ends when 50 steps gain less than `tol`, relative to the bound.
     n_jobs : int or None
-        How many fits, of dimensions to choose among and then of starts, are made at once, each in a thread; -1 is one
-        for each processor. The result is the same for any number; with more than one a callback hears of the end of
-        each fit instead of every 50 steps.
+        How many fits run at once, each in a thread: first those of the dimensions to choose from, then the starts. -1
+        is one for each processor. The result is the same for any number; with more than one, the callback is called at
+        the end of each fit instead of after every 50 steps.
     verbose : bool or int
         Whether to print a line for every 50 steps.
     random_state : int, RandomState or None
@@ -80,18 +80,18 @@ class AnswerEmbedding(Estimator):
     ----------
     embedding_ : (N, d) points, turned so that their first axis has the largest variance, or onto `init`
     n_components_ : int, d
-    offsets_ : dict, by how much the patterns "all alike", "all different" and, in relative questions, "anchor apart"
-        are likelier than distances say, as logarithms
-    held_out_scores_ : dict, dimension -> mean log probability of the answers held out; empty unless one was chosen
+    offsets_ : dict, of the patterns "all alike", "all different" and, in relative questions, "anchor apart": the
+        logarithm of how many times likelier they are than distances say
+    held_out_scores_ : dict, dimension -> mean log probability of the held-out answers; empty unless one was chosen
     lower_bound_, lower_bounds_ : the penalised log likelihood, and its trace over the winning start
     n_items_, n_iter_, converged_ : `n_iter_` counts rounds of 50 steps
 
     Notes
     -----
-    A pair of items is alike with odds 1 / (1 + squared distance), independently of the others, except that being alike
-    is transitive; this makes the probabilities of the five patterns. How often people slip and how readily they say
-    "don't know" is learned. Where nobody ever says it, the model tends to the crowd kernel of Tamuz et al., from which
-    the kernel is, and to the t-distributed embedding of van der Maaten and Weinberger with one degree of freedom.
+    A pair of items is alike with odds 1 / (1 + squared distance), independently of other pairs, except that being alike
+    is transitive; the probabilities of the five patterns follow from that. How often people slip and how readily they
+    say "don't know" is learned. Where nobody says it, the model tends to the crowd kernel of Tamuz et al., whose kernel
+    it uses, and to the t-distributed embedding of van der Maaten and Weinberger with one degree of freedom.
 
     References
     ----------
@@ -106,7 +106,7 @@ class AnswerEmbedding(Estimator):
 
     Examples
     --------
-    People sort 30 items into three classes that no feature tells; their answers show where the items belong.
+    People sort 30 items without features into three classes; the points show the classes.
 
     >>> import numpy as np
     >>> from sklearn.cluster import KMeans
@@ -170,17 +170,11 @@ class AnswerEmbedding(Estimator):
         ----------
         triplets : array-like of int, shape (M, 3)
             Positions of anchor, left and right of each question.
-        answers : array-like of shape (M,)
-            "yes", "no", "dnk", or 1, -1, 0, or True, False; to outlier questions 1, 2, 3 or "dnk".
-        kinds : str or array-like of str, shape (M,), optional
-            "relative" (all of them where None) or "outlier".
-        labelers : iterable of hashables, M of them, optional
-            Who answered; without, all answers are one labeler's. Identical rows of one labeler count once.
-        weights : array-like of shape (M,), optional
-            How many answers each counts as: finite and not negative; 0 leaves the answer out.
+        answers, kinds, labelers, weights :
+            As in `DCRC.fit`.
         init : array-like of shape (n, c), optional
-            Points of an earlier fit, for the first start; the result is turned to match them. There may be fewer
-            items and another dimension.
+            Points of an earlier fit, for the first start; the result is rotated onto them. Their dimension may be
+            another, and the number of items smaller.
         callback : callable, optional
             Called with an `EmbeddingState` after every 50 steps. When it raises `StopFit`, the fit ends with the best
             so far.
@@ -194,7 +188,7 @@ class AnswerEmbedding(Estimator):
         Raises
         ------
         ValueError
-            With the row, value or parameter that is wrong.
+            With the row, value or parameter that is wrong, or where there are neither answers nor `n_items`.
 
         Warns
         -----
@@ -207,7 +201,7 @@ class AnswerEmbedding(Estimator):
         if self.n_items is None:
             n_items = int(constraints.triplets.max(initial=-1)) + 1
         if not n_items:
-            raise ValueError("there are no answers to learn from, and n_items does not say how many items there are")
+            raise ValueError("no answers to learn from and no n_items: expected one or the other")
         if not self.use_dnk:
             constraints = constraints.select(~constraints.is_dnk())
         rng = check_random_state(self.random_state)
@@ -244,17 +238,17 @@ class AnswerEmbedding(Estimator):
         Returns
         -------
         array of shape (M, A)
-            Of yes, no and dnk, or of 1, 2, 3 and dnk for outlier questions, in this order.
+            The columns are yes, no and dnk, or 1, 2, 3 and dnk for outlier questions.
 
         Raises
         ------
         ValueError
-            With the row and value that is wrong, or where the kinds differ.
+            With the row and value that is wrong, or where kinds differ.
         """
         check_is_fitted(self, "embedding_")
         places = read_triplets(triplets, self.n_items_)
         kind = read_kind(kinds, len(places))
-        return predicted_answers(self.embedding_, self._numbers, places, KINDS.index(kind))
+        return predicted_answers(self.embedding_, self._coefficients, places, KINDS.index(kind))
 
     def score_answers(self, triplets: Any, answers: Any, kinds: Any = None, weights: Any = None) -> float:
         """Return the mean log probability of answers in nats; higher is better, 0 is perfect.
@@ -275,10 +269,10 @@ class AnswerEmbedding(Estimator):
             With the row and value that is wrong.
         """
         constraints = self._read(triplets, answers, kinds, weights)
-        return mean_log_probability(self.embedding_, self._numbers, constraints)
+        return mean_log_probability(self.embedding_, self._coefficients, constraints)
 
     def score(self, triplets: Any, answers: Any, kinds: Any = None, weights: Any = None) -> float:
-        """Return the share of answers that are the most probable ones.
+        """Return the share of the answers that the model predicts: those that are its most probable answer.
 
         Parameters
         ----------
@@ -299,7 +293,7 @@ class AnswerEmbedding(Estimator):
         hits = np.zeros(len(constraints), dtype=bool)
         for code in range(len(KINDS)):
             rows = constraints.kinds == code
-            chances = predicted_answers(self.embedding_, self._numbers, constraints.triplets[rows], code)
+            chances = predicted_answers(self.embedding_, self._coefficients, constraints.triplets[rows], code)
             hits[rows] = chances.argmax(axis=1) == constraints.answers[rows]
         counts = constraints.counts()
         return float(counts @ hits / counts.sum()) if counts.sum() else 0.0
@@ -322,15 +316,15 @@ class AnswerEmbedding(Estimator):
             Before `fit`.
         """
         check_is_fitted(self, "embedding_")
-        return answer_table(kind, self._numbers)
+        return answer_table(kind, self._coefficients)
 
     def _read(self, triplets: Any, answers: Any, kinds: Any, weights: Any) -> Constraints:
-        """Return answers about the fitted items, repeated ones too; raise ValueError with what is wrong."""
+        """Return the checked answers about the fitted items, with repeated rows."""
         check_is_fitted(self, "embedding_")
         return read_constraints(triplets, answers, kinds, weights=weights, n_items=self.n_items_, merge=False)
 
     def _candidates(self, constraints: Constraints, n_items: int) -> tuple[int, ...]:
-        """Return the dimensions to choose among."""
+        """Return the dimensions to choose from; one where there is no choice."""
         if self.n_components != "auto":
             return (self.n_components,)
         possible = tuple(dimension for dimension in _CANDIDATES if dimension < n_items) or (1,)
@@ -338,24 +332,26 @@ class AnswerEmbedding(Estimator):
         return possible if enough else (min(_USUAL, possible[-1]),)
 
     def _store_results(self, search: EmbeddingSearch, state: EmbeddingState) -> None:
-        """Set the fitted attributes; a fit that was stopped in its first start has no best one yet."""
+        """Set the fitted attributes; a fit that was stopped in its first start has no best start yet."""
         ended = len(state.best_bounds) > 0
-        points, numbers = search.model.split(state.best_parameters if ended else state.parameters)
+        points, coefficients = search.model.split(state.best_parameters if ended else state.parameters)
         self.lower_bounds_ = state.best_bounds if ended else state.bounds
         self.lower_bound_ = float(self.lower_bounds_[-1])
         self.converged_ = bool(state.best_converged if ended else state.converged)
         self.n_iter_ = len(self.lower_bounds_)
         self.embedding_ = _oriented(points, search.init)
         self.n_items_, self.n_components_ = self.embedding_.shape
-        self._numbers = numbers.copy()
-        self.offsets_ = dict(zip(("all alike", "all different", "anchor apart"), numbers[:3].tolist(), strict=True))
+        self._coefficients = coefficients.copy()
+        self.offsets_ = dict(
+            zip(("all alike", "all different", "anchor apart"), coefficients[:3].tolist(), strict=True)
+        )
         self.held_out_scores_ = dict(
             zip(state.dimensions[: len(state.scores)].tolist(), state.scores.tolist(), strict=True)
         )
 
 
 def _padded(init: Any, n_items: int) -> Array | None:
-    """Return earlier points with a row for every item, NaN for those that it does not know."""
+    """Return `init` with a row for every item, NaN for items without a point."""
     if init is None:
         return None
     points = np.asarray(init, dtype=np.float64)
@@ -367,7 +363,7 @@ def _padded(init: Any, n_items: int) -> Array | None:
 
 
 def _oriented(points: Array, init: Array | None) -> Array:
-    """Return the points turned and reflected, which changes no distance: onto earlier ones, else to principal axes."""
+    """Return the points rotated and reflected, which changes no distance: onto `init`, else to their principal axes."""
     known_items = np.zeros(len(points), dtype=bool) if init is None else np.isfinite(init).all(axis=1)
     if init is not None and init.shape[1] == points.shape[1] and known_items.any():
         here, there = points[known_items].mean(axis=0), init[known_items].mean(axis=0)

@@ -1,16 +1,16 @@
-"""How points make patterns, and patterns make answers: the likelihood that the embedding maximises, and its gradient.
+"""The likelihood of answers given points of the items, which the embedding maximises, and its gradient.
 
-Two items whose points are a distance d apart are alike with odds k(d) = 1 / (1 + d^2), whatever the other pairs are,
+Two items whose points are a distance d apart are alike with odds k(d) = 1 / (1 + d^2), independently of other pairs,
 except that being alike is transitive: two of the three pairs of a triplet cannot be alike without the third. So the
 five patterns have the weights
 
     all alike  e^a k_al k_ar k_lr     only one pair alike  k of this pair     all different  e^b
 
-and an anchor apart, whose pair is the one that the relative question does not ask about, counts e^g times. Answers
-follow from the pattern as everywhere in this package by a table P(answer | pattern), which has three numbers here: how
-often people slip, how often they say "don't know" although one answer is right, and how often they say so where it is
-right to; who has to choose never does, and then the model is an ordinal embedding of yes and no. All of these numbers
-are learned with the points, under Gaussian priors that hold them where answers say nothing.
+where the pattern "anchor apart" of a relative question, which does not ask about the pair left and right, is multiplied
+by e^g. The table P(answer | pattern) has three coefficients: how often people slip, how often they say "don't know"
+where an item is right, and how often they say it where it is the right answer. Where people may not say it, the model
+becomes an ordinal embedding of yes and no. All six coefficients are learned with the points, under Gaussian priors for
+where the answers do not determine them.
 """
 
 from dataclasses import dataclass
@@ -32,21 +32,21 @@ from tercet_algorithms.answers.patterns import (
 )
 from tercet_algorithms.answers.reading import Constraints
 
-# Offsets a, b, g; log odds of slipping and of a needless "don't know" against the right answer; log odds of saying
-# "don't know" where it is right. The means say that people answer as in the study of DCRC's authors, about 1 in 8
-# answers wrong, and the deviations let a few dozen answers say otherwise.
+# Offsets a, b, g; log odds of a slip and of a needless "don't know" against the right answer; log odds of "don't know"
+# where it is the right answer. The means are the error rates in the study of DCRC's authors, about 1 in 8 answers
+# wrong; the deviations are so wide that a few dozen answers can outweigh them.
 PRIOR_MEANS = np.array([0.0, 0.0, 0.0, -2.0, -3.0, 2.0])
 _PRIOR_DEVIATIONS = np.array([2.0, 2.0, 2.0, 1.5, 1.5, 1.5])
 _ALIKE, _DIFFERENT, _ANCHOR, _SLIP, _NEEDLESS, _KNOWS_NOT = range(len(PRIOR_MEANS))
-# So many answers at a time keep what is gathered for them in the processor's cache.
+# The arrays for this many answers at a time fit the processor's cache.
 _CHUNK = 16_384
 
 
-def answer_table(kind: Kind, numbers: Array) -> Array:
-    """Return P(answer | pattern), (5, A), of the learned numbers (6,)."""
+def answer_table(kind: Kind, coefficients: Array) -> Array:
+    """Return P(answer | pattern), (5, A), from the coefficients (6,)."""
     right, n_answers = right_answers(kind), len(ANSWERS[kind])
-    correct, slip, needless = softmax([0.0, numbers[_SLIP], numbers[_NEEDLESS]])
-    knows_not = expit(numbers[_KNOWS_NOT])
+    correct, slip, needless = softmax([0.0, coefficients[_SLIP], coefficients[_NEEDLESS]])
+    knows_not = expit(coefficients[_KNOWS_NOT])
     dont_know = right == n_answers - 1
     elsewhere = np.where(dont_know, (1 - knows_not) / (n_answers - 1), slip / (n_answers - 2))
     table: Array = np.repeat(elsewhere[:, None], n_answers, axis=1)
@@ -55,25 +55,25 @@ def answer_table(kind: Kind, numbers: Array) -> Array:
     return table
 
 
-def pattern_logs(points: Array, triplets: Array, relative: Array, numbers: Array) -> tuple[Array, list[Array]]:
+def pattern_logs(points: Array, triplets: Array, relative: Array, coefficients: Array) -> tuple[Array, list[Array]]:
     """Return log P(pattern), (5, m), of triplets, and the differences (m, d) of their three pairs of points.
 
-    `relative` (m,) says which questions are relative. The pairs are anchor and left, anchor and right, left and right.
+    `relative` (m,) is True for relative questions. The pairs are anchor and left, anchor and right, left and right.
     """
     anchor, left, right = (points[column] for column in triplets.T)
     differences = [anchor - left, anchor - right, left - right]
     losses = [np.log1p(np.einsum("md,md->m", step, step)) for step in differences]
     weights = np.empty((5, len(triplets)))
-    weights[ALL_ALIKE] = numbers[_ALIKE] - losses[0] - losses[1] - losses[2]
+    weights[ALL_ALIKE] = coefficients[_ALIKE] - losses[0] - losses[1] - losses[2]
     weights[RIGHT_APART], weights[LEFT_APART] = -losses[0], -losses[1]
-    weights[ANCHOR_APART] = numbers[_ANCHOR] * relative - losses[2]
-    weights[ALL_DIFFERENT] = numbers[_DIFFERENT]
+    weights[ANCHOR_APART] = coefficients[_ANCHOR] * relative - losses[2]
+    weights[ALL_DIFFERENT] = coefficients[_DIFFERENT]
     return log_softmax(weights, axis=0), differences
 
 
 @dataclass(frozen=True, eq=False)
 class PatternModel:
-    """The answers and the penalty: the fixed part of a bound that depends on points and numbers."""
+    """The answers and the penalty: the fixed part of the bound, a function of points and coefficients."""
 
     constraints: Constraints
     n_items: int
@@ -81,7 +81,7 @@ class PatternModel:
 
     @classmethod
     def of(cls, constraints: Constraints, n_items: int, penalty: float) -> "PatternModel":
-        """Return the model of answers, of which those that say the same about the same question become one."""
+        """Return the model of answers; equal answers to one question are merged."""
         rows = np.column_stack([constraints.triplets, constraints.kinds, constraints.answers])
         distinct, places = np.unique(rows, axis=0, return_inverse=True)
         counts = np.bincount(places.ravel(), constraints.counts(), len(distinct))
@@ -89,34 +89,36 @@ class PatternModel:
         return cls(merged, n_items, penalty)
 
     def split(self, parameters: Array) -> tuple[Array, Array]:
-        """Return the points (N, d) and the numbers (6,) that a flat array holds."""
-        n_numbers = len(PRIOR_MEANS)
-        return parameters[:-n_numbers].reshape(self.n_items, -1), parameters[-n_numbers:]
+        """Return the points (N, d) and the coefficients (6,) of a flat array."""
+        n_coefficients = len(PRIOR_MEANS)
+        return parameters[:-n_coefficients].reshape(self.n_items, -1), parameters[-n_coefficients:]
 
     def bound(self, parameters: Array) -> tuple[float, Array]:
-        """Return the penalised log likelihood at points and numbers, flat, and its gradient."""
-        points, numbers = self.split(parameters)
-        from_priors = (numbers - PRIOR_MEANS) / _PRIOR_DEVIATIONS
+        """Return the penalised log likelihood at a flat array of parameters, and its gradient."""
+        points, coefficients = self.split(parameters)
+        from_priors = (coefficients - PRIOR_MEANS) / _PRIOR_DEVIATIONS
         value = -0.5 * (self.penalty * float(np.vdot(points, points)) + float(from_priors @ from_priors))
-        of_points, of_numbers = -self.penalty * points, -from_priors / _PRIOR_DEVIATIONS
+        of_points, of_coefficients = -self.penalty * points, -from_priors / _PRIOR_DEVIATIONS
         for start in range(0, len(self.constraints), _CHUNK):
             rows = self.constraints.select(np.arange(start, min(start + _CHUNK, len(self.constraints))))
-            value += _add_answers(rows, points, numbers, of_points, of_numbers)
-        return value, np.concatenate([of_points.ravel(), of_numbers])
+            value += _add_answers(rows, points, coefficients, of_points, of_coefficients)
+        return value, np.concatenate([of_points.ravel(), of_coefficients])
 
 
-def _add_answers(rows: Constraints, points: Array, numbers: Array, of_points: Array, of_numbers: Array) -> float:
-    """Return the log likelihood of some answers, and add its gradient to those of points and numbers."""
+def _add_answers(
+    rows: Constraints, points: Array, coefficients: Array, of_points: Array, of_coefficients: Array
+) -> float:
+    """Return the log likelihood of some answers, and add its gradients by the points and by the coefficients."""
     weights, relative = rows.counts(), rows.kinds == KINDS.index("relative")
-    log_patterns, differences = pattern_logs(points, rows.triplets, relative, numbers)
+    log_patterns, differences = pattern_logs(points, rows.triplets, relative, coefficients)
     patterns = np.exp(log_patterns)
     likelihoods = np.empty_like(patterns)
     for code, kind in enumerate(KINDS):
         of_kind = rows.kinds == code
-        likelihoods[:, of_kind] = answer_table(kind, numbers)[:, rows.answers[of_kind]]
+        likelihoods[:, of_kind] = answer_table(kind, coefficients)[:, rows.answers[of_kind]]
     joint = patterns * likelihoods
     probabilities = joint.sum(axis=0)
-    expected = weights * joint / probabilities  # patterns when the answer is known
+    expected = weights * joint / probabilities  # patterns given the answer
     surplus = expected - weights * patterns
     pulls = surplus[ALL_ALIKE] + surplus[[RIGHT_APART, LEFT_APART, ANCHOR_APART]]
     for (first, second), pull, step in zip(((0, 1), (0, 2), (1, 2)), pulls, differences, strict=True):
@@ -124,16 +126,16 @@ def _add_answers(rows: Constraints, points: Array, numbers: Array, of_points: Ar
         for axis in range(points.shape[1]):
             of_points[:, axis] -= np.bincount(rows.triplets[:, first], force[:, axis], len(points))
             of_points[:, axis] += np.bincount(rows.triplets[:, second], force[:, axis], len(points))
-    of_numbers[_ALIKE] += surplus[ALL_ALIKE].sum()
-    of_numbers[_DIFFERENT] += surplus[ALL_DIFFERENT].sum()
-    of_numbers[_ANCHOR] += surplus[ANCHOR_APART] @ relative
-    _add_table(rows, expected, numbers, of_numbers)
+    of_coefficients[_ALIKE] += surplus[ALL_ALIKE].sum()
+    of_coefficients[_DIFFERENT] += surplus[ALL_DIFFERENT].sum()
+    of_coefficients[_ANCHOR] += surplus[ANCHOR_APART] @ relative
+    _add_table(rows, expected, coefficients, of_coefficients)
     return float(weights @ np.log(probabilities))
 
 
-def _add_table(rows: Constraints, expected: Array, numbers: Array, of_numbers: Array) -> None:
-    """Add the gradient of the numbers that make tables, from how often each answer came with each pattern."""
-    _, slip, needless = softmax([0.0, numbers[_SLIP], numbers[_NEEDLESS]])
+def _add_table(rows: Constraints, expected: Array, coefficients: Array, of_coefficients: Array) -> None:
+    """Add the gradient by the table's coefficients, from the expected number of answers for each pattern."""
+    _, slip, needless = softmax([0.0, coefficients[_SLIP], coefficients[_NEEDLESS]])
     for code, kind in enumerate(KINDS):
         of_kind = rows.kinds == code
         counts = np.stack([np.bincount(rows.answers[of_kind], row[of_kind], len(ANSWERS[kind])) for row in expected])
@@ -142,7 +144,7 @@ def _add_table(rows: Constraints, expected: Array, numbers: Array, of_numbers: A
         decided = counts[~dont_know]
         said_right = decided[np.arange(len(decided)), right[~dont_know]].sum()
         said_not = decided[:, -1].sum()
-        of_numbers[_SLIP] += decided.sum() - said_right - said_not - slip * decided.sum()
-        of_numbers[_NEEDLESS] += said_not - needless * decided.sum()
+        of_coefficients[_SLIP] += decided.sum() - said_right - said_not - slip * decided.sum()
+        of_coefficients[_NEEDLESS] += said_not - needless * decided.sum()
         undecided = counts[dont_know]
-        of_numbers[_KNOWS_NOT] += undecided[:, -1].sum() - expit(numbers[_KNOWS_NOT]) * undecided.sum()
+        of_coefficients[_KNOWS_NOT] += undecided[:, -1].sum() - expit(coefficients[_KNOWS_NOT]) * undecided.sum()

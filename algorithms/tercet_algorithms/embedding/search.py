@@ -1,7 +1,7 @@
-"""The fits that learning an embedding takes: one of each dimension to choose among, then starts of the chosen one.
+"""The fits of an embedding: one for each dimension to choose from, then the starts with the chosen one.
 
-A fit is a chain of states. `advance` makes the next one from the last and nothing else, so a fit that was stopped,
-saved and resumed elsewhere goes through the same states as one that ran through.
+A fit is a chain of states. `advance` makes the next one from the last alone, so a fit that was stopped, saved and
+resumed elsewhere goes through the same states as one without a break.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ from tercet_algorithms.common.model_selection import answer_folds
 from tercet_algorithms.common.search import ArrayRecord, check_resumable, run_search
 from tercet_algorithms.embedding.pattern_model import PRIOR_MEANS, PatternModel, answer_table, pattern_logs
 
-# A step of the search is so many of L-BFGS, which forgets its memory between two: that makes them resumable.
+# L-BFGS steps of an iteration. L-BFGS loses its memory between two iterations, which makes them resumable.
 _STEPS = 50
 _MEMORY = 10
-# Of the answers, the share that is held out while dimensions are compared: the first of so many folds.
+# While dimensions are compared, the first of this many folds of the answers is held out.
 _FOLDS = 5
-# With fewer questions than this what is held out says nothing about dimensions.
+# With fewer questions held-out answers are too few to compare dimensions by.
 FEWEST_QUESTIONS = 50
-# Deviation of the points that a start begins with, as far from one another as being alike is an even chance.
+# Standard deviation of the points at the beginning of a start: in a plane two items are then alike with odds of 1/2.
 _SPREAD = 0.5
 NOTHING: Array = np.empty(0)
 
@@ -34,14 +34,14 @@ NOTHING: Array = np.empty(0)
 class EmbeddingState(ArrayRecord):
     """Everything needed to resume a fit of the same answers and parameters."""
 
-    dimensions: Array  # (n,) of the fits; 0 stands for the one that the fits before it choose
+    dimensions: Array  # (n,) of the fits; 0 for starts with the dimension that the fits before them choose
     seeds: Array  # (n,)
-    fit: int  # which is at work
-    parameters: Array  # points and numbers of the fit at work, flat
-    bounds: Array  # its bound after each step
+    fit: int  # which fit is at work
+    parameters: Array  # points and coefficients of the fit at work, flat
+    bounds: Array  # its bound after each iteration
     converged: bool
-    finished: bool  # the fit at work
-    scores: Array  # mean log probability of the answers held out, for each dimension that was tried
+    finished: bool  # whether the fit at work is
+    scores: Array  # mean log probability of the held-out answers, for each dimension that was tried
     best_parameters: Array  # of the finished starts; empty before the first
     best_bounds: Array
     best_converged: bool
@@ -60,7 +60,7 @@ class EmbeddingState(ArrayRecord):
 
     @property
     def fraction(self) -> float:
-        """Progress in [0, 1]; within a fit a guess, since nobody knows how many steps it will take."""
+        """Progress in [0, 1]; within a fit a guess, since the number of its iterations is unknown beforehand."""
         within = 1.0 if self.finished else self.iteration / (self.iteration + 3)
         return (self.fit + within) / len(self.seeds)
 
@@ -70,14 +70,14 @@ Callback = Callable[[EmbeddingState], object]
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingSearch:
-    """The fixed part of a fit: the answers, with and without those held out, and how to climb."""
+    """The fixed part of a fit: the answers, with and without the held-out ones, and when to stop."""
 
     model: PatternModel
-    fitted: PatternModel  # without the answers held out
+    fitted: PatternModel  # without the held-out answers
     held_out: Constraints
     max_iter: int
     tol: float
-    init: Array | None = None  # (N, d) where the first start begins, NaN for items that it does not know
+    init: Array | None = None  # (N, d) points for the first start, NaN for items without one
 
     @classmethod
     def of(
@@ -105,7 +105,7 @@ class EmbeddingSearch:
         )
 
     def first_state(self, candidates: Sequence[int], n_init: int, rng: np.random.RandomState) -> EmbeddingState:
-        """Return the state before the first step: one fit of each candidate, where there are several, then starts."""
+        """Return the first state of a search: one fit for each dimension, if there are several, then the starts."""
         alone = len(candidates) == 1
         dimensions = np.array([*([] if alone else candidates), *[candidates[0] if alone else 0] * n_init])
         seeds = rng.randint(np.iinfo(np.int32).max, size=len(dimensions))
@@ -125,7 +125,7 @@ class EmbeddingSearch:
         return replace(state, parameters=self._first(state, 0))
 
     def check_resumable(self, state: EmbeddingState) -> None:
-        """Raise ValueError where a state cannot belong to this fit."""
+        """Raise ValueError where the shapes of a state are not those of this fit."""
         n_points = len(state.parameters) - len(PRIOR_MEANS)
         check_resumable((n_points % self.model.n_items, n_points > 0), (0, True))
 
@@ -138,14 +138,14 @@ class EmbeddingSearch:
         return run_search(state, advance, callback, verbose)
 
     def advance(self, state: EmbeddingState) -> EmbeddingState:
-        """Return the state a number of steps further, in the next fit when this one is finished."""
+        """Return the state one iteration further, in the next fit when this one is finished."""
         state = self._climbed(self._begun(state, state.fit + 1) if state.finished else state)
         return self._with_end(state) if state.finished else state
 
     def _advance_by_fits(self, n_threads: int) -> Callable[[EmbeddingState], EmbeddingState]:
-        """Return another `advance`: several fits at once to their ends, then one state for the end of each.
+        """Return an `advance` for threads: it runs several fits at once to their ends, and makes a state of each end.
 
-        Starts wait for all fits of dimensions to choose among, since these settle their dimension.
+        Starts wait for the fits that choose their dimension.
         """
         ends: dict[int, EmbeddingState] = {}
 
@@ -163,7 +163,7 @@ class EmbeddingSearch:
         return advance
 
     def _finish(self, state: EmbeddingState, fit: int) -> EmbeddingState:
-        """Return the state at the end of the fit at work, or of a later one."""
+        """Run the fit at work, or a later one, to its end."""
         if fit != state.fit:
             state = self._begun(state, fit)
         while not state.finished:
@@ -171,12 +171,12 @@ class EmbeddingSearch:
         return state
 
     def _begun(self, state: EmbeddingState, fit: int) -> EmbeddingState:
-        """Return the state before the first step of a fit."""
+        """Return the state before the first iteration of a fit."""
         state = replace(state, fit=fit, bounds=NOTHING, converged=False, finished=False)
         return replace(state, parameters=self._first(state, fit))
 
     def _climbed(self, state: EmbeddingState) -> EmbeddingState:
-        """Return the state a number of steps further in the fit at work."""
+        """Return the state one iteration further in the fit at work."""
         model = self.fitted if state.fit < self._n_compared(state) else self.model
         parameters, bound, converged = _climb(model, state.parameters, self.tol)
         bounds = np.append(state.bounds, bound)
@@ -197,7 +197,7 @@ class EmbeddingSearch:
         return int(np.count_nonzero(state.dimensions)) if (state.dimensions == 0).any() else 0
 
     def _first(self, state: EmbeddingState, fit: int) -> Array:
-        """Return the parameters that a fit begins with."""
+        """Return the initial parameters of a fit."""
         rng = np.random.RandomState(int(state.seeds[fit]))
         dimension = int(state.dimensions[fit]) or int(state.dimensions[np.argmax(state.scores)])
         points = _SPREAD * rng.standard_normal((self.model.n_items, dimension))
@@ -208,32 +208,32 @@ class EmbeddingSearch:
         return np.concatenate([points.ravel(), PRIOR_MEANS])
 
     def _score(self, parameters: Array) -> float:
-        """Return the mean log probability of the answers held out."""
-        points, numbers = self.fitted.split(parameters)
-        return mean_log_probability(points, numbers, self.held_out)
+        """Return the mean log probability of the held-out answers."""
+        points, coefficients = self.fitted.split(parameters)
+        return mean_log_probability(points, coefficients, self.held_out)
 
 
-def mean_log_probability(points: Array, numbers: Array, answers: Constraints) -> float:
+def mean_log_probability(points: Array, coefficients: Array, answers: Constraints) -> float:
     """Return the mean log probability of answers in nats, weighted; 0 where nothing counts."""
     logs = np.zeros(len(answers))
     for code in range(len(KINDS)):
         rows = np.flatnonzero(answers.kinds == code)
-        probabilities = predicted_answers(points, numbers, answers.triplets[rows], code)
+        probabilities = predicted_answers(points, coefficients, answers.triplets[rows], code)
         logs[rows] = np.log(probabilities[np.arange(len(rows)), answers.answers[rows]])
     weights = answers.counts()
     return float(weights @ logs / weights.sum()) if weights.sum() else 0.0
 
 
-def predicted_answers(points: Array, numbers: Array, triplets: Array, kind_code: int) -> Array:
-    """Return P(answer), (M, A), of questions of one kind."""
+def predicted_answers(points: Array, coefficients: Array, triplets: Array, kind_code: int) -> Array:
+    """Return P(answer), (M, A), for questions of one kind."""
     kind = KINDS[kind_code]
-    log_patterns, _ = pattern_logs(points, triplets, np.full(len(triplets), kind == "relative"), numbers)
-    probabilities: Array = np.exp(log_patterns).T @ answer_table(kind, numbers)
+    log_patterns, _ = pattern_logs(points, triplets, np.full(len(triplets), kind == "relative"), coefficients)
+    probabilities: Array = np.exp(log_patterns).T @ answer_table(kind, coefficients)
     return probabilities
 
 
 def _climb(model: PatternModel, parameters: Array, tol: float) -> tuple[Array, float, bool]:
-    """Return parameters, their bound and whether they are a maximum, after some steps of L-BFGS."""
+    """Return the parameters after some steps of L-BFGS, their bound, and whether the gain was below `tol`."""
 
     def descent(values: Array) -> tuple[float, Array]:
         value, gradient = model.bound(values)

@@ -10,7 +10,7 @@ from tercet.answers import queries
 from tercet.answers.queries import ListedAnswer
 from tercet.answers.schemas import AnswerList, AnswerOut, Filters, Order, SetAside
 from tercet.labeling.canonical import VALUES
-from tercet.labeling.queries import Look, looks
+from tercet.labeling.queries import DisplayedItem, displayed_items
 from tercet.models import Project, QuestionKind, Run
 from tercet.runs import results
 from tercet.runs.queries import find_run, last_done
@@ -37,7 +37,7 @@ class Listing:
     answers: list[ListedAnswer]
     doubts: dict[int, Doubt]
     votes: dict[int, list[tuple[int, str]]]
-    items: dict[int, Look]
+    items: dict[int, DisplayedItem]
     next: str | None
 
     def others(self, answer: ListedAnswer) -> tuple[int, int]:
@@ -68,7 +68,7 @@ def page(session: Session, storage: Storage, project: Project, filters: Filters,
         answers,
         _doubts(report, answers),
         queries.votes(session, [answer.triplet_id for answer in answers]),
-        looks(session, {item_id for answer in answers for item_id in answer.triplet}),
+        displayed_items(session, {item_id for answer in answers for item_id in answer.triplet}),
         following,
     )
 

@@ -85,10 +85,10 @@ def gather(session: Session, storage: Storage, access: Access, filters: Filters)
 
 
 def _row(project: Project, page: Listing, answer: ListedAnswer) -> AnswerRow:
-    looks = [page.items[item_id] for item_id in answer.triplet]
+    rows = [page.items[item_id] for item_id in answer.triplet]
     return AnswerRow(
         answer,
-        [{"key": look.key, **shown(project.key, look)} for look in looks],
+        [{"key": row.key, **shown(project.key, row)} for row in rows],
         PICKED.get(answer.value),
         page.doubts.get(answer.number),
         *page.others(answer),

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from tercet.accounts.named_labelers import NamedLabeler
 from tercet.answers.schemas import AnswerState, Filters
 from tercet.labeling.canonical import Ids
-from tercet.labeling.decisions import ITSELF
+from tercet.labeling.decisions import AUTOMATIC
 from tercet.models import Answer, Decision, Membership, Triplet, User, Verdict
 
 # Habits are measured over so many of a person's newest answers.
@@ -111,7 +111,7 @@ def _select_answers() -> Select[*tuple[object, ...]]:
             Answer.withdrawn_at,
             Answer.known_at,
             Decision.created_at,
-            func.coalesce(by.name, ITSELF),
+            func.coalesce(by.name, AUTOMATIC),
             Decision.reason,
         )
         .join(Triplet, Triplet.id == Answer.triplet_id)
@@ -219,7 +219,7 @@ def decisions(session: Session, project_id: int, limit: int) -> list[LoggedDecis
             labeler.name,
             Decision.answer_number,
             Decision.answers,
-            func.coalesce(by.name, ITSELF),
+            func.coalesce(by.name, AUTOMATIC),
             Decision.reason,
             Decision.created_at,
         )

@@ -122,7 +122,7 @@ def _whose(session: Session, decision_id: int) -> str:
         Decision, User, Decision.by_id == User.id, isouter=True
     )
     name, at = session.execute(statement.where(Decision.id == decision_id)).one()
-    return f"by {name or decisions.ITSELF}, at {at:%Y-%m-%d %H:%M} UTC"
+    return f"by {name or decisions.AUTOMATIC}, at {at:%Y-%m-%d %H:%M} UTC"
 
 
 def _log_one(session: Session, access: Access, verdict: Verdict, answer: Answer, reason: str = "") -> Decision:

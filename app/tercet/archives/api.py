@@ -39,8 +39,8 @@ def get_archive(project: str, me: Me, db: Db, blobs: Blobs) -> StreamingResponse
     """Download the whole project as one ZIP.
 
     Items, media, all versions of the features, all answers with the names of their labelers, runs with their results,
-    names of clusters, settings and bags. Addresses, rights, tokens and links stay here. Another server makes a project
-    of it: see restore below. 409: a file is missing in the storage.
+    names of clusters, settings and bags. Addresses, rights, tokens and links are not in it. Another server can make a
+    project of it: see restore below. 409: a file is missing in the storage.
     """
     with db.reading() as session:
         row = authorize(session, me, project, Action.READ).project
@@ -64,7 +64,7 @@ async def restore_archive(
 
 
 def _allow(db: Database, me: Caller) -> int:
-    """Return the id of who will own the project, or refuse before the body is read."""
+    """Return the id of the future owner; raise a problem, before the body is read, if they may not make projects."""
     with db.reading() as session:
         identity = identify(session, me)
         allow_new_project(identity)

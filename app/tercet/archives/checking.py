@@ -1,6 +1,6 @@
-"""Checks a whole archive before anything is stored: its kind, and that nothing is missing, changed or malicious.
+"""Checks all of an archive before anything is stored: its kind, and that nothing is missing, changed or malicious.
 
-A member is read no farther than the directory of the ZIP says it is long, so that the sizes there can be relied on.
+A member is read only up to its size in the directory of the ZIP, so that these sizes can be relied on.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from tercet.archives import layout
 from tercet.storage import MEGABYTE
 from tercet.web.errors import FieldError, Invalid
 
-# The directory of a ZIP is read as a whole: some 500,000 files.
+# The directory of a ZIP is read into memory; this size is enough for about 500,000 files.
 LARGEST_DIRECTORY = 32 * MEGABYTE
 LARGEST_MANIFEST = MEGABYTE
 LONGEST_LINE = 16 * MEGABYTE
-# JSON rows are compressed ten to twenty times.
+# Largest ratio of unpacked to packed size; that of JSON rows is ten to twenty.
 MOST_PACKED = 100
-# Where the end of a ZIP's directory is, how long that record is, and how long the comment behind it may be.
+# The signature of the record at the end of a ZIP's directory, its size, and the largest size of the comment after it.
 END_SIGNATURE, END_SIZE, LONGEST_COMMENT = b"PK\x05\x06", 22, 0xFFFF
 UNREADABLE = (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, zlib.error)
-NOT_WHOLE = "It is no whole ZIP file: the download or the upload may have been cut off."
+NOT_WHOLE = "It is not a complete ZIP file: the download or the upload may have been cut off."
 
 
 def refusal(detail: str, file: str | None = None, row: int | None = None) -> Invalid:
@@ -55,7 +55,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open an archive and check all of it; raise Invalid with a sentence that says why it is refused."""
+    """Open an archive and check all of it; raise Invalid with a sentence on why it is refused."""
     _check_directory(path)
     with ExitStack() as files:
         try:
@@ -69,7 +69,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 def _check_directory(path: Path) -> None:
-    """Refuse a ZIP directory that would fill the memory, before it is read."""
+    """Raise Invalid, before it is read, for a ZIP directory that would fill the memory."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - END_SIZE - LONGEST_COMMENT))
@@ -79,7 +79,7 @@ def _check_directory(path: Path) -> None:
         raise refusal(NOT_WHOLE)
     directory = size - len(tail) + place - int.from_bytes(tail[place + 16 : place + 20], "little")
     announced = int.from_bytes(tail[place + 12 : place + 16], "little")
-    # In a ZIP of more than four gigabytes the record says nothing of either: the one before it does.
+    # In a ZIP of more than four gigabytes both are in the record before this one.
     if announced == 0xFFFFFFFF or int.from_bytes(tail[place + 16 : place + 20], "little") == 0xFFFFFFFF:
         large = tail.rfind(b"PK\x06\x06", 0, place)
         directory = announced = int.from_bytes(tail[large + 40 : large + 48], "little") if large >= 0 else 0
@@ -108,14 +108,14 @@ def _fault_of(member: zipfile.ZipInfo) -> str | None:
     if not layout.MEMBER.fullmatch(member.filename):
         return "has a name that no file of an archive has"
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return "is packed in a way that archives do not use"
+        return "is compressed with another method than archives use"
     return None
 
 
 def _read_manifest(opened: zipfile.ZipFile) -> dict[str, Any]:
     member = opened.NameToInfo.get(layout.MANIFEST)
     if member is None:
-        raise refusal(f"It is no archive of a Tercet project: there is no {layout.MANIFEST} in it.")
+        raise refusal(f"It is not an archive of a Tercet project: there is no {layout.MANIFEST} in it.")
     if member.file_size > LARGEST_MANIFEST:
         raise refusal("is too large", layout.MANIFEST)
     try:
@@ -123,7 +123,7 @@ def _read_manifest(opened: zipfile.ZipFile) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise refusal(f"is not JSON: {error}", layout.MANIFEST) from error
     if not isinstance(manifest, dict) or manifest.get("format") != layout.FORMAT:
-        raise refusal("says that this is something else than an archive of a Tercet project", layout.MANIFEST)
+        raise refusal("has another format than archives of Tercet projects", layout.MANIFEST)
     if manifest.get("version") != layout.VERSION:
         detail = f"is of version {manifest.get('version')!r:.20}; this server reads version {layout.VERSION}"
         raise refusal(f"{detail}: a newer Tercet may read it", layout.MANIFEST)
@@ -134,7 +134,7 @@ def _check_listing(opened: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
     """Compare every file with the listing, and the listing with the manifest."""
     files = manifest.get("files")
     if layout.LISTING not in opened.NameToInfo or not isinstance(files, dict):
-        raise refusal(f"It is not whole: there is no {layout.LISTING} in it, or the manifest does not name it.")
+        raise refusal(f"It is incomplete: there is no {layout.LISTING} in it, or the manifest does not name it.")
     if _digest(opened, layout.LISTING) != files.get("sha256"):
         raise refusal("is not the one that the manifest names: it was changed", layout.LISTING)
     listed = set()
@@ -149,7 +149,7 @@ def _check_listing(opened: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
     if extra := opened.NameToInfo.keys() - listed - {layout.LISTING, layout.MANIFEST}:
         raise refusal("is not in the listing", min(extra))
     if lacking := {layout.table_path(name) for name in layout.ARCHIVED} - listed:
-        raise refusal(f"It is not whole: {min(lacking)} is missing.")
+        raise refusal(f"It is incomplete: {min(lacking)} is missing.")
 
 
 def _digest(opened: zipfile.ZipFile, name: str) -> str:

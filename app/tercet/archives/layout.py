@@ -1,10 +1,10 @@
-"""What is in an archive and where: the one place that both the writer and the reader follow.
+"""The layout of an archive, which both the writer and the reader use.
 
     tercet.json            the manifest
     files.ndjson           the listing
     tables/<name>.ndjson   the rows of a table, one JSON object a line, by column; times in ISO 8601
     tables/person.ndjson   names of those who answered or decided
-    blobs/<number>.<kind>  media, pictures, thumbnails, feature arrays: in their rows this path stands for the file
+    blobs/<number>.<kind>  media, pictures, thumbnails, feature arrays; rows refer to them by this path
     results/<number>/...   the arrays of a run; its row names the folder
 
 Only tables are compressed. Columns are read from the models, so new ones are included without changes here.
@@ -24,12 +24,12 @@ PEOPLE = "tables/person.ndjson"
 MEMBER = re.compile(r"tercet\.json|files\.ndjson|tables/[a-z_]+\.ndjson|blobs/\d+(\.\w+)?|results/\d+/\w+\.\w+")
 # Parents before children.
 ARCHIVED = ("project", "bag", "item", "feature_set", "triplet", "decision", "answer", "run", "cluster_note")
-# Not archived: rights, which the other server decides on, and what is being asked, computed or uploaded now.
+# Not archived: users and their rights, which are a matter of the other server, and everything in progress.
 LEFT_OUT = {
     *("user", "membership", "sign_in_link", "api_token", "share_link"),
     *("lease", "skip", "event", "job", "import", "import_file"),
 }
-# Columns that only mean something on this server at this moment.
+# Columns that have a meaning on this server only, or only at this moment.
 LEFT_OUT_COLUMNS = {
     *(("project", name) for name in ("event_number", "archived_at", "deleted_at")),
     *(("run", name) for name in ("checkpoint", "lease_expires_at")),
@@ -37,13 +37,13 @@ LEFT_OUT_COLUMNS = {
 }
 # Columns that hold a key of the storage.
 BLOBS = {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob", "learned")}
-# The files of a run's result. What a warm start continues from is left out: it names labelers by their numbers here,
-# and is large; the first run on the other server begins anew.
+# The files of a run's result. The state that warm starts continue from is left out: it is large, and refers to labelers
+# by their ids on this server. The first run on the other server is a cold start.
 RESULT_FILES = ("result.npz", "map.bin", "report.npz", "resolutions.bin", "model.npz")
 
 
 def table_path(name: str) -> str:
-    """Return where the rows of a table are."""
+    """Return the path of a table's rows."""
     return f"tables/{name}.ndjson"
 
 
@@ -53,7 +53,7 @@ def table_of(name: str) -> Table:
 
 
 def columns_of(table: Table) -> list[Column[object]]:
-    """Return the columns that are archived: none that refer to tables outside the archive, except people."""
+    """Return the columns that are archived: all but those that refer to tables outside the archive other than users."""
     return [
         column
         for column in table.columns

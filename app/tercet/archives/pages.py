@@ -17,7 +17,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/restore")
 def restore_page(request: Request, me: Me, db: Db) -> HTMLResponse:
-    """Show the form."""
+    """Show the form for an archive."""
     with db.reading() as session:
         allow_new_project(identify(session, me))
     return render(request, "archives/restore.html")

@@ -1,7 +1,8 @@
 """Makes a project from an archive, in short transactions, so that labelers of other projects need not wait.
 
-Until all is stored the new project has no member and a key that no address can name. If anything is wrong, everything
-is removed again; remains of a server that was stopped half-way are removed by the next restoration.
+Until all is stored the new project has no member, and a key that cannot be in an address. If anything is wrong,
+everything is removed again; remains of a restoration that was interrupted by a stop of the server are removed by a
+later one.
 """
 
 import uuid
@@ -37,14 +38,14 @@ from tercet.web.errors import Conflict, FieldError
 from tercet.web.texts import fault_of_name
 
 ROWS_AT_ONCE = 2_000
-HIDDEN_KEY = "restoring/"  # the slash keeps it apart from every key that people choose
+HIDDEN_KEY = "restoring/"  # no key that people choose can have a slash
 STALE = timedelta(days=1)
 # The endings of files that are no media.
 SUFFIXES = {"feature_set.blob": {".npy"}, "feature_set.learned": {".npz"}}
 
 
 class _Ids:
-    """The new ids of a table's rows by the old ones: sixteen bytes a row."""
+    """The new ids of a table's rows by the old ones, in sixteen bytes a row."""
 
     def __init__(self) -> None:
         self.old, self.new = array("q"), array("q")
@@ -64,7 +65,7 @@ class _Ids:
 
 
 def restore(database: Database, storage: Storage, archive: Archive, key: str, owner_id: int) -> None:
-    """Store an archive that was checked as a new project; raise Invalid or Conflict, having stored nothing."""
+    """Store a checked archive as a new project; raise Invalid or Conflict, and store nothing then."""
     _remove_stale(database, storage)
     with database.reading() as session:
         _refuse_taken(session, key)
@@ -85,7 +86,7 @@ def _refuse_taken(session: Session, key: str) -> None:
 
 
 def _remove_stale(database: Database, storage: Storage) -> None:
-    """Remove remains of restorations that a stopped server began more than a day ago."""
+    """Remove the remains of restorations that began more than a day ago and never ended."""
     with database.transaction() as session:
         stale = session.scalars(
             select(Project).where(Project.key.startswith(HIDDEN_KEY), Project.created_at < now() - STALE)
@@ -95,7 +96,7 @@ def _remove_stale(database: Database, storage: Storage) -> None:
 
 
 class _Restoration:
-    """One archive on its way into the database and the storage."""
+    """The restoration of one archive."""
 
     def __init__(self, database: Database, storage: Storage, archive: Archive) -> None:
         self.database, self.storage, self.archive = database, storage, archive
@@ -105,7 +106,7 @@ class _Restoration:
         self.keys_of_results: dict[str, str] = {}
 
     def store(self) -> None:
-        """Store the project's row, hidden, the people and then all other tables, parents first."""
+        """Store the row of the project, hidden, then the people, then all other tables, parents first."""
         if len(list(islice(self.archive.rows("project"), 2))) != 1:
             raise refusal("must hold one row", layout.table_path("project"))
         self._store_table("project")
@@ -116,7 +117,7 @@ class _Restoration:
         self.database.has_grown(len(self.ids["answer"].new) or len(self.ids["item"].new), Answer, Triplet, Item)
 
     def appear(self, key: str, owner_id: int) -> None:
-        """Give the project its key and its owner, so that it appears."""
+        """Give the project its key and its owner, which makes it visible."""
         with self.database.transaction() as session:
             _refuse_taken(session, key)
             project = session.get_one(Project, self.project_id)
@@ -157,7 +158,7 @@ class _Restoration:
         while batch := list(islice(rows, ROWS_AT_ONCE)):
             with self.database.transaction() as session:
                 new = self._insert(session, table, batch)
-            if name != "answer":  # whose ids are UUIDs, which nothing refers to
+            if name != "answer":  # nothing refers to the ids of answers, which are UUIDs
                 for (number, old, _), new_id in zip(batch, new, strict=True):
                     self._note(table, number, old, new_id)
             if name == "project":
@@ -172,7 +173,7 @@ class _Restoration:
             raise refusal(str(error), layout.table_path(table.name), number) from None
 
     def _decoded(self, table: Table) -> Iterator[tuple[int, Any, Row]]:
-        """Return number, old id and the values to insert of every row."""
+        """Yield number, old id and the values to insert of every row."""
         file = layout.table_path(table.name)
         for number, raw in self.archive.rows(table.name):
             try:
@@ -210,7 +211,7 @@ class _Restoration:
         with self.archive.zip.open(name) as stream:
             start = stream.read(16)
         if CONTENT_TYPES.get(suffix, "").startswith("image/") and not is_image(start):
-            raise ValueError(f"names the file '{name}', which is no picture, whatever its name says")
+            raise ValueError(f"names the file '{name}', which is not a picture, although its name says so")
         key = f"{projects.blob_folder(self.project_id)}/{name}"
         if not self.storage.exists(key):
             with self.archive.zip.open(name) as stream:
@@ -246,7 +247,7 @@ class _Restoration:
         return new
 
     def _store_results(self, batch: list[tuple[int, Any, Row]], new: list[int]) -> None:
-        """Store the files of the runs' results, and then say so in their rows; runs may share a result."""
+        """Store the files of the runs' results, then their storage keys in the rows; runs may share a result."""
         for (number, _, row), run_id in zip(batch, new, strict=True):
             folder = row.get("result")
             if folder is None:
@@ -274,7 +275,7 @@ class _Restoration:
         return key
 
     def _check_positions(self) -> None:
-        """Refuse items whose positions have gaps: they are the rows of every array."""
+        """Raise Invalid where positions of items have gaps: positions are the rows of every array."""
         with self.database.reading() as session:
             positions = session.scalars(
                 select(Item.position).where(Item.project_id == self.project_id).order_by(Item.position)
@@ -284,12 +285,12 @@ class _Restoration:
 
 
 def _without_empty_json(table: Table, row: Row) -> Row:
-    """Return the row without empty JSON columns: given as None they would hold JSON's null instead of nothing."""
+    """Return the row without empty JSON columns: None would be stored as JSON's null instead of SQL's."""
     return {name: value for name, value in row.items() if value is not None or not isinstance(table.c[name].type, JSON)}
 
 
 def _avoid_taken(session: Session, rows: list[Row], project_id: int) -> None:
-    """Give answers another id where theirs is taken, as by the original project on this server."""
+    """Give answers another id where theirs is taken, for instance by the original project on this server."""
     taken = set(session.scalars(select(Answer.id).where(Answer.id.in_([row["id"] for row in rows]))))
     for row in rows:
         if row["id"] in taken:
@@ -297,7 +298,7 @@ def _avoid_taken(session: Session, rows: list[Row], project_id: int) -> None:
 
 
 def _check_result(storage: Storage, key: str, n_items: int) -> None:
-    """Raise ValueError unless the arrays are a clustering of as many items as there are, or of fewer."""
+    """Raise ValueError unless the arrays are a clustering of `n_items` items or fewer."""
     result = results.load(storage, key)
     n, n_clusters = result.posterior.shape
     if result.labels.shape != (n,) or result.confidence.shape != (n,) or n > n_items:

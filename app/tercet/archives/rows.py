@@ -1,4 +1,4 @@
-"""Rows of any table as JSON, and back with a check of every value against its column's type."""
+"""Encodes rows of any table as JSON, and decodes them with a check of every value against its column's type."""
 
 import json
 import math
@@ -27,7 +27,7 @@ def _encode_value(value: Any) -> str:
 
 
 def decode(table: Table, raw: Any) -> Row:
-    """Return a row as the database takes it; raise ValueError that says which column is wrong."""
+    """Return a row with values for the database; raise ValueError with the name of a wrong column."""
     if not isinstance(raw, dict):
         raise ValueError("is not a JSON object")
     columns = {column.name: column for column in columns_of(table)}

@@ -12,12 +12,12 @@ from tercet.storage import Storage
 
 
 def pieces_of(database: Database, storage: Storage, project_id: int) -> Iterator[bytes]:
-    """Return the pieces of an archive; errors are raised now and not in the middle of sending."""
+    """Return the bytes of an archive in pieces; errors are raised now, not while they are sent."""
     pieces = write_archive(database, storage, project_id)
     return chain([next(pieces)], pieces)
 
 
 def restore_file(database: Database, storage: Storage, path: Path, key: str, owner_id: int) -> None:
-    """Check an archive and make a project from it; raise Invalid or Conflict, having stored nothing."""
+    """Check an archive and make a project from it; raise Invalid or Conflict, and store nothing then."""
     with open_archive(path) as archive:
         restore(database, storage, archive, key, owner_id)

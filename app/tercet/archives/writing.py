@@ -1,4 +1,4 @@
-"""Writes an archive: rows under one view of the database to a temporary folder, then everything as a streamed ZIP."""
+"""Writes an archive: first the rows, from one snapshot of the database, to a temporary folder, then a streamed ZIP."""
 
 import hashlib
 import json
@@ -47,7 +47,7 @@ class _Blobs:
         return self.folders.setdefault(key, f"results/{len(self.folders) + 1:06}")
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """Return name in the archive and storage key of every file."""
+        """Yield name in the archive and storage key of every file."""
         for key, name in self.names.items():
             yield name, key
         for folder_key, folder in self.folders.items():
@@ -57,7 +57,7 @@ class _Blobs:
 
 
 def write_archive(database: Database, storage: Storage, project_id: int) -> Iterator[bytes]:
-    """Return the pieces of a project's archive; the rows are those of the moment when the first is asked for."""
+    """Yield the bytes of a project's archive in pieces; the rows are those at the time of the first piece."""
     with tempfile.TemporaryDirectory(prefix="tercet-archive-") as folder:
         blobs = _Blobs(storage)
         with database.snapshot() as session:
@@ -66,7 +66,7 @@ def write_archive(database: Database, storage: Storage, project_id: int) -> Iter
 
 
 def _dump(session: Session, project_id: int, folder: Path, blobs: _Blobs) -> tuple[dict[str, int], dict[str, str]]:
-    """Write the rows of all tables to files; return how many there are, and what the project is called."""
+    """Write the rows of all tables to files; return their numbers, and the project's key and name."""
     counts = {}
     for name in layout.ARCHIVED:
         with (folder / f"{name}.ndjson").open("wb") as file:
@@ -88,7 +88,7 @@ def _dump_table(session: Session, project_id: int, name: str, file: IO[bytes], b
 
 
 def _belongs(name: str, project_id: int) -> ColumnElement[bool]:
-    """Return the condition that a row belongs to the archive; questions that nobody answered do not."""
+    """Return the condition that a row belongs to the archive; triplets without answers do not."""
     table = layout.table_of(name)
     if name == "project":
         return table.c.id == project_id
@@ -103,7 +103,7 @@ def _belongs(name: str, project_id: int) -> ColumnElement[bool]:
 
 
 def _with_names(name: str, row: dict[str, Any], blobs: _Blobs) -> dict[str, Any]:
-    """Return a row with the archive's names of files in place of storage keys."""
+    """Return a row with names of files in the archive in place of storage keys."""
     for column in layout.BLOBS.get(name, ()):
         if row[column] is not None:
             row[column] = blobs.name(row[column])
@@ -113,7 +113,7 @@ def _with_names(name: str, row: dict[str, Any], blobs: _Blobs) -> dict[str, Any]
 
 
 def _people(project_id: int) -> Select[int, str]:
-    """Return the statement for all people that archived rows refer to, with the names that exports show."""
+    """Return the statement for all users that archived rows refer to, with the names that exports show."""
     referring = []
     for name in layout.ARCHIVED:
         table = layout.table_of(name)

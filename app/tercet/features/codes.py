@@ -2,7 +2,7 @@
 
 Coates and Ng, "Learning feature representations with k-means" (2012), and Stowell and Plumbley, "Automatic
 large-scale classification of bird sounds is strongly improved by unsupervised feature learning" (2014), showed that
-so simple a method learns features that are worth as much as those of far larger models.
+this simple method learns features as good as those of far larger models.
 """
 
 from collections.abc import Mapping
@@ -15,23 +15,23 @@ Rows = NDArray[np.float32]
 
 N_PATTERNS = 128
 ITERATIONS = 12
-VARIANCE = 0.99  # share of the patches' variance that is looked at
-DAMPING = 0.05  # of the mean variance; keeps directions that hardly vary, mostly noise, from being blown up
+VARIANCE = 0.99  # share of the patches' variance that is used
+DAMPING = 0.05  # of the mean variance; keeps directions with little variance, mostly noise, from being amplified
 MOST_DIRECTIONS = 64
 
 
 @dataclass(frozen=True)
 class Codebook:
-    """Patterns (K, R) of unit length in the space of whitened patches, and the way there: (patch - mean) @ whiten."""
+    """Patterns (K, R) of unit length in the space of whitened patches, (patch - mean) @ whiten."""
 
     mean: Rows  # (D,)
     whiten: Rows  # (D, R)
     patterns: Rows  # (K, R)
 
     def activations(self, patches: Rows, *, signed: bool = True) -> Rows:
-        """Return how much each patch is like each pattern, (P, K): what exceeds the mean over all patterns.
+        """Return the similarity of each patch to each pattern, (P, K): what exceeds the mean over all patterns.
 
-        Unsigned, a pattern's negative is as good as the pattern.
+        With signed=False the negative of a pattern is as similar as the pattern.
         """
         likeness = ((patches - self.mean) @ self.whiten) @ self.patterns.T
         if not signed:
@@ -50,9 +50,9 @@ class Codebook:
 
 
 class PatchCodes:
-    """Codes by patterns learned from patches of all items; subclasses say which patches, and how codes are pooled."""
+    """Codes by patterns learned from patches of all items; subclasses define the patches and the pooling."""
 
-    n_pools: int  # numbers of an item for each pattern
+    n_pools: int  # columns for each pattern
 
     def __init__(self, seed: int, codebook: Codebook | None = None) -> None:
         self._seed = seed
@@ -65,7 +65,7 @@ class PatchCodes:
         return 0 if self.codebook is None else self.n_pools * len(self.codebook.patterns)
 
     def learn(self) -> None:
-        """Learn the patterns from the patches that were kept."""
+        """Learn the patterns from the patches that were collected."""
         if self._patches:
             patches = np.concatenate(self._patches)
             self.codebook = learn_codebook(patches.reshape(len(patches), -1), N_PATTERNS, self._seed)
@@ -73,7 +73,7 @@ class PatchCodes:
 
 
 def learn_codebook(patches: Rows, n_patterns: int, seed: int) -> Codebook | None:
-    """Learn patterns from patches (P, D); None where the patches are all alike, or too few."""
+    """Return patterns learned from patches (P, D); None where the patches are all equal, or too few."""
     mean = patches.mean(axis=0)
     whiten = _whitening(patches - mean)
     if len(patches) < 2 or whiten.shape[1] == 0:
@@ -84,7 +84,7 @@ def learn_codebook(patches: Rows, n_patterns: int, seed: int) -> Codebook | None
 
 
 def _whitening(centred: Rows) -> Rows:
-    """Return the matrix (D, R) that brings the main directions of variance to about the same variance."""
+    """Return the matrix (D, R) that scales the main directions of variance to about the same variance."""
     covariance = (centred.T @ centred).astype(np.float64) / max(1, len(centred))
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]

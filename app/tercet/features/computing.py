@@ -1,4 +1,4 @@
-"""How a recipe becomes numbers: the rows of each group, brought to few numbers, side by side on one scale."""
+"""Computes the features of a recipe: the rows of each group, reduced to few columns, side by side on one scale."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -105,10 +105,10 @@ class _Task:
 def compute(
     recipe: Recipe, inputs: Sequence[FeatureInput], sound_range: SoundRange | None, report: Report
 ) -> FeatureTable:
-    """Make the features of all items; `report` hears the share that is done, and may raise to stop.
+    """Compute the features of all items; `report` is called with the progress, and may raise to stop.
 
     Items that cannot be measured get the features of the average item, and a fault that says why. Raises ValueError
-    with a sentence where nothing at all can be made.
+    with a sentence where no features can be computed.
     """
     if not inputs:
         raise ValueError("there are no items to make features of")

@@ -1,4 +1,4 @@
-"""Decoders of recordings and pictures: the one place that opens media for features."""
+"""Decodes recordings and pictures for features."""
 
 from pathlib import Path
 
@@ -11,18 +11,18 @@ from tercet.sounds import decoding
 Samples = NDArray[np.float32]
 Pixels = NDArray[np.float32]
 
-MOST_SECONDS = 120.0  # of a recording; what comes later is not looked at, so that memory stays bounded
+MOST_SECONDS = 120.0  # of a recording that are used, so that memory stays bounded
 UNREADABLE_PICTURE = (OSError, ValueError, SyntaxError, TypeError, OverflowError, Image.DecompressionBombError)
 
 
 def read_sound(path: Path) -> tuple[Samples, int, bool]:
-    """Return the samples mixed to one channel, the sampling rate, and whether the recording goes on behind them."""
+    """Return the samples mixed to one channel, the sampling rate, and whether the recording is longer than these."""
     sound = decoding.read_sound(path, MOST_SECONDS)
     return sound.samples, sound.rate, sound.seconds > MOST_SECONDS
 
 
 def sampling_rate(path: Path) -> int | None:
-    """Return the sampling rate that a recording's header states; None where there is no header to read."""
+    """Return the sampling rate in a recording's header; None where no header can be read."""
     try:
         return decoding.describe_sound(path).rate
     except (ValueError, OSError):
@@ -30,7 +30,7 @@ def sampling_rate(path: Path) -> int | None:
 
 
 def read_picture(path: Path, size: int) -> Pixels:
-    """Return the picture's colours stretched to size x size, (size, size, 3) from 0 to 1; clear parts are white."""
+    """Return the picture stretched to a square, (size, size, 3) from 0 to 1; transparent parts are white."""
     try:
         with Image.open(path) as picture:
             picture.draft("RGB", (2 * size, 2 * size))  # a JPEG is decoded at about the size that is needed

@@ -1,4 +1,4 @@
-"""What features are made from: items as a recipe sees them."""
+"""Items in the form that features are computed from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from pathlib import Path
 class FeatureInput:
     """One item: its key, its text, its metadata, and its recording or picture on disk.
 
-    A segment that is cut from a long recording is a file of its own.
+    A segment of a long recording is cut into a file before.
     """
 
     key: str

@@ -1,6 +1,6 @@
-"""Groups of features of files: two passes over them, one to learn from a sample and one to measure them all.
+"""Groups of features of files, in two passes: one over a sample to learn patterns, one over all files to measure them.
 
-Each file is decoded, looked at and let go, so that memory holds never all recordings or pictures, nor all their rows.
+Files are decoded one after the other, so that memory never holds all recordings or pictures, nor all their rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ MOST_PATCHES_OF_ONE = 100
 
 
 class FileGroup(Protocol):
-    """Numbers of one file: `width` columns a row."""
+    """Computes a row of `width` numbers from the content of one file."""
 
     @property
     def width(self) -> int: ...
@@ -38,9 +38,9 @@ class FileGroup(Protocol):
 
 @runtime_checkable
 class LearnedGroup(FileGroup, Protocol):
-    """A group that looks at some files before it can make rows."""
+    """A group that must learn from patches of some files before it can compute rows."""
 
-    def look(self, content: Any, n_patches: int, rng: np.random.Generator) -> None: ...
+    def collect_patches(self, content: Any, n_patches: int, rng: np.random.Generator) -> None: ...
 
     def learn(self) -> None: ...
 
@@ -56,7 +56,7 @@ class Remark:
 
 @dataclass
 class FileRows:
-    """What the files of one medium gave: the rows of each group, which are readable, and what was wrong."""
+    """The rows of each group over the files of one medium, which rows are readable, and the faults of the others."""
 
     rows: dict[str, RowFile]
     readable: NDArray[np.bool_]
@@ -86,7 +86,7 @@ def picture_groups(kinds: Sequence[str], seed: int, codebook: Codebook | None = 
 
 
 def typical_range(inputs: Sequence[FeatureInput], seed: int) -> tuple[float, float]:
-    """Return the range of frequencies that the measures look at today, ending where the typical recording ends."""
+    """Return the default range of frequencies in Hz, ending where that of the typical recording ends."""
     rates = []
     for item in _sample([item for item in inputs if item.medium == "audio"], seed):
         if item.path is not None and (rate := sampling_rate(item.path)):
@@ -119,13 +119,9 @@ def _open_sound(path: Path, sound_range: tuple[float, float]) -> tuple[sounds.Re
     samples, rate, is_longer = read_sound(path)
     recording = sounds.recording_of(samples, rate, sound_range)
     if recording.is_silent:
-        raise ValueError("the recording is silent, or holds nothing but steady noise, in the range that is looked at")
-    return (
-        recording,
-        f"the recording is longer than {MOST_SECONDS:g} seconds; what comes later is not looked at"
-        if is_longer
-        else "",
-    )
+        raise ValueError("the recording has only silence or steady noise in the range of frequencies that is used")
+    remark = f"the recording is longer than {MOST_SECONDS:g} seconds; the part after that is not used"
+    return recording, remark if is_longer else ""
 
 
 def _open_picture(path: Path) -> tuple[pictures.Picture, str]:
@@ -175,7 +171,7 @@ def _open(item: FeatureInput, reader: FileReader, faults: list[Remark]) -> Any |
 def _learn(
     inputs: Sequence[FeatureInput], reader: FileReader, groups: list[LearnedGroup], seed: int, report: Report
 ) -> None:
-    """Let the learned groups look at a sample of the files."""
+    """Let the groups learn from patches of a sample of the files."""
     sample = _sample([item for item in inputs if item.medium == reader.medium], seed)
     n_patches = max(1, MOST_PATCHES // max(1, len(sample)))
     rng = np.random.default_rng(seed)
@@ -183,13 +179,13 @@ def _learn(
         report(number / len(sample), f"Learning patterns: {number + 1:,} of {len(sample):,} {reader.noun}s")
         content = _open(item, reader, [])
         for group in groups if content is not None else ():
-            group.look(content, min(n_patches, MOST_PATCHES_OF_ONE), rng)
+            group.collect_patches(content, min(n_patches, MOST_PATCHES_OF_ONE), rng)
     for group in groups:
         group.learn()
 
 
 def _sample(inputs: Sequence[FeatureInput], seed: int) -> list[FeatureInput]:
-    """Return at most MOST_LEARNED_FROM items in the order of their keys, the same ones whatever their order was."""
+    """Return at most MOST_LEARNED_FROM items in the order of their keys; they do not depend on the order of inputs."""
     ordered = sorted(inputs, key=lambda item: item.key)
     if len(ordered) <= MOST_LEARNED_FROM:
         return ordered

@@ -10,14 +10,14 @@ Rows = NDArray[np.float32]
 BANDS = 40
 HOP_SECONDS = 0.010
 WINDOW_SECONDS = 0.025
-RANGE_DB = 50.0  # what is so far below the loudest cell is drawn as silence
+RANGE_DB = 50.0  # cells this far below the loudest one are silence
 
 
 def mel_spectrogram(samples: Rows, rate: int, low_hz: float, high_hz: float) -> Rows:
     """Return loudness from 0 (silence, steady noise) to 1 (the loudest cell), (frames, BANDS), a frame every 10 ms.
 
-    Bands above half of the sampling rate are silent. Everything is relative to the loudest cell, so that the same
-    sound recorded from further away looks the same.
+    Bands above half of the sampling rate are silent. All is relative to the loudest cell, so that the same sound
+    recorded from further away is the same.
     """
     power = _frames(samples, rate) @ _filters(rate, low_hz, high_hz)
     noise = np.percentile(power, 15, axis=0)
@@ -28,7 +28,7 @@ def mel_spectrogram(samples: Rows, rate: int, low_hz: float, high_hz: float) -> 
     clean = np.maximum(power - 2.0 * noise, 0.0)
     top = max(float(clean.max()), 1e-12)
     db = 10.0 * np.log10(clean / top + 10.0 ** (-RANGE_DB / 10.0))
-    # Some processors round the logarithm of the floor a little below it, others a little above.
+    # Some processors round the logarithm of the floor down, others up; cells at the floor are 0 on all.
     return np.asarray(np.where(clean > 0.0, np.maximum(1.0 + db / RANGE_DB, 0.0), 0.0), dtype=np.float32)
 
 

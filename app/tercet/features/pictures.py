@@ -10,16 +10,17 @@ from tercet.features.decoding import Pixels
 
 Rows = NDArray[np.float32]
 
-SIDE = 32  # pictures are looked at as squares of so many pixels
+SIDE = 32  # pixels a side of the squares that pictures are stretched to
 CELL = 4  # pixels a side of the squares whose gradients are counted together
 DIRECTIONS = 9
-MOST_OF_ONE_DIRECTION = 0.2  # of a block's unit length, so that one strong edge does not outshine all others
+MOST_OF_ONE_DIRECTION = 0.2  # of a block's unit length, so that one strong edge does not outweigh all others
 
 PATCH = 8
 PATCH_STEP = 2
-FLAT = 1e-3  # variance under which a patch counts as flat; its noise is not blown up
+FLAT = 1e-3  # added to the variance of a patch, so that the noise of flat patches is not amplified
 
-# From linear red, green and blue to the Oklab space, where equal distances look equally different (B. Ottosson, 2020).
+# From linear red, green and blue to the Oklab space, in which equally distant colours look equally different
+# (B. Ottosson, 2020).
 TO_CONES = np.array(
     [
         [0.4122214708, 0.5363325363, 0.0514459929],
@@ -49,14 +50,14 @@ class Picture:
 
 
 def picture_of(pixels: Pixels) -> Picture:
-    """Return a picture as the groups look at it."""
+    """Return a picture in the form that the groups use."""
     return Picture(pixels, pixels @ np.array([0.299, 0.587, 0.114], dtype=np.float32))
 
 
 class PictureShapes:
     """Histograms of oriented gradients of overlapping blocks (Dalal and Triggs 2005).
 
-    Light on dark counts like dark on light.
+    Light on dark is the same as dark on light.
     """
 
     width = (SIDE // CELL - 1) ** 2 * 4 * DIRECTIONS
@@ -78,16 +79,16 @@ class PictureShapes:
 
 
 def _blocks(cells: NDArray[np.float64]) -> Rows:
-    """Return the histograms of every 2 x 2 cells, brought to about unit length."""
+    """Return the histograms of every 2 x 2 cells, scaled to about unit length."""
     blocks = np.concatenate([cells[:-1, :-1], cells[:-1, 1:], cells[1:, :-1], cells[1:, 1:]], axis=2)
     blocks /= np.sqrt((blocks**2).sum(axis=2, keepdims=True) + 0.01 * CELL)
     return np.asarray(np.minimum(blocks, MOST_OF_ONE_DIRECTION), dtype=np.float32).ravel()
 
 
 class PictureColours:
-    """How much of a picture each of 256 colours fills, by lightness and tint as people see them; square roots.
+    """Square roots of the shares of a picture that each of 256 colours fills, by lightness and tint as people see them.
 
-    A grey picture gets zeros: where all are grey, lightness is the business of shapes and codes.
+    A grey picture gets zeros: shapes and codes show its lightness already.
     """
 
     width = LIGHTNESS_STEPS * TINT_STEPS**2
@@ -111,15 +112,15 @@ def _to_oklab(pixels: Rows) -> Rows:
 
 
 class PictureCodes(PatchCodes):
-    """How much the patches of a picture are like patterns learned from all pictures, in each of its quarters.
+    """How similar the patches in each quarter of a picture are to patterns learned from all pictures.
 
-    A pattern and its negative count alike, so that light on dark is dark on light.
+    A pattern is the same as its negative, so that light on dark is the same as dark on light.
     """
 
     n_pools = 4
 
-    def look(self, picture: Picture, n_patches: int, rng: np.random.Generator) -> None:
-        """Keep some patches of a picture to learn from."""
+    def collect_patches(self, picture: Picture, n_patches: int, rng: np.random.Generator) -> None:
+        """Collect some patches of a picture to learn from."""
         patches = _patches(picture.grey, 1)
         self._patches.append(patches[rng.choice(len(patches), min(n_patches, len(patches)), replace=False)])
 
@@ -136,7 +137,7 @@ class PictureCodes(PatchCodes):
 
 
 def _patches(grey: Rows, step: int) -> Rows:
-    """Return every `step`-th patch (patches, PATCH * PATCH), its own brightness and contrast taken off."""
+    """Return every `step`-th patch (patches, PATCH * PATCH), normalised to mean 0 and variance 1."""
     windows = np.lib.stride_tricks.sliding_window_view(grey, (PATCH, PATCH))[::step, ::step]
     patches = windows.reshape(-1, PATCH * PATCH)
     patches = patches - patches.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Features that other packages make: one function of the entry point group `tercet.features`.
+"""Features that other packages compute: functions in the entry point group `tercet.features`.
 
 A package names its function in its pyproject.toml:
 
@@ -11,10 +11,10 @@ and defines it:
         '''Embeddings of BirdNET.'''
         return [model.embed(item.path) for item in inputs]
 
-`inputs` are some hundred items at a time, each with `key`, `text`, `details` (its metadata), `media_type` and `path`
-(the file of its recording or picture, None without one). The function returns a row of numbers for each,
-always of the same length; a row for one item must not depend on the others. Installed where the workers run, it is
-offered by its name.
+`inputs` are a few hundred items at a time, each with `key`, `text`, `details` (its metadata), `media_type` and `path`
+(the file of its recording or picture, or None). The function returns a row of numbers for each item, always of the same
+length; the row of an item must not depend on other items. Once the package is installed where the workers run, the
+plug-in is offered by its name.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,12 +34,12 @@ ITEMS_AT_ONCE = 200
 
 
 def plugin_names() -> list[str]:
-    """Return the names of the installed plug-ins; nothing of them is imported."""
+    """Return the names of the installed plug-ins without importing them."""
     return sorted({point.name for point in entry_points(group=GROUP)})
 
 
 def plugin_rows(name: str, inputs: Sequence[FeatureInput], report: Report) -> Rows:
-    """Return the rows that a plug-in makes of the items; raise ValueError with a sentence if it cannot."""
+    """Return the rows that a plug-in computes for the items; raise ValueError with a sentence if it fails."""
     function = _load(_entry_point(name), name)
     parts: list[Rows] = []
     for start in range(0, len(inputs), ITEMS_AT_ONCE):
@@ -66,7 +66,7 @@ def _load(point: EntryPoint, name: str) -> Callable[[list[FeatureInput]], Any]:
     except Exception as error:
         raise ValueError(f"the plug-in '{name}' cannot be loaded: {_reason(error)}") from error
     if not callable(function):
-        raise ValueError(f"the plug-in '{name}' names '{point.value}', which is no function")
+        raise ValueError(f"the plug-in '{name}' names '{point.value}', which is not a function")
     return function  # type: ignore[no-any-return]
 
 

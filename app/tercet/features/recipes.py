@@ -1,6 +1,6 @@
-"""Recipes: which groups of features the items of a project get, in plain data and in words.
+"""Recipes: which groups of features the items of a project get, as data and in words.
 
-Web pages need no more than that; `computing.py` makes the features.
+Web pages need only this; `computing.py`, which computes the features, imports much more.
 """
 
 from collections import Counter
@@ -14,21 +14,21 @@ SoundRange = tuple[float, float]  # Hz
 
 VERSION = 1
 PLUGIN = "plugin:"
-RAREST_MEDIUM = 0.05  # a kind of item that fewer have gets no groups of its own
+RAREST_MEDIUM = 0.05  # sounds or pictures that are a smaller share of the items get no groups
 MOST_NUMBERS, MOST_WEIGHT = 1_000, 1_000.0
 
 
 @dataclass(frozen=True)
 class GroupKind:
-    """One kind of group: what it is made from, and by default how many numbers it is brought to and what it weighs.
+    """One kind of group: its source, and its default number of columns and weight.
 
-    0 numbers are as many as it has. What is learned from sounds and their outline weigh less than the measures: over
-    the sets of sounds in `benchmarks/recipes.py` that is about as good without answers, and songs need fewer answers.
+    Codes and outlines of sounds weigh less than the measures: with the sets of sounds in `benchmarks/recipes.py` that
+    is about as good without answers, and songs need fewer answers.
     """
 
     source: str
-    numbers: int
-    words: str  # with {n} for how many numbers, such as "32 numbers"
+    numbers: int  # that it is reduced to; 0 for all
+    words: str  # with {n} for the number of columns, such as "32 numbers"
     weight: float = 1.0
 
 
@@ -54,8 +54,8 @@ DEFAULTS: Mapping[str, tuple[str, ...]] = {
 class GroupSettings:
     """One group of a recipe. `kind` is a name of KINDS, or "plugin:" and the name of a plug-in.
 
-    `numbers` is how many numbers the group is brought to, 0 for as many as it has; `weight` its share of the total
-    variance in proportion to the other groups.
+    `numbers` is how many columns the group is reduced to, 0 for all that it has; `weight` is its share of the total
+    variance relative to the other groups.
     """
 
     kind: str
@@ -64,7 +64,7 @@ class GroupSettings:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS and not (self.kind.startswith(PLUGIN) and self.kind != PLUGIN):
-            raise ValueError(f"'{self.kind}' is no kind of features; there are {', '.join(KINDS)} and plug-ins")
+            raise ValueError(f"'{self.kind}' is not a kind of features; there are {', '.join(KINDS)} and plug-ins")
         if not 0 <= self.numbers <= MOST_NUMBERS:
             raise ValueError(f"a group has 0 to {MOST_NUMBERS} numbers, not {self.numbers}")
         if not 0.0 < self.weight <= MOST_WEIGHT:
@@ -72,7 +72,7 @@ class GroupSettings:
 
     @property
     def source(self) -> str:
-        """Return what the group is made from: "audio", "image", "text", "table" or "plugin"."""
+        """Return what the group is computed from: "audio", "image", "text", "table" or "plugin"."""
         return KINDS[self.kind].source if self.kind in KINDS else "plugin"
 
 
@@ -89,7 +89,7 @@ class Recipe:
             raise ValueError("a recipe needs at least one group of features")
         twice = [kind for kind, count in Counter(group.kind for group in self.groups).items() if count > 1]
         if twice:
-            raise ValueError(f"'{twice[0]}' stands twice in the recipe")
+            raise ValueError(f"'{twice[0]}' is in the recipe twice")
         if self.version != VERSION:
             raise ValueError(f"recipes of version {self.version} cannot be read here; this is version {VERSION}")
 
@@ -99,7 +99,7 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Recipe":
-        """Read what `as_dict` returned; raise ValueError with a sentence if it is no recipe."""
+        """Return the recipe that `as_dict` returned; raise ValueError with a sentence if it is not a recipe."""
         try:
             groups = tuple(
                 GroupSettings(str(group["kind"]), int(group.get("numbers", 0)), float(group.get("weight", 1.0)))
@@ -111,12 +111,12 @@ class Recipe:
 
 
 def usual_group(kind: str) -> GroupSettings:
-    """Return a group with the settings it has as long as nobody chooses others."""
+    """Return a group with its default settings."""
     return GroupSettings(kind, KINDS[kind].numbers, KINDS[kind].weight) if kind in KINDS else GroupSettings(kind)
 
 
 def default_recipe(inputs: Sequence[FeatureInput]) -> Recipe:
-    """Return the recipe for what the items are: recordings, pictures, both, else texts, else rows of a table."""
+    """Return the default recipe: by recordings, pictures or both, if the items have them, else texts, else metadata."""
     media = Counter(item.medium for item in inputs)
     common = [medium for medium in ("audio", "image") if media[medium] > RAREST_MEDIUM * len(inputs)]
     sources = common or (["text"] if any(item.text.strip() for item in inputs) else ["table"])
@@ -127,7 +127,7 @@ def default_recipe(inputs: Sequence[FeatureInput]) -> Recipe:
 def describe(recipe: Recipe, sound_range: SoundRange | None = None, columns: Mapping[str, int] | None = None) -> str:
     """Return the recipe in words, such as "33 measurements of each sound between 0.3 and 11 kHz".
 
-    `columns` says how many numbers each kind of group came to, where that is settled.
+    `columns` is how many columns each kind of group has, once they are computed.
     """
     parts = [_words_of(group, sound_range, (columns or {}).get(group.kind)) for group in recipe.groups]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,4 +1,4 @@
-"""Rows of many numbers that come one by one: kept in memory while they are few, else in a file without a name."""
+"""Stores rows of numbers that come one by one: in memory while they are few, else in a temporary file."""
 
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
@@ -14,7 +14,7 @@ ROWS_AT_ONCE = 1_024
 
 
 class RowFile:
-    """Rows of one width; a project of a hundred thousand pictures has a gigabyte of them before they are reduced."""
+    """Rows of one width. A project of 100,000 pictures has a gigabyte of them before they are reduced."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -26,18 +26,18 @@ class RowFile:
         return self._count
 
     def append(self, row: Rows) -> None:
-        """Add a row behind those that are there."""
+        """Add a row at the end."""
         self._file.write(np.ascontiguousarray(row, dtype=np.float32).tobytes())
         self._count += 1
 
     def blocks(self) -> Iterator[Rows]:
-        """Yield all rows in their order, some hundreds at a time; add none meanwhile."""
+        """Yield all rows in their order, about a thousand at a time; no row may be added meanwhile."""
         self._file.seek(0)
         for start in range(0, self._count, ROWS_AT_ONCE):
             count = min(ROWS_AT_ONCE, self._count - start)
             block = np.frombuffer(self._file.read(4 * count * self.width), dtype=np.float32)
             yield block.reshape(count, self.width)
 
-    def whole(self) -> Rows:
+    def to_array(self) -> Rows:
         """Return all rows as one array."""
         return np.concatenate([np.zeros((0, self.width), dtype=np.float32), *self.blocks()])

@@ -1,4 +1,4 @@
-"""Columns of a group brought to few numbers and to one scale, so that no group drowns the others."""
+"""Reduces the columns of groups, and brings groups to one scale, so that none outweighs the others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Reduction:
 
 def to_one_scale(raw: Rows | RowFile, readable: NDArray[np.bool_]) -> Reduction:
     """Return the reduction to columns of mean 0 and variance 1; constant ones become 0."""
-    rows = raw.whole() if isinstance(raw, RowFile) else raw
+    rows = raw.to_array() if isinstance(raw, RowFile) else raw
     if not readable.any():
         return Reduction(np.zeros(rows.shape[1]), np.zeros(rows.shape[1]))
     mean = rows[readable].mean(axis=0, dtype=np.float64)
@@ -58,8 +58,8 @@ def standardised(rows: Rows, readable: NDArray[np.bool_]) -> Rows:
 def to_components(rows: Rows | RowFile, readable: NDArray[np.bool_], numbers: int) -> Reduction:
     """Return the reduction to at most `numbers` directions of largest variance.
 
-    The covariance is summed block by block, so that no second copy of the rows is made. Each direction points to
-    where its largest entry is positive, so that the same rows always give the same numbers.
+    The covariance is summed block by block, so that no second copy of the rows is made. The largest entry of each
+    direction is positive, so that the same rows always give the same numbers.
     """
     width = rows.width if isinstance(rows, RowFile) else rows.shape[1]
     mean, covariance = np.zeros(width), np.zeros((width, width))
@@ -77,8 +77,8 @@ def principal_components(rows: Rows | RowFile, readable: NDArray[np.bool_], numb
 
 
 def _main_directions(covariance: Wide, numbers: int) -> Wide:
-    """Return at most `numbers` directions (D, R) in which there is any variance, the largest first."""
-    from scipy.linalg import eigh  # numpy's finds all directions of thousands, where some dozens are asked for
+    """Return at most `numbers` directions (D, R) with any variance, the largest variance first."""
+    from scipy.linalg import eigh  # numpy's computes all directions, thousands where a few dozen are needed
 
     size = len(covariance)
     if size == 0:
@@ -91,7 +91,7 @@ def _main_directions(covariance: Wide, numbers: int) -> Wide:
 
 
 def _blocks(rows: Rows | RowFile, readable: NDArray[np.bool_]) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
-    """Yield some hundred rows at a time, with which of them are readable."""
+    """Yield about a thousand rows at a time, with which of them are readable."""
     parts = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(rows), ROWS_AT_ONCE)]
     blocks = rows.blocks() if isinstance(rows, RowFile) else (rows[part] for part in parts)
     for part, block in zip(parts, blocks, strict=True):

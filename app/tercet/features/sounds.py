@@ -13,17 +13,17 @@ from tercet.sounds.measures import FEATURE_NAMES, measure_sound
 Rows = NDArray[np.float32]
 Range = tuple[float, float]  # Hz
 
-DEFAULT_RANGE = (300.0, 11_000.0)  # where a project states none
+DEFAULT_RANGE = (300.0, 11_000.0)  # where the project's settings have none
 PATCH_FRAMES = 16  # 160 ms: a note of a song, a syllable of a word
 PATCH_STEP = 2
 OUTLINE_MOMENTS = 16
 OUTLINE_BANDS = BANDS // 2
-AUDIBLE = 0.1  # a moment counts as sounding if it has this share of the loudest moment's loudness
+AUDIBLE = 0.1  # share of the largest loudness from which a moment belongs to the audible part
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A decoded recording, and its mel spectrogram (frames, bands), which two groups look at."""
+    """A decoded recording, and its mel spectrogram (frames, bands), which two groups use."""
 
     samples: Samples
     rate: int
@@ -31,17 +31,17 @@ class Recording:
 
     @property
     def is_silent(self) -> bool:
-        """Return whether nothing stands out of the noise."""
+        """Return whether nothing is louder than steady noise."""
         return not self.mel.any()
 
 
 def recording_of(samples: Samples, rate: int, sound_range: Range) -> Recording:
-    """Return a recording as the groups look at it."""
+    """Return a recording in the form that the groups use."""
     return Recording(samples, rate, mel_spectrogram(samples, rate, *sound_range))
 
 
 class SoundMeasures:
-    """What the program can measure of a sound; nothing is learned, so a clip's row is always the same."""
+    """Measurements of a sound; nothing is learned, so the row of a recording does not depend on others."""
 
     names = FEATURE_NAMES
     width = len(names)
@@ -56,12 +56,12 @@ class SoundMeasures:
 
 
 class SoundCodes(PatchCodes):
-    """How much the patches of a recording are like patterns learned from all: their mean, spread and peak in time."""
+    """How similar patches of a recording are to patterns learned from all: mean, deviation and maximum in time."""
 
     n_pools = 3
 
-    def look(self, recording: Recording, n_patches: int, rng: np.random.Generator) -> None:
-        """Keep some patches of a recording to learn from."""
+    def collect_patches(self, recording: Recording, n_patches: int, rng: np.random.Generator) -> None:
+        """Collect some patches of a recording to learn from."""
         patches = _patches(recording.mel)
         self._patches.append(np.ascontiguousarray(patches[rng.permutation(len(patches))[:n_patches]]))
 
@@ -74,7 +74,7 @@ class SoundCodes(PatchCodes):
 
 
 class SoundOutline:
-    """The sounding part of a recording as a small picture: its mel spectrogram stretched to sixteen moments."""
+    """The mel spectrogram of the audible part of a recording, stretched to sixteen moments."""
 
     width = OUTLINE_MOMENTS * OUTLINE_BANDS
 

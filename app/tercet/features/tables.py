@@ -1,4 +1,4 @@
-"""Features of a table: numeric columns, dates as numbers, categories as one column for each of their values."""
+"""Features of a table: numeric columns, dates as numbers, and categories as one column for each value."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -154,7 +154,7 @@ def _category(name: str, cells: Sequence[object]) -> Column:
         raise ValueError("is the same for all")
     common = [value for value, count in counts.most_common(MOST_VALUES) if count > max(1.0, RAREST * len(cells))]
     if sum(counts[value] for value in common) < FILLED * sum(counts.values()):
-        raise ValueError("is a key, or a text: few of its values come twice")
+        raise ValueError("is a key, or a text: few of its values are repeated")
     hot = _hot(cells, common, len(common) + (len(counts) > len(common)))
     means = hot.mean(axis=0)
     variance = float((hot - means).var(axis=0).sum())

@@ -1,4 +1,4 @@
-"""Features of texts: words and parts of words, weighted by how rare they are, brought to a few numbers (LSA)."""
+"""Features of texts: words and parts of words, weighted by how rare they are, reduced to few columns (LSA)."""
 
 import json
 from collections.abc import Mapping, Sequence

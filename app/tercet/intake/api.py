@@ -1,4 +1,4 @@
-"""Items, their features and their pictures over REST, sent and changed at once; imports are in `imports_api.py`."""
+"""Items, their features and their pictures over REST, in single requests; imports are in `imports_api.py`."""
 
 from typing import Annotated, Any
 
@@ -66,13 +66,13 @@ FEATURES_BODY: dict[str, Any] = {
 async def post_items(project: str, request: Request, me: Me, db: Db, blobs: Blobs) -> ImportedOut:
     """Add items: JSON rows, or files as multipart/form-data.
 
-    In a multipart request `table` is a CSV with a header (key, text, bag, bag_labels separated by ";" and media, a
-    file name, are known; every other column becomes metadata), `media` are pictures, sounds or texts, `features` is a
-    .npy, .npz or .csv. Files are read as an import reads them; without a table each media file becomes an item whose
-    key is the file's name without its ending. Either everything is stored or nothing, and imports list what was.
+    In a multipart request `table` is a CSV with a header: the columns key, text, bag, bag_labels (separated by ";") and
+    media (a file name) have these meanings, every other column becomes metadata. `media` are pictures, sounds or texts,
+    `features` is a .npy, .npz or .csv. Files are read as in an import; without a table each media file becomes an item
+    whose key is the file's name without its ending. All is stored or nothing; the list of imports has an entry for it.
 
-    409: a key is already there, or the project's features were uploaded and the new items come without. 422: errors[]
-    name file, row and field.
+    409: the project has an item with such a key, or its features were uploaded and the new items have none. 422:
+    errors[] name file, row and field.
     """
     user_id = await run_in_threadpool(_allow, db, me, project, Action.WRITE)
     match uploads.content_type(request):
@@ -98,11 +98,11 @@ async def put_features(
     name: Annotated[Name, Query(description="what to call these features")] = "features",
     filename: Annotated[Name, Query(description="the file's name, for messages")] = "features",
 ) -> FeaturesOut:
-    """Upload features for all items, as the body: .npy, .npz or .csv, known by its first bytes.
+    """Upload features for all items, as the body: a .npy, .npz or .csv file, recognised by its first bytes.
 
-    Rows go by key (an array `keys` in the .npz, a first column `key` in the .csv) or else in the order of the items.
-    They become the next version, and a run on them starts. Nothing is ever unpickled. 422: a NaN or infinity, a wrong
-    number of rows, an unknown or missing key; errors[] name row and column.
+    Rows belong to items by key (an array `keys` in the .npz, a first column `key` in the .csv), or else in the order of
+    the items. They become the next version of the features, and a run on them starts. Pickles are never read. 422: NaN
+    or infinity, a wrong number of rows, an unknown or missing key; errors[] name row and column.
     """
     await run_in_threadpool(_allow, db, me, project, Action.WRITE)
     async with uploads.spooled(request) as path:
@@ -113,10 +113,10 @@ async def put_features(
 
 @router.patch("/{project}/items/{key:path}", responses=problems(409, 422))
 def patch_item(project: str, key: str, body: ItemPatch, me: Me, db: Db) -> ItemOut:
-    """Change an item; what is left out stays as it is.
+    """Change an item; fields that are left out stay as they are.
 
-    `set_aside` takes it out of questions, fits and counts, with its answers, or has it come back. Metadata are changed
-    by name; null removes one. Features that Tercet made are made anew.
+    `set_aside` takes it out of questions, fits and counts, with its answers, or puts it back. Metadata are changed by
+    name; null removes one. Features that Tercet made are made again.
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
@@ -127,7 +127,7 @@ def patch_item(project: str, key: str, body: ItemPatch, me: Me, db: Db) -> ItemO
 
 @router.delete("/{project}/items/{key:path}")
 def delete_item(project: str, key: str, me: Me, db: Db, blobs: Blobs) -> ItemRemoved:
-    """Delete an item; one that answers are about is set aside instead, and can come back."""
+    """Delete an item; one with answers is set aside instead, and can be put back."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         unused = editing.remove(session, access.project, key)
@@ -143,7 +143,7 @@ def delete_item(project: str, key: str, me: Me, db: Db, blobs: Blobs) -> ItemRem
     responses={200: {"content": {"image/png": {"example": "bytes"}}}},
 )
 def get_picture_trial(project: str, asked: Annotated[PictureQuery, Query()], me: Me, db: Db, blobs: Blobs) -> Response:
-    """Draw one sound by settings that are only tried: nothing is stored."""
+    """Draw one sound with other settings; nothing is stored."""
     settings = asked.settings()
     with db.reading() as session:
         blob = pictures.sound_of(session, authorize(session, me, project, Action.READ).project, asked.key)
@@ -153,14 +153,14 @@ def get_picture_trial(project: str, asked: Annotated[PictureQuery, Query()], me:
 
 @router.get("/{project}/feature-recipe")
 def get_recipe(project: str, me: Me, db: Db) -> RecipeOut:
-    """Read which groups of features somebody chose for the items of the project."""
+    """Read which groups of features were chosen for the items of the project."""
     with db.reading() as session:
         return RecipeOut.of(authorize(session, me, project, Action.READ).project)
 
 
 @router.put("/{project}/feature-recipe", status_code=202)
 def put_recipe(project: str, body: RecipeIn, me: Me, db: Db) -> RecipeOut:
-    """Choose the groups of features, which are made in the background: a run on them follows."""
+    """Choose the groups of features. They are made in the background; a run on them follows."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         recipe = body.groups and featuring.read_groups([group.model_dump() for group in body.groups])
@@ -169,7 +169,7 @@ def put_recipe(project: str, body: RecipeIn, me: Me, db: Db) -> RecipeOut:
 
 
 def _allow(db: Database, me: Caller, project: str, action: Action) -> int:
-    """Return the number of the user, or raise a problem if they may not do this: before the body is read."""
+    """Return the id of the user; raise a problem, before the body is read, if they may not do this."""
     with db.reading() as session:
         return authorize(session, me, project, action).user.id
 

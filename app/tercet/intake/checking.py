@@ -1,4 +1,4 @@
-"""The check of an import: reads its files, keeps the plan, and draws the first items for the preview."""
+"""The check of an import: reads its files, stores the plan, and draws the first items for the preview."""
 
 from collections import Counter
 from contextlib import suppress
@@ -23,12 +23,12 @@ from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.storage import Storage
 from tercet.web.errors import FieldError
 
-# So many items of a preview are shown with their pictures.
+# Number of items of a preview that have a picture.
 PREVIEW_PICTURES = 24
 
 
 def check_import(work: Work) -> None:
-    """Read the files of an import, and store what they would become."""
+    """Read the files of an import, and store the plan of the items that they would become."""
     with work.database.reading() as session:
         row = queries.import_by_number(session, work.job.project_id, work.subject)
         files = queries.files_of(session, row)
@@ -54,7 +54,7 @@ def check_import(work: Work) -> None:
 
 
 def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
-    """Return what was understood, as an import's report keeps it."""
+    """Return the part of an import's report about what its files were read as."""
     return {
         "content": plan.content,
         "items": len(plan.rows),
@@ -69,7 +69,7 @@ def describe(plan: ImportPlan, new: int) -> dict[str, Any]:
 
 
 def look_at(plan: ImportPlan, target: Target, n_clusters: int, report: Report) -> dict[str, Any]:
-    """Return what would spoil the labeling of the good items of a plan, and how long the typical sound is."""
+    """Return findings about the good items of a plan, their sampling rates, and the median length of their sounds."""
     others = len(set(target.keys).difference(row.key for row in plan.rows)) - len(target.deleted)
     facts = facts_of({row.key: row for row in plan.rows}, plan.media, report)
     lengths = [fact.seconds for fact in facts if fact.seconds is not None]
@@ -88,7 +88,7 @@ def _draw(work: Work, row: Import, plan: ImportPlan, settings: PictureSettings |
     pieces = {}
     for position, item in enumerate(plan.rows[:PREVIEW_PICTURES]):
         if source := plan.media.get(item.key):
-            with suppress(ValueError):  # reported, with its name, where it would be stored
+            with suppress(ValueError):  # reported, with the file's name, when the import is stored
                 pieces[position] = media.cut(source)
     if settings is None:
         fitted = settings_for(list(plan.media.values()))

@@ -1,8 +1,8 @@
-"""Single items changed, set aside and taken back, or deleted.
+"""Changes, sets aside, puts back and deletes single items.
 
-An item that is set aside stays where it is, with its answers, and nothing counts it: it stands in no question, no fit
-and no list. One that is deleted is set aside for good: its row stays as well, because stored features and results are
-by position, but it loses its key, which is free for another item, and its media.
+An item that is set aside stays stored, with its answers, but is in no question, fit or list. A deleted item is set
+aside for good: its row stays too, because stored features and results are by position, but it loses its media and its
+key, which another item may have then.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from tercet.runs import schedule
 from tercet.runs.queries import lock_project
 from tercet.web.errors import NotFound
 
-# A key that nobody can give: names must not hold control characters.
+# Begins the keys of deleted items. No item can have such a key, since names must not hold control characters.
 RELEASED = "\x7f"
 CHUNK = 5_000
 
@@ -42,7 +42,7 @@ def bag_key(session: Session, item: Item) -> str | None:
 
 
 def change(session: Session, project: Project, key: str, changes: dict[str, Any], user_id: int) -> Item:
-    """Change an item by the fields that were sent."""
+    """Change those fields of an item that were sent."""
     lock_project(session, project.id)
     item = find(session, project, key)
     _change_content(session, project, item, changes)
@@ -70,7 +70,7 @@ def _change_content(session: Session, project: Project, item: Item, changes: dic
 
 
 def remove(session: Session, project: Project, key: str) -> list[str] | None:
-    """Delete an item and return its blobs; one that answers are about is set aside, and None returned."""
+    """Delete an item and return its blobs; set it aside and return None where it has answers."""
     lock_project(session, project.id)
     item = find(session, project, key)
     if queries.answers_about(session, [item.id]):
@@ -80,7 +80,7 @@ def remove(session: Session, project: Project, key: str) -> list[str] | None:
 
 
 def delete_items(session: Session, project: Project, doomed: Sequence[Item]) -> list[str]:
-    """Delete items that no answer is about; return their blobs, which other items may have as well."""
+    """Delete items without answers; return their blobs, which other items may use too."""
     blobs = [blob for item in doomed for blob in (item.media, item.picture, item.thumbnail) if blob]
     ids = [item.id for item in doomed]
     for start in range(0, len(ids), CHUNK):
@@ -102,7 +102,7 @@ def _about(ids: Sequence[int]) -> Any:
 
 
 def _after_setting_aside(session: Session, project: Project, ids: Sequence[int]) -> None:
-    """Take questions about items that are set aside out of the queue, and have a run on the items that are left."""
+    """Take questions about items that are set aside out of the queue, and request a run on the other items."""
     aside = select(Item.id).where(Item.project_id == project.id, Item.set_aside_at.is_not(None))
     for start in range(0, len(ids), CHUNK):
         chunk = list(session.scalars(aside.where(Item.id.in_(ids[start : start + CHUNK]))))
@@ -114,7 +114,7 @@ def _after_setting_aside(session: Session, project: Project, ids: Sequence[int])
 
 
 def _remake_features(session: Session, project: Project, user_id: int) -> None:
-    """Have features made anew where Tercet made them, unless that waits already."""
+    """Queue the job that makes features again, if Tercet made them and no such job waits already."""
     latest = items.latest_features(session, project.id)
     waiting = [
         job for job in jobs.unfinished(session, project.id, JobKind.MAKE_FEATURES) if job.status == JobStatus.QUEUED

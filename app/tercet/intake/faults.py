@@ -1,4 +1,4 @@
-"""Collects what is wrong with a file, so that people hear of all of it at once and nothing is stored."""
+"""Collects the faults of files, so that all of them are reported at once and nothing is stored."""
 
 from collections.abc import Sequence
 
@@ -8,23 +8,23 @@ MOST_SHOWN = 100
 
 
 class Faults:
-    """The faults of one upload: all are counted, the first hundred kept."""
+    """The faults of one upload: all are counted, the first hundred are listed."""
 
     def __init__(self) -> None:
-        """Begin without faults."""
+        """Start without faults."""
         self.shown: list[FieldError] = []
         self.count = 0
 
     @classmethod
     def of(cls, faults: Sequence[FieldError]) -> "Faults":
-        """Return the faults of a list, to be raised."""
+        """Return the faults of a list."""
         collected = cls()
         for fault in faults:
             collected.add(fault.field, fault.detail, row=fault.row, file=fault.file)
         return collected
 
     def add(self, field: str, detail: str, *, row: int | None = None, file: str | None = None) -> None:
-        """Note a fault."""
+        """Add a fault."""
         self.count += 1
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(FieldError(_sendable(field), _sendable(detail), row, file))
@@ -38,12 +38,12 @@ class Faults:
 
 
 def fail(field: str, detail: str, *, row: int | None = None, file: str | None = None) -> Invalid:
-    """Return the error of a single fault that ends the reading of a file."""
+    """Return the error for a fault that ends the reading of a file."""
     where = ", ".join(part for part in (file, f"row {row}" if row else "") if part)
     detail = _sendable(detail)
     return Invalid(f"{where}: {detail}" if where else detail, [FieldError(_sendable(field), detail, row, file)])
 
 
 def _sendable(text: str) -> str:
-    """Return a text with half surrogate pairs escaped: what is quoted from a bad file must not break the response."""
+    """Return a text with lone surrogates escaped: text quoted from a bad file must not break the response."""
     return text.encode("utf-8", "backslashreplace").decode()

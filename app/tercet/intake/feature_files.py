@@ -1,7 +1,7 @@
-"""Feature files: .npy, .npz and .csv in, one checked array of numbers out, its rows in the order of the items.
+"""Reads feature files (.npy, .npz and .csv) into one checked array of numbers, its rows in the order of the items.
 
-Nothing is ever unpickled. Every number is looked at before anything is stored, because a single NaN would
-silently spoil every later run.
+Pickles are never read. All numbers are checked before anything is stored, because a single NaN would silently spoil
+every later run.
 """
 
 import lzma
@@ -24,9 +24,9 @@ from tercet.intake.tables import csv_records, read_header, utf8_lines
 from tercet.web.texts import fault_of_name
 
 Array = NDArray[np.float32] | NDArray[np.float64]
-MOST_UNPACKED = 4 * 2**30  # bytes in an .npz, which may be packed far smaller
+MOST_UNPACKED = 4 * 2**30  # unpacked bytes of an .npz; the file itself may be far smaller
 ROWS_AT_ONCE = 65_536
-# What numpy and zipfile raise on files that are broken, or lie about their size, in one way or another.
+# What numpy and zipfile raise on files that are damaged or whose headers have wrong sizes.
 DAMAGED_ZIP = (
     zipfile.BadZipFile,
     zlib.error,
@@ -42,7 +42,7 @@ UNREADABLE = (*DAMAGED_ZIP, OSError, TypeError, SyntaxError, TokenError, MemoryE
 
 @dataclass(frozen=True)
 class Features:
-    """N x D numbers; `keys` names the item of each row, or is None when rows follow the items' order."""
+    """N x D numbers; `keys` names the item of each row, or is None where rows are in the order of the items."""
 
     values: Array
     keys: list[str] | None
@@ -51,7 +51,7 @@ class Features:
 
 
 def read_features(path: Path, file: str) -> Features:
-    """Read a feature file, known by its first bytes; raise Invalid with the row and column of what is wrong."""
+    """Read a feature file, recognised by its first bytes; raise Invalid with the row and column of each fault."""
     with path.open("rb") as stream:
         start = stream.read(8)
     if start.startswith(b"\x93NUMPY"):
@@ -60,7 +60,7 @@ def read_features(path: Path, file: str) -> Features:
         features = _read_npz(path, file)
     elif file.lower().endswith((".npy", ".npz")) or start.startswith(b"\x80"):
         beginning = " ".join(f"{byte:02X}" for byte in start[:4]) or "nothing"
-        raise fail("features", f"is no NumPy file (it begins with {beginning}); pickles are never read", file=file)
+        raise fail("features", f"is not a NumPy file (it begins with {beginning}); pickles are never read", file=file)
     else:
         with path.open("rb") as lines:
             return read_number_table(csv_records(utf8_lines(lines, file), file), file)
@@ -94,7 +94,7 @@ def in_item_order(features: Features, keys: Sequence[str]) -> Array:
 
 def _load_npy(path: Path, file: str) -> NDArray[Any]:
     try:
-        # A mapping is bounded by the file, whatever size its header claims.
+        # A memory map cannot be larger than the file, whatever size its header claims.
         loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except UNREADABLE as error:
         raise fail("features", _reason(error), file=file) from error
@@ -119,7 +119,7 @@ def _features_of_npz(arrays: Any, file: str) -> Features:
         arrays_there = ", ".join(arrays.files) or "nothing"
         raise fail("features", f"must hold an array named 'X' or 'features'; there is: {arrays_there}", file=file)
     raw = arrays[name]
-    if not isinstance(raw, np.ndarray):  # numpy gives the bytes of what does not begin as an array
+    if not isinstance(raw, np.ndarray):  # numpy returns bytes for an entry that does not begin as an array
         raise fail("features", f"holds no array under the name '{name}'", file=file)
     values = _check(raw, file)
     keys = [str(key) for key in np.ravel(arrays["keys"])] if "keys" in arrays else None
@@ -146,7 +146,7 @@ def _check(raw: NDArray[Any], file: str) -> Array:
 
 
 def read_number_table(records: Iterator[tuple[int, list[str]]], file: str) -> Features:
-    """Read features from the numbered rows of a table, the header first; its first column may be `key`."""
+    """Read features from the numbered rows of a table, header first; the first column may be `key`."""
     faults = Faults()
     numbers: array[float] = array("d")
     keys: list[str] = []
@@ -169,7 +169,7 @@ def read_number_table(records: Iterator[tuple[int, list[str]]], file: str) -> Fe
 
 
 def _check_columns(columns: list[str], file: str) -> None:
-    """Refuse a header that cannot be one."""
+    """Raise Invalid where the header has no names of columns."""
     if not columns:
         raise fail("header", "no column of numbers: the first line must name the columns", file=file)
     if all(_number(column) is not None for column in columns):
@@ -197,7 +197,7 @@ def _numbers(cells: list[str], columns: list[str], row: int, faults: Faults, fil
 
 
 def _check_finite(features: Features) -> None:
-    """Note every row with NaN or infinity, with its first column."""
+    """Raise Invalid with every row that has NaN or infinity, and the first such column of each."""
     faults = Faults()
     for start in range(0, len(features.values), ROWS_AT_ONCE):
         wrong = ~np.isfinite(features.values[start : start + ROWS_AT_ONCE])

@@ -1,4 +1,4 @@
-"""Features that come by themselves, by a recipe that a person chose or that is usual; a run on them follows."""
+"""Makes the features of a project's items by its recipe, the chosen or the default one; a run on them follows."""
 
 import tempfile
 from collections.abc import Sequence
@@ -29,17 +29,17 @@ from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid
 from tercet.web.zip_stream import npy_bytes, npz_bytes
 
-# Items may come while features are made; after so many attempts somebody is told.
+# Items may be added while features are made, which then have to be made again: at most this many times.
 ATTEMPTS = 5
 MOST_NAMED = 3
 AVERAGE = "; its features are those of the average item"
 GROUP, WEIGHT, NUMBERS = "group.", "weight.", "numbers."
-USUAL = "usual"  # the button of the form that goes back to what is usual
+USUAL = "usual"  # the button of the form for the default recipe
 
 
 @dataclass(frozen=True)
 class ItemsToMeasure:
-    """The items of a project by position; those that are deleted have no row in what a recipe gets."""
+    """The items of a project that are not deleted, and the number of positions, deleted items included."""
 
     project: Project
     count: int
@@ -60,14 +60,14 @@ def make(database: Database, storage: Storage, project_id: int, progress: Progre
         with database.transaction() as session:
             project = lock_project(session, project_id)
             if queries.item_count(session, project_id) != batch.count:
-                continue  # more came in the meantime
+                continue  # items were added in the meantime
             if stored is None:
                 progress.finish(session, "There are no items to make features of")
                 return None
             added = service.add_features(session, project, stored)
             progress.finish(session, stored.words)
             return added
-    raise Conflict("Items came all the while that features were made: make them again when all are there.")
+    raise Conflict("Items were added all the time while features were made: make them again when all are there.")
 
 
 def _items(session: Session, project_id: int) -> ItemsToMeasure:
@@ -95,25 +95,25 @@ def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeat
 
 
 def _average_items(faults: Sequence[Remark]) -> str:
-    """Say which items could not be measured whole, and why the first one could not."""
+    """Return a clause that names items which could not be measured fully, with the reason for the first one."""
     keys = list(dict.fromkeys(fault.key for fault in faults))
     if not keys:
         return ""
     shown = ", ".join(f"'{key}'" for key in keys[:MOST_NAMED]) + (" and others" if len(keys) > MOST_NAMED else "")
     sentence = faults[0].detail + ("" if faults[0].is_measured else AVERAGE)
     count = "1 item" if len(keys) == 1 else f"{len(keys):,} items"
-    return f"; {count} could not be measured whole ({shown}; of the first: {sentence})"
+    return f"; {count} could not be measured fully ({shown}; the first one: {sentence})"
 
 
 def _by_position(table: FeatureTable, batch: ItemsToMeasure) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return a row for every position; those of deleted items, which no run uses, are zeros."""
+    """Return a row for every position, zeros for deleted items, which no run uses."""
     values = np.zeros((batch.count, table.values.shape[1]), dtype=np.float32)
     values[[item.position for item in batch.items]] = table.values
     return values
 
 
 def _input(storage: Storage, item: Item, folder: Path) -> FeatureInput:
-    """Return an item as a recipe takes it; what lies in a bucket is fetched first."""
+    """Return an item in the form that features are computed from; media in a bucket are fetched first."""
     path = None
     if item.media:
         path = storage.local_path(item.media)
@@ -128,14 +128,14 @@ def _recipe(project: Project) -> Recipe | None:
 
 
 def _sound_range(project: Project) -> tuple[float, float] | None:
-    """Return the lowest and highest frequency that the project's pictures show, if somebody chose them."""
+    """Return the lowest and highest frequency that the project's pictures show, if they are set."""
     settings = project.picture_settings or {}
     low, high = settings.get("low_hz"), settings.get("high_hz")
     return None if low is None or high is None else (float(low), float(high))
 
 
 def read_form(project: Project, fields: dict[str, str]) -> dict[str, Any] | None:
-    """Return the recipe that a form chose; without any of its fields, what the project has."""
+    """Return the recipe of a form, None for the default one; without fields of a recipe, the project's."""
     if USUAL in fields:
         return None
     if not any(name.startswith(WEIGHT) for name in fields):
@@ -150,7 +150,7 @@ def read_form(project: Project, fields: dict[str, str]) -> dict[str, Any] | None
 
 
 def read_groups(groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a recipe as the project keeps it; raise Invalid with a sentence if it cannot be one."""
+    """Return a recipe as a project stores it; raise Invalid with a sentence if it is not a valid one."""
     try:
         settings = [GroupSettings(str(g["kind"]), int(g["numbers"]), float(g["weight"])) for g in groups]
         return Recipe(tuple(settings)).as_dict()
@@ -159,9 +159,9 @@ def read_groups(groups: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def choose(session: Session, project: Project, recipe: dict[str, Any] | None, user: User) -> None:
-    """Keep a recipe, None for what is usual, and have the features made by it in the background."""
+    """Store a recipe, None for the default one, and queue the job that makes features by it."""
     project.feature_recipe = recipe
     waiting = jobs.unfinished(session, project.id, JobKind.MAKE_FEATURES)
-    # One that runs already has read the recipe before.
+    # A job that is running has read the recipe before, so only a waiting one will do.
     if not any(job.status == JobStatus.QUEUED for job in waiting):
         lifecycle.queue(session, project.id, JobKind.MAKE_FEATURES, user_id=user.id)

@@ -1,6 +1,6 @@
-"""What happens to imports: begun, filled with files, checked, started, cancelled, undone.
+"""The life of an import: created, filled with files, checked, started, cancelled, undone.
 
-Every function but `put_in_order` runs in the caller's transaction and locks the project first, as every writer does.
+Every function but `clean_up` runs in the caller's transaction and locks the project first, as every writer does.
 """
 
 from datetime import timedelta
@@ -35,7 +35,7 @@ from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, TooLarge
 
 MOST_FILES = 100_000
-# Files of an import that nobody went on with are removed after so long.
+# The files of an import that nobody continues are removed after this time.
 ABANDONED = timedelta(days=1)
 OPEN = (ImportStatus.UPLOADING, ImportStatus.READY, ImportStatus.FAILED)
 UNDER_WAY = (ImportStatus.CHECKING, ImportStatus.IMPORTING)
@@ -43,19 +43,19 @@ JOB_OF = {ImportStatus.CHECKING: JobKind.CHECK_IMPORT, ImportStatus.IMPORTING: J
 
 
 def find(session: Session, me: Caller, project: str, number: int, action: Action) -> tuple[Access, Import]:
-    """Return an import, and the access of who asks for it; raise a problem if they may not."""
+    """Return an import, and the caller's access; raise a problem if they may not see it."""
     access = authorize(session, me, project, action)
     return access, queries.import_by_number(session, access.project.id, number)
 
 
 def show(session: Session, row: Import, name: str | None = None) -> ImportOut:
-    """Return an import as it goes out; `name` is of who made it, if it is at hand."""
+    """Return an import as REST returns it; `name` is the name of who made it, if known already."""
     job = jobs.newest(session, row.project_id, *JOB_OF.values(), subject=row.number)
     return ImportOut.of(row, queries.totals_of(session, row), job, name or queries.name_of_user(session, row))
 
 
 def make(session: Session, project: Project, user: User, options: dict[str, Any], source: ImportSource) -> Import:
-    """Make an import, to which files can be sent."""
+    """Create an import, to which files can be sent."""
     lock_project(session, project.id)
     number = queries.next_number(session, project.id)
     row = Import(project_id=project.id, number=number, user_id=user.id, source=source, options=options)
@@ -65,8 +65,8 @@ def make(session: Session, project: Project, user: User, options: dict[str, Any]
 
 
 def expect_file(session: Session, row: Import, path: str, size: int, limits: tuple[int, int]) -> ImportFile:
-    """Return a file of an import, of which nothing may have come yet; `limits` are bytes a file, and of all files."""
-    _demand(row, OPEN, "takes no more files")
+    """Return a file of an import, adding it if it is new; `limits` are the most bytes of a file and of all files."""
+    _require_status(row, OPEN, "accepts no more files")
     path = normal_path(path)
     file = queries.file_of(session, row, path)
     if file is not None and file.size == size:
@@ -91,7 +91,7 @@ def expect_file(session: Session, row: Import, path: str, size: int, limits: tup
 
 
 def note_received(session: Session, file: ImportFile, offset: int, length: int) -> int:
-    """Note that bytes have come; return how many there are now: a request at the same time may have brought more."""
+    """Store that bytes were received; return how many there are now, more if another request brought some too."""
     raised = update(ImportFile).where(ImportFile.id == file.id, ImportFile.received == offset)
     session.execute(raised.values(received=offset + length).execution_options(synchronize_session=False))
     session.refresh(file)
@@ -99,7 +99,7 @@ def note_received(session: Session, file: ImportFile, offset: int, length: int) 
 
 
 def remove_file(session: Session, project: Project, row: Import, path: str) -> str:
-    """Take a file out of an import, which has to be checked again then; return the folder of its bytes, to delete."""
+    """Take a file out of an import, which must be checked again; return the storage folder of the file, to delete."""
     lock_project(session, project.id)
     session.refresh(row)
     if row.status not in OPEN:
@@ -115,13 +115,13 @@ def remove_file(session: Session, project: Project, row: Import, path: str) -> s
 
 
 def check(session: Session, project: Project, row: Import, user: User, options: dict[str, Any] | None) -> BackgroundJob:
-    """Have the files read; options that are sent take the place of those before."""
+    """Queue the job that reads the files; `options` replace the former ones unless None."""
     lock_project(session, project.id)
     session.refresh(row)
-    _demand(row, OPEN, "cannot be checked now")
+    _require_status(row, OPEN, "cannot be checked now")
     missing = [file.path for file in queries.files_of(session, row) if file.received < file.size]
     if missing:
-        faults = Faults.of([FieldError("file", "has not come whole: send the rest", file=path) for path in missing])
+        faults = Faults.of([FieldError("file", "is incomplete: send the rest", file=path) for path in missing])
         faults.raise_any(Conflict)
     if queries.totals_of(session, row)[0] == 0:
         raise Invalid("There is nothing to check: send files first.")
@@ -131,10 +131,10 @@ def check(session: Session, project: Project, row: Import, user: User, options: 
 
 
 def start(session: Session, project: Project, row: Import, user: User) -> BackgroundJob:
-    """Have a checked import stored; raise Invalid if something is wrong with it that was not to be skipped."""
+    """Queue the job that stores a checked import; raise Invalid if it has faults and `skip_bad` is not set."""
     lock_project(session, project.id)
     session.refresh(row)
-    _demand(row, (ImportStatus.READY,), "has to be checked first")
+    _require_status(row, (ImportStatus.READY,), "has to be checked first")
     faults = [FieldError(**fault) for fault in row.report["faults"]]
     if faults and not row.options.get("skip_bad"):
         Faults.of(faults).raise_any()
@@ -145,22 +145,22 @@ def start(session: Session, project: Project, row: Import, user: User) -> Backgr
 
 
 def cancel(session: Session, project: Project, row: Import) -> None:
-    """End an import that is not done: nothing of it stays."""
+    """Cancel an import that is not done; nothing of it stays."""
     lock_project(session, project.id)
     session.refresh(row)
-    _demand(row, (*OPEN, *UNDER_WAY), "cannot be cancelled any more")
+    _require_status(row, (*OPEN, *UNDER_WAY), "cannot be cancelled any more")
     for job in jobs.unfinished(session, project.id, *JOB_OF.values()):
         if job.subject == row.number:
             lifecycle.cancel(session, job)
     row.status, row.finished_at = ImportStatus.CANCELLED, now()
-    _forget_files(session, row)
+    _delete_file_rows(session, row)
 
 
 def undo(session: Session, storage: Storage, project: Project, row: Import) -> list[str]:
-    """Take back what an import did, while nobody has answered questions about its items; return blobs to remove."""
+    """Delete the items of an import and undo its changes; return their blobs. Raise Conflict where it has answers."""
     lock_project(session, project.id)
     session.refresh(row)
-    _demand(row, (ImportStatus.DONE,), "cannot be undone")
+    _require_status(row, (ImportStatus.DONE,), "cannot be undone")
     added = queries.items_at(session, project.id, row.report["first_position"], row.report["added"])
     if count := queries.answers_about(session, [item.id for item in added]):
         answers = "1 answer has" if count == 1 else f"{count:,} answers have"
@@ -179,35 +179,35 @@ def undo(session: Session, storage: Storage, project: Project, row: Import) -> l
     return blobs
 
 
-def _demand(row: Import, statuses: tuple[ImportStatus, ...], otherwise: str) -> None:
+def _require_status(row: Import, statuses: tuple[ImportStatus, ...], otherwise: str) -> None:
     if row.status not in statuses:
         raise Conflict(f"Import {row.number} {otherwise}: it is {row.status}.")
 
 
-def _forget_files(session: Session, row: Import) -> None:
+def _delete_file_rows(session: Session, row: Import) -> None:
     session.execute(delete(ImportFile).where(ImportFile.import_id == row.id))
 
 
-def put_in_order(database: Database, storage: Storage) -> None:
-    """End imports whose work has ended without success, and remove the files of abandoned ones."""
+def clean_up(database: Database, storage: Storage) -> None:
+    """End the imports whose job failed, and remove the files of abandoned imports."""
     with database.reading() as session:
-        if not _any_to_settle(session):
+        if not _any_to_clean_up(session):
             return
     with database.transaction() as session:
-        settle(session)
+        end_failed(session)
         folders = _abandoned(session)
     for folder in folders:
         storage.delete_folder(folder)
 
 
-def _any_to_settle(session: Session) -> bool:
-    """Return whether `put_in_order` has something to look at, which costs no lock."""
+def _any_to_clean_up(session: Session) -> bool:
+    """Return whether `clean_up` may have something to do; needs no lock."""
     stale = Import.status.in_(OPEN) & (Import.created_at < now() - ABANDONED)
     return session.scalar(select(Import.id).where(Import.status.in_(UNDER_WAY) | stale).limit(1)) is not None
 
 
-def settle(session: Session) -> list[int]:
-    """End the imports whose job failed or was cancelled, each with the job's sentence; return their ids."""
+def end_failed(session: Session) -> list[int]:
+    """End the imports whose job failed or was cancelled, with the job's error; return their ids."""
     ended = []
     for row in session.scalars(select(Import).where(Import.status.in_(UNDER_WAY))):
         job = jobs.newest(session, row.project_id, JOB_OF[ImportStatus(row.status)], subject=row.number)
@@ -221,14 +221,14 @@ def settle(session: Session) -> list[int]:
 
 
 def _abandoned(session: Session) -> list[str]:
-    """Cancel the imports that nobody went on with; return the folders of their files, to be removed after that."""
+    """Cancel the imports that nobody continued; return the storage folders of their files, to delete after that."""
     since = now() - ABANDONED
     stale = select(Import).where(Import.status.in_(OPEN), Import.created_at < since)
     folders = []
     for row in session.scalars(stale):
         lock_project(session, row.project_id)
         row.status, row.finished_at = ImportStatus.CANCELLED, now()
-        row.report = row.report | {"error": "Nobody went on with it for a day, so its files were removed."}
-        _forget_files(session, row)
+        row.report = row.report | {"error": "Nobody continued it for a day, so its files were removed."}
+        _delete_file_rows(session, row)
         folders.append(folder_of(row))
     return folders

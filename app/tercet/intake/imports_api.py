@@ -1,4 +1,4 @@
-"""Imports over REST, from the first file to the end: sent, checked, looked at, started, cancelled, undone."""
+"""Imports over REST: create one, send files, check, read the preview, start, cancel, undo."""
 
 from typing import Annotated, Any
 
@@ -36,16 +36,16 @@ FILE_PART: dict[str, Any] = {
     "example": "the bytes of the file, or of the rest of it",
 }
 RecordingPath = Annotated[
-    Text, Query(description="the recording, as the preview calls it; what `a.zip` holds lies in `a/`")
+    Text, Query(description="path of the recording as in the preview; files of `a.zip` are in `a/`")
 ]
 Begin = Annotated[float, Query(ge=0, le=1e9, description="seconds from its beginning", allow_inf_nan=False)]
 
 
 @router.post(IMPORTS, status_code=201, responses=problems(422))
 def post_import(project: str, body: ImportIn, me: Me, db: Db) -> ImportOut:
-    """Begin an import: then PUT its files, check it, look at the preview, and start it.
+    """Create an import: then PUT its files, check it, read the preview, and start it.
 
-    Nothing of it can be seen in the project until it is done, and nothing stays if it is cancelled.
+    Nothing of it is visible in the project until it is done, and nothing stays if it is cancelled.
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
@@ -62,7 +62,7 @@ def get_imports(
     before: Annotated[Id | None, Query(description="number of the last import of the page before")] = None,
     limit: Annotated[Count, Query(ge=1, le=100)] = 20,
 ) -> ImportList:
-    """List the imports, newest first: who, when, how many files, what came of them."""
+    """List the imports, newest first: who made them, when, the number of files, the results."""
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         rows = queries.page_of_imports(session, access.project.id, before, limit + 1)
@@ -72,7 +72,7 @@ def get_imports(
 
 @router.get(ONE_IMPORT)
 def get_import(project: str, number: Id, me: Me, db: Db) -> ImportOut:
-    """Read how far an import is, what was understood, and what came of it."""
+    """Read an import: its status, what its files were read as, and the result."""
     with db.reading() as session:
         _, row = imports.find(session, me, project, number, Action.READ)
         return imports.show(session, row)
@@ -80,7 +80,7 @@ def get_import(project: str, number: Id, me: Me, db: Db) -> ImportOut:
 
 @router.get(ONE_IMPORT + "/files")
 def get_import_files(project: str, number: Id, me: Me, db: Db) -> ReceivedList:
-    """List the files of an import, and how much of each has come: from there an upload goes on."""
+    """List the files of an import, and how many bytes of each were received: an upload continues from there."""
     with db.reading() as session:
         _, row = imports.find(session, me, project, number, Action.READ)
         return ReceivedList.of(queries.files_of(session, row))
@@ -103,10 +103,11 @@ async def put_import_file(
     settings: Config,
     offset: Annotated[Bytes, Query(description="where in the file the body begins")] = 0,
 ) -> FileReceived:
-    """Send a file, or the part of it from `offset` on, as it is in your folder under `path`.
+    """Send a file, or the part of it from `offset` on; `path` is its path in your folder.
 
-    The answer says how much there is now; when that is less than `size`, the next part begins there. What came before
-    a connection was lost counts. 409: the part does not begin where the last one ended. 413: too large.
+    The response says how many bytes were received so far; while these are fewer than `size`, the next part begins
+    there. Bytes that came before a connection was lost count too. 409: the part does not begin where the last one
+    ended. 413: the file is too large.
     """
     limits = settings.max_upload_mb * 2**20, settings.max_import_mb * 2**20
     upload = uploads.PartOfFile(db, blobs, project, number, path, size, offset, limits)
@@ -117,9 +118,9 @@ async def put_import_file(
 
 @router.delete(ONE_IMPORT + "/files/{path:path}", responses=problems(409, 422))
 def delete_import_file(project: str, number: Id, path: str, me: Me, db: Db, blobs: Blobs) -> ImportOut:
-    """Take one file out of an import, for instance one that cannot be sent to its end; then check the import again.
+    """Take a file out of an import, for instance one that cannot be sent completely; then check the import again.
 
-    404: it has no such file. 409: the import is under way or over.
+    404: it has no such file. 409: the import is being checked or stored, or has ended.
     """
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
@@ -131,9 +132,9 @@ def delete_import_file(project: str, number: Id, path: str, me: Me, db: Db, blob
 
 @router.post(ONE_IMPORT + "/check", status_code=202, responses=problems(409, 422))
 def check_import(project: str, number: Id, body: ImportIn, me: Me, db: Db) -> ImportOut:
-    """Have the files read in the background: then the preview shows what they would become.
+    """Read the files in the background; then the preview shows the items that they would become.
 
-    409: a file has not come whole, or the import is under way.
+    409: a file is incomplete, or the import is being checked or stored.
     """
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
@@ -151,7 +152,7 @@ def get_preview(
     after: Annotated[Position, Query(description="position of the last item of the page before")] = -1,
     limit: Annotated[Count, Query(ge=1, le=1_000)] = 24,
 ) -> ImportPreview:
-    """Read what a checked import would become: its items in their order, columns, files and faults."""
+    """Read the preview of a checked import: its items in their order, columns, files and faults."""
     with db.reading() as session:
         _, row = imports.find(session, me, project, number, Action.READ)
     planned = plans.load(blobs, row, after, limit + 1)
@@ -185,9 +186,9 @@ def get_preview_picture(project: str, number: Id, position: Position, me: Me, db
 def get_segments(
     project: str, number: Id, asked: Annotated[SegmentQuery, Query()], me: Me, db: Db, blobs: Blobs
 ) -> ProposedSegments:
-    """Try how a recording that has come would be cut into segments; of a long one, its first ten minutes.
+    """Show how a received recording would be cut into segments; of a long one, the first ten minutes.
 
-    Nothing is changed: send the settings with `check` to have the whole import cut by them. 409: it has not come whole.
+    Nothing is changed: send the settings with `check` to cut all recordings by them. 409: the recording is incomplete.
     """
     settings = asked.settings()
     with db.reading() as session:
@@ -204,7 +205,7 @@ def get_segments(
 def get_spectrogram(
     project: str, number: Id, path: RecordingPath, me: Me, db: Db, blobs: Blobs, begin: Begin = 0.0
 ) -> Response:
-    """Fetch the spectrogram of half a minute of a recording that has come, up to its highest frequency."""
+    """Fetch the spectrogram of half a minute of a received recording, up to its highest frequency."""
     with db.reading() as session:
         _, row = imports.find(session, me, project, number, Action.READ)
         recording = segment_preview.recording_of(session, row, path)
@@ -214,9 +215,10 @@ def get_spectrogram(
 
 @router.post(ONE_IMPORT + "/start", status_code=202, responses=problems(409, 422))
 def start_import(project: str, number: Id, me: Me, db: Db) -> ImportOut:
-    """Store a checked import in the background; features and the first run follow by themselves.
+    """Store a checked import in the background; features and the first run follow automatically.
 
-    Keys that the project has are updated: their answers stay. 422: faults, which `skip_bad` would leave out.
+    Items whose keys the project has are updated, and their answers stay. 422: the import has faults; with `skip_bad`
+    the bad items are left out.
     """
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
@@ -226,7 +228,7 @@ def start_import(project: str, number: Id, me: Me, db: Db) -> ImportOut:
 
 @router.post(ONE_IMPORT + "/cancel", responses=problems(409))
 def cancel_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> ImportOut:
-    """End an import that is not done; nothing of it stays. 409: it is done already."""
+    """Cancel an import that is not done; nothing of it stays. 409: it is done already."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
         imports.cancel(session, access.project, row)
@@ -237,9 +239,9 @@ def cancel_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> Imp
 
 @router.post(ONE_IMPORT + "/undo", responses=problems(409))
 def undo_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> ImportOut:
-    """Take back what an import did: its items are deleted, what it changed is as before.
+    """Undo an import: the items that it added are deleted, and those that it changed are as before.
 
-    409: somebody has answered questions about its items.
+    409: there are answers about its items.
     """
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)

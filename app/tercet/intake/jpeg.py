@@ -1,4 +1,4 @@
-"""JPEG files without what is no picture in them: places, cameras, names, previews, and whatever follows the picture."""
+"""Removes metadata from JPEG files: places, cameras, names, previews, and any bytes after the picture."""
 
 START, END, SCAN = 0xD8, 0xD9, 0xDA
 RESTARTS = range(0xD0, 0xD8)
@@ -9,9 +9,9 @@ PICTURE_SEGMENTS = TABLES | FRAMES | {SCAN, ADOBE}
 
 
 def without_metadata(content: bytes) -> bytes | None:
-    """Return a JPEG file with its tables, frame and scans alone; None if it is not built as the standard says.
+    """Return a JPEG file with only its tables, frame and scans; None if it does not follow the standard.
 
-    The picture itself is copied and not encoded anew, so that nothing of it is lost.
+    The coded picture is copied, not encoded again, so that it does not change.
     """
     pieces = [b"\xff\xd8"]
     place = 2
@@ -32,7 +32,7 @@ def without_metadata(content: bytes) -> bytes | None:
 
 
 def _end_of_scan(content: bytes, place: int) -> int:
-    """Return where the marker behind a coded picture begins; zeros and restarts after 0xFF belong to the picture."""
+    """Return where the marker after a coded picture begins; zeros and restarts after 0xFF belong to the picture."""
     place = content.find(b"\xff", place)
     while 0 <= place < len(content) - 1 and (content[place + 1] == 0 or content[place + 1] in RESTARTS):
         place = content.find(b"\xff", place + 2)

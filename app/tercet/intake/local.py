@@ -1,4 +1,4 @@
-"""Imports in this process: the command line, the demo and `POST .../items` do what a page and workers do."""
+"""Imports in this process, for the command line, the demo and `POST .../items`; pages leave them to workers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from tercet.intake.reading.reader import read_files, source_files
 from tercet.intake.service import Written
 from tercet.intake.tables import ItemRow, check_rows
 from tercet.intake.target import Target, find_target
-from tercet.intake.work import Progress, Unwatched, part
+from tercet.intake.work import NoProgress, Progress, part
 from tercet.items import queries as items
 from tercet.jobs import lifecycle
 from tercet.jobs import queries as jobs
@@ -29,7 +29,7 @@ from tercet.web.errors import Conflict, FieldError
 
 @dataclass(frozen=True)
 class LocalImport:
-    """What an import did: `report` is what is kept of it, `features` are the project's latest."""
+    """A finished import: its plan, what was written, its report, and the project's latest features."""
 
     plan: ImportPlan
     written: Written
@@ -46,7 +46,7 @@ def import_here(
     progress: Progress,
     user_id: int | None = None,
 ) -> LocalImport:
-    """Read files, make items of them and features of all items; a run on these is requested. All, or nothing."""
+    """Import files, all or nothing, make the features of all items, and request a run on these."""
     target = find_target(database, project)
     options = replace(options, items_before=target.count)
     with TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
@@ -68,10 +68,10 @@ def import_here(
 def add_files(
     database: Database, storage: Storage, project: str, files: Sequence[SourceFile], user_id: int | None = None
 ) -> LocalImport:
-    """Add the items that files describe; nobody has seen a preview, so that a file left out is a fault as well."""
+    """Add the items of files. Nobody has seen a preview, so a skipped file is a fault too."""
     target = find_target(database, project)
     with TemporaryDirectory(prefix="tercet-unpacked-") as scratch:
-        plan = read_files(files, ReadOptions(items_before=target.count), Unwatched().report, Path(scratch))
+        plan = read_files(files, ReadOptions(items_before=target.count), NoProgress().report, Path(scratch))
         skipped = [FieldError("media", file.detail, file=file.path) for file in plan.files if file.became == "skipped"]
         Faults.of([*plan.faults, *(() if plan.faults else skipped)]).raise_any()
         return _add(database, storage, target, plan, source_files(files, Path(scratch)), user_id)
@@ -101,7 +101,7 @@ def _add(
     files: dict[str, SourceFile],
     user_id: int | None,
 ) -> LocalImport:
-    """Add items; those that the project has already are a conflict, where an import would change them."""
+    """Add items; raise Conflict for items that the project has already, which an import would change."""
     there, faults = set(target.keys), Faults()
     for number, item in enumerate(plan.rows, start=1):
         if item.key in there:
@@ -109,7 +109,7 @@ def _add(
     faults.raise_any(Conflict)
     row = _import_of(target, plan, ReadOptions(), ImportSource.REST, user_id)
     written = storing.store(
-        database, storage, row, plans.items_of(plan), files, plan.features, Unwatched(), first_features=False
+        database, storage, row, plans.items_of(plan), files, plan.features, NoProgress(), first_features=False
     )
     with database.reading() as session:
         return LocalImport(plan, written, row.report, items.latest_features(session, target.id))
@@ -118,7 +118,7 @@ def _add(
 def _import_of(
     target: Target, plan: ImportPlan, options: ReadOptions, source: ImportSource, user_id: int | None
 ) -> Import:
-    """Return the row of an import, which is stored together with its items."""
+    """Return the row of an import; it is stored together with its items."""
     row = Import(project_id=target.id, user_id=user_id, source=source, status=ImportStatus.IMPORTING)
     new = len({item.key for item in plan.rows} - set(target.keys))
     row.options, row.report = to_store(options), checking.describe(plan, new)
@@ -127,23 +127,23 @@ def _import_of(
 
 @dataclass(frozen=True)
 class _Reporting:
-    """A stretch of a longer piece of work."""
+    """The progress of a part of the work, from one fraction of the whole to another."""
 
     progress: Progress
     begin: float
     end: float
 
     def report(self, fraction: float, note: str) -> None:
-        """Report how far the whole is."""
+        """Report the progress of the whole."""
         self.progress.report(self.begin + (self.end - self.begin) * fraction, note)
 
     def finish(self, session: Session, note: str) -> None:
-        """Report the end of the stretch."""
+        """Report the end of the part."""
         self.progress.report(self.end, note)
 
 
 def _features(database: Database, storage: Storage, project_id: int, progress: Progress) -> FeatureSet | None:
-    """Make the features that the import has asked for, here instead of in a worker; return the latest ones."""
+    """Make the features that the import has queued a job for, here instead of in a worker; return the latest ones."""
     with database.transaction() as session:
         waiting = jobs.unfinished(session, project_id, JobKind.MAKE_FEATURES)
         for job in waiting:

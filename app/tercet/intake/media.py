@@ -1,7 +1,8 @@
-"""Media files: what they really are by their first bytes, what of them an item is, and what pages show of them.
+"""Media files: recognised by their first bytes, cut to the part of an item, and converted to what pages show.
 
-Pictures are decoded and encoded anew, so that nothing but pixels of what a stranger sent reaches a browser;
-sounds are kept to be played, and drawn as spectrograms. Anything else (SVG, HTML, PDF) is refused.
+Pictures are decoded and encoded again (photographs are copied without their metadata where they can be), so that only
+the pixels of an uploaded file reach a browser; sounds are stored for playing, and drawn as spectrograms. Anything else
+(SVG, HTML, PDF) is refused.
 """
 
 import hashlib
@@ -31,7 +32,7 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "AVIF")
 FORMATS_WORDS = "PNG, JPEG, WebP, GIF, TIFF, BMP or AVIF"
 JPEG_START = b"\xff\xd8\xff"
 STRIP_PIXELS = 2_000_000
-LAST_BYTES = 65_536  # some programs write a little behind the end of a PNG
+LAST_BYTES = 65_536  # some programs write a little after the end of a PNG
 UNREADABLE = (
     OSError,
     SyntaxError,
@@ -49,7 +50,7 @@ UNREADABLE = (
 
 
 class Blob(NamedTuple):
-    """Bytes and the suffix that tells their type."""
+    """Bytes, and the file suffix of their type."""
 
     content: bytes
     suffix: str
@@ -57,7 +58,7 @@ class Blob(NamedTuple):
 
 @dataclass(frozen=True)
 class Media:
-    """What is stored of an item's media file."""
+    """An item's media file as it is stored: the file, its picture and its thumbnail."""
 
     media_type: str
     media: Blob
@@ -67,7 +68,7 @@ class Media:
 
 @dataclass(frozen=True)
 class Cut:
-    """The bytes of an item's media, the hash of what came, and how long it sounds."""
+    """The bytes of an item's media, their hash, and the length of a sound."""
 
     content: bytes
     content_hash: str
@@ -75,7 +76,7 @@ class Cut:
 
 
 def is_image(content: bytes) -> bool:
-    """Return whether a file that begins so is a picture of one of the formats."""
+    """Return whether a file with these first bytes is a picture in one of the formats."""
     starts = (b"\x89PNG\r\n\x1a\n", JPEG_START, b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
     if content.startswith(starts) or (content[:4] == b"RIFF" and content[8:12] == b"WEBP"):
         return True
@@ -84,12 +85,12 @@ def is_image(content: bytes) -> bool:
 
 
 def seconds_of(content: bytes) -> float:
-    """Return the length of a sound, so that all spectrograms of an import can share one time scale."""
+    """Return the length of a sound in seconds."""
     return describe_sound(io.BytesIO(content)).seconds
 
 
 def cut(source: MediaSource) -> Cut:
-    """Read the media of an item; raise ValueError saying what is wrong with its file."""
+    """Read the media of an item; raise ValueError with a sentence if its file cannot be read."""
     content = _content(source)
     seconds = seconds_of(content) if is_sound(content[:16]) else None
     return Cut(content, hashlib.sha256(content).hexdigest(), seconds)
@@ -104,7 +105,7 @@ def _content(source: MediaSource) -> bytes:
 
 
 def prepare(content: bytes, settings: PictureSettings | None = None) -> Media:
-    """Return what is stored of a media file; raise ValueError saying why it cannot be used."""
+    """Return a media file as it is stored; raise ValueError with a sentence if it cannot be used."""
     if kind := format_of(content[:16]):
         return _sound(content, kind, settings or PictureSettings())
     if is_image(content):
@@ -130,10 +131,10 @@ def _sound(content: bytes, kind: str, settings: PictureSettings) -> Media:
 
 
 def check_image(path: Path) -> None:
-    """Raise ValueError if a file's header says that it is no picture, or one too large to decode."""
+    """Raise ValueError if by its header a file is not a picture, or one too large to decode."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd but can be read is no fault
+            warnings.simplefilter("ignore")  # a picture that is odd but can be read is not a fault
             with Image.open(path, formats=FORMATS) as image:
                 _check_pixels(image)
         with path.open("rb") as stream:
@@ -156,7 +157,7 @@ def _check_pixels(image: Image.Image) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """Say why a picture cannot be used; Pillow's own words may hold addresses of memory."""
+    """Return why a picture cannot be used; messages of Pillow with addresses of memory are left out."""
     if type(error) is ValueError and str(error).startswith("has "):
         return str(error)
     if isinstance(error, Image.DecompressionBombError):
@@ -182,10 +183,10 @@ def _image(content: bytes) -> Media:
 
 
 def _decode(content: bytes) -> Image.Image:
-    """Return the first frame upright and on white, hardly larger than pages show it."""
+    """Return the first frame upright and on white, not much larger than pages show it."""
     with Image.open(io.BytesIO(content), formats=FORMATS) as image:
         _check_pixels(image)
-        # The decoder of JPEG gives a half, a quarter or an eighth of the size for less work; others pay no heed.
+        # The JPEG decoder can return a half, a quarter or an eighth of the size for less work; others ignore this.
         image.draft(image.mode, (2 * PICTURE_SIZE[0], 2 * PICTURE_SIZE[1]))
         image.load()
         reduced = _reduced(image)
@@ -196,7 +197,7 @@ def _decode(content: bytes) -> Image.Image:
 def _reduced(image: Image.Image) -> Image.Image:
     """Return a picture in RGB, made smaller by a whole factor if it is more than twice as large as pages show it.
 
-    It is converted in strips: whole, every step would take four bytes for each of fifty million pixels.
+    It is converted in strips: otherwise every step would take four bytes for each of fifty million pixels.
     """
     times_too_large = max(image.width / PICTURE_SIZE[0], image.height / PICTURE_SIZE[1])
     factor = min(max(1, int(times_too_large / 2)), image.width, image.height)
@@ -214,7 +215,7 @@ def _reduced(image: Image.Image) -> Image.Image:
 
 
 def _on_white(image: Image.Image, limits: Any) -> Image.Image:
-    """Return a picture in RGB; what shines through is white, so that it is the same on light and dark pages."""
+    """Return a picture in RGB; transparent parts are white, so that it looks the same on light and dark pages."""
     if image.mode.startswith("I;16"):  # Pillow would clip 16 bits to 8 rather than scale them
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8)).convert("RGB")
     if limits is not None:  # numbers of any range: from the smallest to the largest
@@ -233,7 +234,7 @@ def _webp(image: Image.Image, quality: int) -> Blob:
 
 
 def _photograph(content: bytes, picture: Image.Image) -> Blob:
-    """Return what came as JPEG as it is, without its metadata, where pages show all of it; else as a smaller one."""
+    """Return a JPEG without its metadata but unchanged where pages show it in full size, else a smaller one."""
     with Image.open(io.BytesIO(content), formats=FORMATS) as original:
         is_upright = original.getexif().get(ExifTags.Base.Orientation, 1) == 1
         fits = is_upright and original.size == picture.size and original.mode in ("RGB", "L")
@@ -242,7 +243,7 @@ def _photograph(content: bytes, picture: Image.Image) -> Blob:
 
 
 def _jpeg(image: Image.Image, quality: int) -> Blob:
-    """Keep what came as JPEG of its kind: WebP is smaller, but takes several times what decoding does."""
+    """Return a picture as JPEG: WebP is smaller, but encoding it takes several times as long as decoding a JPEG."""
     out = io.BytesIO()
     image.save(out, "JPEG", quality=quality)
     return Blob(out.getvalue(), ".jpg")

@@ -1,4 +1,4 @@
-"""The options by which files are read: from the fields of a form, to an import's row, and from there to the reader."""
+"""Converts the options of reading files between a form, an import's row, and the reader."""
 
 from dataclasses import asdict
 from typing import Any
@@ -10,7 +10,7 @@ from tercet.sounds.segments import SegmentSettings
 from tercet.web.forms import parse
 
 DEFAULTS: dict[str, Any] = ImportOptions().model_dump()
-# With this field, boxes that are not ticked count as such; without it a form says nothing about options.
+# A form with this field has options, and a box that is missing is not ticked; other forms have no options.
 MARK = "options"
 PART = "segments."
 
@@ -25,7 +25,7 @@ def of_form(fields: dict[str, str]) -> dict[str, Any] | None:
 
 
 def of_import(row: Import) -> ReadOptions:
-    """Return the options of an import as the reader takes them."""
+    """Return the options of an import for the reader."""
     segments = SegmentSettings(**row.options.get("segments", {}))
     return ReadOptions(**{**row.options, "segments": segments})
 

@@ -1,4 +1,4 @@
-"""What the pages of imports show: one import at its stage, and the list of all of a project."""
+"""Collects what the pages of imports show: one import at its stage, and the list of a project's imports."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from tercet.accounts.access import ROLE_MAY, Access, Action
 from tercet.intake import options, plans, queries
 from tercet.intake.imports import JOB_OF, OPEN
 from tercet.intake.schemas import ImportOptions, PreviewItem
-from tercet.intake.wording import understood
+from tercet.intake.wording import summarise
 from tercet.items.checks import FEWEST_A_CLUSTER
 from tercet.items.queries import item_count
 from tercet.jobs import queries as jobs
@@ -38,10 +38,10 @@ from tercet.web.errors import FieldError
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200
 MOST_FILES = 200
-OF_PLACES = {"recording", "begin_s", "end_s", "low_hz", "high_hz"}  # columns that say where an item lies
+OF_PLACES = {"recording", "begin_s", "end_s", "low_hz", "high_hz"}  # columns about an item's place in a recording
 MOST_FACTS = 4
 LONGEST_FACT = 24
-FATES = {
+RESULTS = {
     "sound": "Sounds",
     "picture": "Pictures",
     "text": "Texts",
@@ -56,13 +56,13 @@ ROLES = {
     "bag": "its bag",
     "bag_labels": "labels of its bag",
     "file": "the file of its sound or picture",
-    "metadata": "what else is said of it",
+    "metadata": "metadata of the item",
 }
 
 
 @dataclass(frozen=True)
 class ImportView:
-    """One import at its stage; `is_draft` says that the project exists for this import only, so far."""
+    """One import at its stage; `is_draft` is whether the project was created for this import and has no items yet."""
 
     row: Import
     job: BackgroundJob | None
@@ -78,13 +78,13 @@ class ImportView:
 
 @dataclass(frozen=True)
 class PreviewView:
-    """What a checked import would become."""
+    """The preview of a checked import."""
 
-    understood: str
-    items: list[tuple[PreviewItem, str]]  # with what is said of each
+    summary: str
+    items: list[tuple[PreviewItem, str]]  # with facts about each
     faults: list[dict[str, Any]]
     fault_count: int
-    files_by_fate: list[tuple[str, str, list[dict[str, Any]]]]
+    files_by_result: list[tuple[str, str, list[dict[str, Any]]]]
     tables: list[dict[str, Any]]
     choices: set[str]
     segments: SegmentSettings
@@ -96,7 +96,7 @@ class PreviewView:
 
 @dataclass(frozen=True)
 class OutcomeView:
-    """What follows a finished import: features, the first run, its clusters, or why there are none."""
+    """What follows a finished import: features, the first run, its clusters, or why there are no clusters."""
 
     features_job: BackgroundJob | None
     job_words: str
@@ -131,7 +131,7 @@ class ImportEntry:
 
 
 def view_import(session: Session, access: Access, row: Import) -> ImportView:
-    """Collect where an import is."""
+    """Collect an import, its job, its totals and what the caller may do with it."""
     is_empty = item_count(session, access.project.id) == 0
     may = ROLE_MAY[access.role]
     job = jobs.newest(session, row.project_id, *JOB_OF.values(), subject=row.number)
@@ -148,7 +148,7 @@ def view_import(session: Session, access: Access, row: Import) -> ImportView:
 
 
 def preview(session: Session, storage: Storage, project: Project, row: Import) -> PreviewView | None:
-    """Collect what a checked import would become; None while it is not checked."""
+    """Collect the preview of an import; None while it is not checked."""
     if row.status != ImportStatus.READY:
         return None
     report = row.report
@@ -161,11 +161,11 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
     ]
     faults = report["faults"]
     return PreviewView(
-        understood=understood(report),
+        summary=summarise(report),
         items=list(zip(items, _facts(items), strict=True)),
         faults=faults[:MOST_FAULTS],
         fault_count=report.get("faults_count", len(faults)),
-        files_by_fate=_files_by_fate(report["files"]),
+        files_by_result=_files_by_result(report["files"]),
         tables=[file for file in report["files"] if file["became"] in ("table", "selections") and file["detail"]],
         choices=_choices(row),
         segments=options.of_import(row).segments,
@@ -177,21 +177,21 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
 
 
 def _facts(items: list[PreviewItem]) -> list[str]:
-    """Say of each item where in its recording it lies, its bag and first columns, as far as they tell items apart."""
+    """Return facts about each item: its place in its recording, and the bag and columns in which items differ."""
     names = list(dict.fromkeys(name for item in items for name in item.metadata if name not in OF_PLACES))
-    telling = [name for name in names if len(items) < 2 or len({str(item.metadata.get(name)) for item in items}) > 1]
+    varied = [name for name in names if len(items) < 2 or len({str(item.metadata.get(name)) for item in items}) > 1]
     has_bags = len({item.bag for item in items}) > 1
     sentences = []
     for item in items:
         facts = [] if item.begin_s is None else [_place(item)]
         facts += [f"bag {item.bag}"] if item.bag and has_bags else []
-        facts += [f"{name}: {_short(item.metadata[name])}" for name in telling if name in item.metadata]
+        facts += [f"{name}: {_short(item.metadata[name])}" for name in varied if name in item.metadata]
         sentences.append(" · ".join(facts[:MOST_FACTS]))
     return sentences
 
 
 def _place(item: PreviewItem) -> str:
-    """Say where in its recording an item lies, in seconds and, where that is known, in kHz."""
+    """Return an item's place in its recording, in seconds and, if known, in kHz."""
     seconds = f"{item.begin_s:.2f}–{item.end_s:.2f} s"
     low, high = item.metadata.get("low_hz"), item.metadata.get("high_hz")
     if not (isinstance(low, int | float) and isinstance(high, int | float)):
@@ -226,7 +226,7 @@ def outcome(session: Session, storage: Storage, row: Import, project: Project) -
 
 
 def left_out_of(report: dict[str, Any]) -> list[FieldError]:
-    """Return what did not become items: files that were skipped, bad rows, and media that could not be stored."""
+    """Return everything that did not become an item: skipped files, bad rows, and media that could not be stored."""
     skipped = (file for file in report["files"] if file["became"] == "skipped")
     files = [FieldError("file", file["detail"], file=file["path"]) for file in skipped]
     rows = [fault for fault in report["faults"] if fault["row"]]
@@ -234,7 +234,7 @@ def left_out_of(report: dict[str, Any]) -> list[FieldError]:
 
 
 def _obstacle(session: Session, project: Project, newest: Run | None) -> str:
-    """Say why there are no clusters and none on their way."""
+    """Return a sentence on why there are no clusters and no run that makes them."""
     job = jobs.newest(session, project.id, JobKind.MAKE_FEATURES)
     if job is not None and job.status == JobStatus.FAILED:
         return f"The features that clusters are made from could not be computed. {job.error}"
@@ -243,21 +243,21 @@ def _obstacle(session: Session, project: Project, newest: Run | None) -> str:
     count = item_count(session, project.id)
     if project.n_clusters > count:
         return f"There are {count} items and {project.n_clusters} clusters: choose fewer clusters in the settings."
-    return "No run is on its way: start one on the dashboard."
+    return "No run is queued: start one on the dashboard."
 
 
-def _files_by_fate(files: list[dict[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    grouped = [(fate, words, [file for file in files if file["became"] == fate]) for fate, words in FATES.items()]
+def _files_by_result(files: list[dict[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    grouped = [(key, title, [file for file in files if file["became"] == key]) for key, title in RESULTS.items()]
     return [group for group in grouped if group[2]]
 
 
 def _files_received(session: Session, row: Import) -> list[ImportFile]:
-    """Return the first files of the list, those that did not come whole before all others."""
+    """Return the first files of the list, incomplete ones before all others."""
     return sorted(queries.files_of(session, row), key=lambda file: file.received == file.size)[:MOST_FILES]
 
 
 def _choices(row: Import) -> set[str]:
-    """Return the options that could change what these files become, and those that are on."""
+    """Return the options to show: those that make a difference for these files, and those that are on."""
     files = [file for file in row.report["files"] if file["became"] != "skipped"]
     offered = {
         "skip_bad": bool(row.report["faults"]),
@@ -275,12 +275,12 @@ def _is_blocked(row: Import) -> bool:
 
 
 def context(session: Session, storage: Storage, access: Access, row: Import) -> dict[str, Any]:
-    """Return what the page of an import is made of."""
+    """Return the context of the page of an import."""
     project = access.project
     return {
         "project": project,
         "view": view_import(session, access, row),
         "preview": preview(session, storage, project, row),
-        "came": _files_received(session, row) if row.status in OPEN else [],
+        "files_received": _files_received(session, row) if row.status in OPEN else [],
         "outcome": outcome(session, storage, row, project),
     }

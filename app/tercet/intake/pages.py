@@ -1,4 +1,4 @@
-"""The pages on which people bring files: a new project, one import from first file to report, and the list of all."""
+"""The pages of imports: a new project, one import from its files to its report, and the list of imports."""
 
 from typing import Annotated, Any
 
@@ -37,7 +37,7 @@ LISTED = 50
 
 @router.get("/projects/new")
 def new_project_page(request: Request, me: Me, db: Db) -> HTMLResponse:
-    """Show where files become a project."""
+    """Show the page where files are dropped to make a new project."""
     with db.reading() as session:
         allow_new_project(identify(session, me))
     return render(request, "intake/new.html")
@@ -45,7 +45,7 @@ def new_project_page(request: Request, me: Me, db: Db) -> HTMLResponse:
 
 @router.post("/projects/new")
 def begin_project(fields: Fields, me: Me, db: Db) -> RedirectResponse:
-    """Make a project without items, which only its owner sees, and begin the import of its first ones."""
+    """Create a project without items, which only its owner sees, and the import of its first items."""
     with db.transaction() as session:
         identity = identify(session, me)
         allow_new_project(identity)
@@ -58,7 +58,7 @@ def begin_project(fields: Fields, me: Me, db: Db) -> RedirectResponse:
 def imports_page(
     request: Request, project: str, me: Me, db: Db, before: Annotated[Id | None, Query()] = None
 ) -> HTMLResponse:
-    """List the project's imports below the place where more files are dropped."""
+    """List the project's imports, below the place where more files can be dropped."""
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         rows = queries.page_of_imports(session, access.project.id, before, LISTED + 1)
@@ -71,7 +71,7 @@ def imports_page(
 
 @router.post("/projects/{project}/imports")
 def begin_import(project: str, me: Me, db: Db) -> RedirectResponse:
-    """Begin an import into a project that exists."""
+    """Create an import into a project that exists."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         row = imports.make(session, access.project, access.user, options.DEFAULTS, ImportSource.PAGE)
@@ -80,7 +80,7 @@ def begin_import(project: str, me: Me, db: Db) -> RedirectResponse:
 
 @router.get("/projects/{project}/imports/{number}")
 def import_page(request: Request, project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> HTMLResponse:
-    """Show one import at its stage; the page follows it from then on."""
+    """Show one import at its stage; the page updates itself."""
     with db.reading() as session:
         access, row = imports.find(session, me, project, number, Action.READ)
         return render(request, "intake/import.html", **overview.context(session, blobs, access, row))
@@ -88,7 +88,7 @@ def import_page(request: Request, project: str, number: Id, me: Me, db: Db, blob
 
 @router.post("/projects/{project}/imports/{number}/check")
 def check_import(project: str, number: Id, fields: Fields, me: Me, db: Db) -> RedirectResponse:
-    """Have the files read, as the form says."""
+    """Read the files in the background, with the options of the form."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
         imports.check(session, access.project, row, access.user, options.of_form(fields))
@@ -97,7 +97,7 @@ def check_import(project: str, number: Id, fields: Fields, me: Me, db: Db) -> Re
 
 @router.post("/projects/{project}/imports/{number}/files/remove")
 def remove_import_file(project: str, number: Id, fields: Fields, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
-    """Take one file out of an import, which is to be read again then."""
+    """Take a file out of an import, which must be checked again then."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
         folder = imports.remove_file(session, access.project, row, fields.get("path", ""))
@@ -107,7 +107,7 @@ def remove_import_file(project: str, number: Id, fields: Fields, me: Me, db: Db,
 
 @router.post("/projects/{project}/imports/{number}/start")
 def start_import(project: str, number: Id, fields: Fields, me: Me, db: Db) -> RedirectResponse:
-    """Have a checked import stored; of a new project, its name and number of clusters come along."""
+    """Store a checked import in the background; for a new project the form has its name and number of clusters."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
         projects.change_project(session, access.project, parse(ProjectPatch, fields).fields_sent())
@@ -117,7 +117,7 @@ def start_import(project: str, number: Id, fields: Fields, me: Me, db: Db) -> Re
 
 @router.post("/projects/{project}/imports/{number}/cancel")
 def cancel_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
-    """End an import that is not done; a project that exists for nothing else goes with it."""
+    """Cancel an import that is not done, and delete a project that was created only for it."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
         is_draft = overview.view_import(session, access, row).is_draft
@@ -129,7 +129,7 @@ def cancel_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> Red
 
 @router.post("/projects/{project}/imports/{number}/undo")
 def undo_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
-    """Take the items of an import out again, while nobody has answered about them."""
+    """Undo an import, if there are no answers about its items."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.WRITE)
         unused = imports.undo(session, blobs, access.project, row)
@@ -139,7 +139,7 @@ def undo_import(project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> Redir
 
 @router.post("/projects/{project}/imports/{number}/link")
 def make_labeling_link(request: Request, project: str, number: Id, me: Me, db: Db, blobs: Blobs) -> HTMLResponse:
-    """Make a labeling link and show it beside the import's report, the only time."""
+    """Create a labeling link and show it beside the import's report; it is shown only this once."""
     with db.transaction() as session:
         access, row = imports.find(session, me, project, number, Action.OWN)
         token = accounts.make_share_link(session, access.project)
@@ -151,7 +151,7 @@ def make_labeling_link(request: Request, project: str, number: Id, me: Me, db: D
 
 @router.post("/projects/{project}/features/make")
 def make_features(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
-    """Have the features of all items computed anew, by the groups that the form chose."""
+    """Make the features of all items again in the background, by the groups chosen in the form."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         featuring.choose(session, access.project, featuring.read_form(access.project, fields), access.user)
@@ -160,7 +160,7 @@ def make_features(project: str, fields: Fields, me: Me, db: Db) -> RedirectRespo
 
 @router.post("/projects/{project}/features")
 def upload_features(project: str, array: Annotated[UploadFile, File()], me: Me, db: Db, blobs: Blobs) -> Response:
-    """Take an array of somebody's own as the features of all items."""
+    """Store an uploaded array as the features of all items."""
     with db.reading() as session:
         authorize(session, me, project, Action.WRITE)
     name = array.filename or "features"
@@ -171,7 +171,7 @@ def upload_features(project: str, array: Annotated[UploadFile, File()], me: Me, 
 
 @router.post("/projects/{project}/pictures")
 def change_pictures(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
-    """Change how sounds are drawn, and have all pictures drawn anew in the background."""
+    """Change how sounds are drawn, and draw all pictures again in the background."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         access.project.picture_settings = pictures.read_choice(fields)

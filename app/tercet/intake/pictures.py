@@ -1,4 +1,4 @@
-"""How a project's sounds are drawn: settings that fit its recordings, one sound on trial, all of them anew."""
+"""Draws a project's sounds: finds settings that fit its recordings, draws one sound on trial, draws all again."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -24,25 +24,25 @@ from tercet.sounds.spectrograms import picture_and_thumbnail
 from tercet.storage import Storage
 from tercet.web.errors import FieldError, Invalid, NotFound
 
-MOST_LISTENED = 40  # clips whose frequencies are looked at
+MOST_LISTENED = 40  # clips whose frequencies settings are fitted to
 BEGINNING = 16
-MOST_SECONDS_TRIED = 60.0  # of a long sound, its beginning is drawn
-FIT = "fit"  # the preset that is found by what the recordings hold
+MOST_SECONDS_TRIED = 60.0  # of a longer sound only the beginning is drawn on trial
+FIT = "fit"  # the preset that is fitted to the recordings
 NUMBERS = ("low_hz", "high_hz", "window_seconds", "dynamic_range_db", "seconds", "expansion")
 
 
 def to_store(settings: PictureSettings, reason: str) -> dict[str, Any]:
-    """Return settings as the project keeps them, with the sentence that says why they are so."""
+    """Return settings as a project stores them, with a sentence on why these."""
     return asdict(settings) | {"reason": reason}
 
 
 def read_choice(fields: dict[str, str]) -> dict[str, Any] | None:
-    """Return what a form chose, as the project keeps it: a preset, or every setting by itself; None: what fits."""
+    """Return the settings of a form as a project stores them, from a preset or one by one; None to fit them."""
     preset = fields.get("preset", "")
     if preset == FIT:
         return None
     if preset in PRESETS:
-        return to_store(PRESETS[preset], f"chosen: what {preset} recordings are usually looked at with")
+        return to_store(PRESETS[preset], f"chosen: the usual settings for {preset} recordings")
     try:
         numbers = {name: float(fields[name]) for name in NUMBERS}
         return to_store(PictureSettings(**numbers, colour_map=fields.get("colour_map", "")), "chosen by hand")
@@ -53,7 +53,7 @@ def read_choice(fields: dict[str, str]) -> dict[str, Any] | None:
 
 
 def settings_for(sources: Sequence[MediaSource]) -> tuple[PictureSettings, str] | None:
-    """Return settings that fit the recordings among an import's media, and why; None where there are none."""
+    """Return settings that fit the recordings among an import's media, and why these; None without recordings."""
     infos = [(source, info) for source in sources if (info := _info(source)) is not None]
     if not infos:
         return None
@@ -62,7 +62,7 @@ def settings_for(sources: Sequence[MediaSource]) -> tuple[PictureSettings, str] 
 
 
 def fit_to_stored(storage: Storage, items: Sequence[Item]) -> tuple[PictureSettings, str] | None:
-    """Return settings that fit the sounds of items that are stored, and why; None where there are none."""
+    """Return settings that fit the sounds of stored items, and why these; None without sounds."""
     with TemporaryDirectory(prefix="tercet-sounds-") as folder:
         sources = []
         for item in items:
@@ -76,14 +76,14 @@ def fit_to_stored(storage: Storage, items: Sequence[Item]) -> tuple[PictureSetti
 
 
 def _info(source: MediaSource) -> SoundInfo | None:
-    """Return what the header of a recording says, with the length of the item; None where it cannot be read."""
+    """Return the header of a recording, with the length of the item; None where it is no recording or unreadable."""
     with source.file.local.open("rb") as stream:
         if not is_sound(stream.read(BEGINNING)):
             return None
     try:
         info = describe_sound(source.file.local)
     except ValueError:
-        return None  # reported, with its name, where it is stored
+        return None  # reported, with the file's name, when it is stored
     end = info.seconds if source.end_s is None else source.end_s
     return replace(info, seconds=max(end - (source.begin_s or 0.0), 0.0))
 
@@ -101,7 +101,7 @@ def _sounds(sources: Sequence[MediaSource]) -> Iterator[Sound]:
 
 
 def sound_of(session: Session, project: Project, key: str) -> str:
-    """Return where the sound of an item lies in storage; raise NotFound if it has none."""
+    """Return the storage key of an item's sound; raise NotFound if it has none."""
     item = item_by_key(session, project.id, key)
     if item is None or item.media is None or not (item.media_type or "").startswith("audio/"):
         raise NotFound(f"There is no item '{key}' with a sound in this project.")
@@ -119,7 +119,7 @@ def draw_on_trial(storage: Storage, blob: str, settings: PictureSettings) -> byt
 
 
 def draw_pictures(work: Work) -> None:
-    """Draw the pictures of all sounds of the job's project; people see the old ones until all new ones are there."""
+    """Draw the pictures of all sounds of the job's project; pages show the old ones until all new ones are there."""
     project_id = work.job.project_id
     folder = blob_folder(project_id)
     with work.database.reading() as session:

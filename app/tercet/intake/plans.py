@@ -1,6 +1,6 @@
-"""The plan of an import in storage: what the check found out, from which the preview and the import go on.
+"""Stores the plan of an import, which the check makes and the preview and the import read.
 
-One line of JSON an item, so that a page of the preview reads no more than it shows.
+It has one line of JSON for each item, so that a page of the preview reads only what it shows.
 """
 
 import json
@@ -21,7 +21,7 @@ from tercet.storage import Storage
 
 @dataclass(frozen=True)
 class PlannedItem:
-    """One item that an import would add or change, the file of its media, and the part of it."""
+    """One item that an import would add or change, with the file of its media and the part of it."""
 
     row: ItemRow
     file: str | None = None
@@ -38,7 +38,7 @@ class PlannedItem:
         return cls(row, str(source.file.path), source.begin_s, source.end_s, source.low_hz, source.high_hz)
 
     def source(self, files: dict[str, SourceFile]) -> MediaSource | None:
-        """Return where the media of the item come from, given the files by path."""
+        """Return the source of the item's media, given the files by path."""
         if self.file is None:
             return None
         return MediaSource(files[self.file], self.begin_s, self.end_s, self.low_hz, self.high_hz)
@@ -64,7 +64,7 @@ def load(storage: Storage, row: Import, after: int = -1, limit: int | None = Non
 
 
 def load_features(storage: Storage, row: Import) -> Features | None:
-    """Read the features that came along with an import."""
+    """Read the features among an import's files; None if there are none."""
     key = f"{folder_of(row)}/features.npz"
     if not storage.exists(key):
         return None

@@ -1,4 +1,4 @@
-"""What is read about imports."""
+"""Reads imports and their files."""
 
 from collections.abc import Collection
 from pathlib import PurePosixPath
@@ -21,7 +21,7 @@ def import_by_number(session: Session, project_id: int, number: int) -> Import:
 
 
 def project_number(session: Session, key: str) -> int:
-    """Return the number of a project that was found by its key before; raise NotFound if it is gone since."""
+    """Return the id of a project by its key; raise NotFound if it was deleted in the meantime."""
     number = session.scalar(select(Project.id).where(Project.key == key, Project.deleted_at.is_(None)))
     if number is None:
         raise NotFound(f"There is no project '{key}'.")
@@ -56,7 +56,7 @@ def file_of(session: Session, row: Import, path: str) -> ImportFile | None:
 
 
 def possible_archives_of(session: Session, row: Import, path: PurePosixPath) -> list[ImportFile]:
-    """Return the files whose names, without their endings, are folders that a path lies in: "a.zip" may hold "a/b"."""
+    """Return the files that may be archives with this path: "a.zip" may hold "a/b"."""
     folders = [folder for folder in path.parents if folder.name]
     begins = [ImportFile.path.startswith(str(folder), autoescape=True) for folder in folders]
     candidates = select(ImportFile).where(ImportFile.import_id == row.id, or_(false(), *begins))
@@ -69,7 +69,7 @@ def files_of(session: Session, row: Import) -> list[ImportFile]:
 
 
 def totals_of(session: Session, row: Import) -> tuple[int, int, int]:
-    """Return how many files an import has, their bytes, and how many of those have come."""
+    """Return how many files an import has, their bytes, and how many bytes were received."""
     figures = select(
         func.count(), func.coalesce(func.sum(ImportFile.size), 0), func.coalesce(func.sum(ImportFile.received), 0)
     )
@@ -78,7 +78,7 @@ def totals_of(session: Session, row: Import) -> tuple[int, int, int]:
 
 
 def answers_about(session: Session, item_ids: Collection[int]) -> int:
-    """Count the answers, withdrawn ones too, to questions in which one of the items stands."""
+    """Return the number of answers, withdrawn ones included, to questions with one of the items."""
     ids, count = sorted(item_ids), 0
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]

@@ -1,7 +1,7 @@
-"""Uploaded files in storage: they come in parts, and lie there until the import has ended.
+"""Uploaded files in storage: they come in parts, and stay there until the import has ended.
 
-Each request that brings bytes of a file leaves a part, named by its place in the file: an upload that was cut off goes
-on where it was, on every kind of storage. Nothing of it is visible in the project.
+Each request that brings bytes of a file stores a part, named by its place in the file, so that an interrupted upload
+can continue on every kind of storage. Nothing of it is visible in the project.
 """
 
 import io
@@ -25,7 +25,7 @@ LONGEST_NAME = 255
 
 
 def normal_path(text: str) -> str:
-    """Return the path of a file in its folder; raise Invalid for one that is absolute or climbs out."""
+    """Return the path of a file in its folder; raise Invalid if it is absolute or leads out of the folder."""
     path = text.replace("\\", "/")
     parts = path.split("/")
     if (
@@ -44,18 +44,18 @@ def normal_path(text: str) -> str:
 
 
 def folder_of(row: Import) -> str:
-    """Return the folder in storage of everything that belongs to an import while it goes on."""
+    """Return the storage folder of everything that belongs to an import until it ends."""
     return f"imports/{row.id}"
 
 
 def put_part(storage: Storage, file: ImportFile, offset: int, path: Path) -> None:
-    """Store bytes that came, under their place in the file."""
+    """Store received bytes under their place in the file."""
     storage.put_file(f"{file.blob}/{offset:015d}", path)
 
 
 @contextmanager
 def on_this_machine(storage: Storage, files: Sequence[ImportFile]) -> Iterator[list[SourceFile]]:
-    """Return the files with where they lie here; those in several parts, or in a bucket, are put together first."""
+    """Yield the files on this machine's disk; those in several parts, or in a bucket, are copied first."""
     with TemporaryDirectory(prefix="tercet-import-") as folder:
         yield [
             SourceFile(PurePosixPath(file.path), _whole(storage, file, Path(folder) / str(number)))
@@ -64,12 +64,12 @@ def on_this_machine(storage: Storage, files: Sequence[ImportFile]) -> Iterator[l
 
 
 def opened(storage: Storage, file: ImportFile) -> BinaryIO:
-    """Open a file that came in parts where these lie: an archive is looked into without putting it together."""
+    """Open a file that is stored in parts, to read some of an archive without copying all of it."""
     return io.BufferedReader(_Parts(storage, file))
 
 
 class _Parts(io.RawIOBase):
-    """Parts read one after the other, from any place of the file on."""
+    """A file that is read from its parts, with random access."""
 
     def __init__(self, storage: Storage, file: ImportFile) -> None:
         super().__init__()

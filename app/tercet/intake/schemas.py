@@ -1,4 +1,4 @@
-"""What comes in and goes out over REST about items on their way in: imports, previews, pictures, recipes."""
+"""The JSON of imports: items, imports, previews, segments, pictures and recipes."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -57,20 +57,20 @@ class ItemsIn(BaseModel):
 
 
 class ItemPatch(BaseModel):
-    """Changes of one item; what is left out stays as it is."""
+    """Changes of one item; fields that are left out stay as they are."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"metadata": {"site": "B2"}, "set_aside": False}]}
     )
 
-    text: Text = Field("", description="another text")
-    bag: Name | None = Field(None, description="another bag, which is made if it is not there; null: none")
+    text: Text = Field("", description="the new text")
+    bag: Name | None = Field(None, description="the new bag, which is created if it does not exist; null: none")
     metadata: dict[str, Any] = Field({}, description="changed by name; null removes one")
     set_aside: bool = Field(False, description="whether it is left out of questions, fits and counts")
 
 
 class ItemRemoved(BaseModel):
-    """Whether an item was deleted, or set aside because answers are about it."""
+    """Whether an item was deleted, or set aside because it has answers."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"key": "song-17", "set_aside": True}]})
 
@@ -79,7 +79,7 @@ class ItemRemoved(BaseModel):
 
 
 class ImportedOut(BaseModel):
-    """What was added."""
+    """The number of added items, and the features if some were sent."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"added": 4998, "features": FEATURES_EXAMPLE}]})
 
@@ -106,23 +106,23 @@ LONG_PARTS = ("files", "faults", "pictures", "left_out")
 
 
 class ImportOptions(BaseModel):
-    """How files are to be read; what is left out has its default."""
+    """How to read the files; options that are left out have their defaults."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"skip_bad": True}]})
 
-    skip_bad: bool = Field(False, description="keep what is good and list the rest, instead of all or nothing")
+    skip_bad: bool = Field(False, description="store the good items and list the bad ones, instead of all or nothing")
     bags_from_folders: bool = Field(False, description="make a bag of each subfolder")
     cut: Literal["tables", "segments", "never"] = Field(
         "tables",
-        description="which recordings become many items: those with a selection table, these and by proposed segments "
-        "all others, or none",
+        description="which recordings are cut into items. tables: those with a selection table; segments: all others "
+        "too, at proposed segments; never: none",
     )
-    segments: SegmentSettings = Field(SegmentSettings(), description="what counts as a proposed segment")
-    media_column: Name | None = Field(None, description="the column that names files, where it is not recognised")
+    segments: SegmentSettings = Field(SegmentSettings(), description="how segments are proposed")
+    media_column: Name | None = Field(None, description="the column with the file names, if it is not recognised")
 
 
 class ImportIn(BaseModel):
-    """A new import, or how it is to be read now."""
+    """Options of an import: at its creation, or for a new check."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"options": {"skip_bad": True}}]})
 
@@ -170,7 +170,7 @@ class ImportReport(BaseModel):
 
 
 class ImportOut(BaseModel):
-    """An import: how far it is, what was understood, and what came of it."""
+    """An import: its status, what its files were read as, and the result."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [IMPORT_EXAMPLE]})
 
@@ -181,7 +181,7 @@ class ImportOut(BaseModel):
     options: ImportOptions
     files: int
     bytes: int
-    received: int = Field(description="so many of the bytes have come")
+    received: int = Field(description="bytes received so far")
     report: ImportReport
     job: JobOut | None = Field(description="its newest background job")
     created_at: datetime
@@ -191,7 +191,7 @@ class ImportOut(BaseModel):
     def of(
         cls, row: Import, totals: tuple[int, int, int], job: BackgroundJob | None = None, by: str | None = None
     ) -> "ImportOut":
-        """Show an import; `totals` are its files, their bytes, and those that have come."""
+        """Show an import; `totals` are the numbers of its files, of their bytes, and of the bytes received."""
         options = {name: value for name, value in row.options.items() if name in ImportOptions.model_fields}
         return cls(
             number=row.number,
@@ -219,7 +219,7 @@ class ImportList(BaseModel):
 
 
 class FileReceived(BaseModel):
-    """How much of a file has come; the next part begins at `received`."""
+    """How many bytes of a file were received; the next part begins at `received`."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -232,7 +232,7 @@ class FileReceived(BaseModel):
 
 
 class ReceivedList(BaseModel):
-    """What has come of an import's files."""
+    """The files of an import, and how much of each was received."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"files": [{"path": "a.flac", "received": 8192, "size": 9000}]}]}
@@ -302,16 +302,16 @@ PREVIEW_EXAMPLE: dict[str, Any] = {
 
 
 class ImportPreview(BaseModel):
-    """What an import would become: items page by page, columns, what became of each file, and every fault."""
+    """The preview of an import: items page by page, columns, what each file was read as, and the faults."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [PREVIEW_EXAMPLE]})
 
     items: list[PreviewItem]
     next: int | None = Field(description="the `after` of the next page")
-    columns: list[ColumnReport] = Field(description="what each column of the tables was taken for")
-    files: list[FileReport] = Field(description="what became of each file, the first thousand")
-    faults: list[FieldError] = Field(description="what is wrong: the file, the row and the field, and what to do")
-    left_out: list[FieldError] = Field(description="what an import that skips bad files has left out")
+    columns: list[ColumnReport] = Field(description="the role of each column of the tables")
+    files: list[FileReport] = Field(description="what each file was read as; the first thousand")
+    faults: list[FieldError] = Field(description="what is wrong, with file, row and field, and what to do")
+    left_out: list[FieldError] = Field(description="what an import with `skip_bad` has left out")
 
 
 SEGMENTS, PICTURES = SegmentSettings(), PictureSettings()
@@ -320,20 +320,20 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class SegmentQuery(BaseModel):
-    """A recording, and what counts as a segment of it."""
+    """A recording, and how its segments are proposed."""
 
     model_config = ConfigDict(extra="forbid")
 
-    path: Text = Field(description="the recording, as the preview calls it; what `a.zip` holds lies in `a/`")
+    path: Text = Field(description="path of the recording as in the preview; files of `a.zip` are in `a/`")
     low_hz: Number = SEGMENTS.low_hz
     high_hz: Number = SEGMENTS.high_hz
-    threshold_db: Number = Field(SEGMENTS.threshold_db, description="so much louder than the noise of their band")
-    smallest_gap: Number = Field(SEGMENTS.smallest_gap, description="seconds; sounds closer than that are one")
-    shortest: Number = Field(SEGMENTS.shortest, description="seconds")
+    threshold_db: Number = Field(SEGMENTS.threshold_db, description="how much louder than the noise of its band")
+    smallest_gap: Number = Field(SEGMENTS.smallest_gap, description="seconds; sounds closer than this are one segment")
+    shortest: Number = Field(SEGMENTS.shortest, description="seconds; shorter sounds are no segments")
     pad: Number = Field(SEGMENTS.pad, description="seconds that are added at both ends")
 
     def settings(self) -> SegmentSettings:
-        """Return what counts as a segment; raise Invalid with a sentence if it makes no sense."""
+        """Return the settings; raise Invalid with a sentence if they contradict one another."""
         try:
             return SegmentSettings(**self.model_dump(exclude={"path"}))
         except ValueError as error:
@@ -350,7 +350,7 @@ class ProposedSegment(BaseModel):
 
 
 class ProposedSegments(BaseModel):
-    """What would be cut from a recording; `listened_s` is how much of it was looked at."""
+    """The segments that a recording would be cut into; `listened_s` is how many seconds of it were read."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -376,7 +376,7 @@ class ProposedSegments(BaseModel):
 
 
 class PictureQuery(BaseModel):
-    """A sound of the project, and settings to draw it by."""
+    """A sound of the project, and settings to draw it with."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -386,11 +386,11 @@ class PictureQuery(BaseModel):
     window_seconds: Number = PICTURES.window_seconds
     dynamic_range_db: Number = PICTURES.dynamic_range_db
     colour_map: Name = PICTURES.colour_map
-    seconds: Number = Field(PICTURES.seconds, description="what the width of a picture stands for")
-    expansion: Number = Field(PICTURES.expansion, description="how many times slower it is played")
+    seconds: Number = Field(PICTURES.seconds, description="how many seconds the width of a picture shows")
+    expansion: Number = Field(PICTURES.expansion, description="how many times slower the sound is played")
 
     def settings(self) -> PictureSettings:
-        """Return the settings; raise Invalid with a sentence if nothing can be drawn by them."""
+        """Return the settings; raise Invalid with a sentence if nothing can be drawn with them."""
         try:
             return PictureSettings(**self.model_dump(exclude={"key"}))
         except ValueError as error:
@@ -403,12 +403,12 @@ class GroupIn(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [GROUP_EXAMPLE]})
 
     kind: Name = Field(description="such as sound_measures, picture_shapes, text_words, or plugin:NAME")
-    numbers: Annotated[Count, Field(le=MOST_NUMBERS)] = Field(0, description="0: as many as it has")
+    numbers: Annotated[Count, Field(le=MOST_NUMBERS)] = Field(0, description="columns to reduce it to; 0: all it has")
     weight: Annotated[float, Field(gt=0, le=MOST_WEIGHT, allow_inf_nan=False)] = 1.0
 
 
 class RecipeIn(BaseModel):
-    """Groups of features; null: what is usual for such items."""
+    """Groups of features; null: the default for these items."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"groups": [GROUP_EXAMPLE]}]})
 
@@ -416,7 +416,7 @@ class RecipeIn(BaseModel):
 
 
 class RecipeOut(BaseModel):
-    """The groups that somebody chose, and these in words; null: what is usual for such items."""
+    """The chosen groups, and the same in words; null: the default for these items."""
 
     model_config = ConfigDict(
         json_schema_extra={

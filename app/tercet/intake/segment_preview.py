@@ -1,4 +1,4 @@
-"""What `segment` would make of a recording that has come, while somebody still moves the sliders: nothing is stored."""
+"""Proposes segments of an uploaded recording for the sliders of the import page; nothing is stored."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -26,12 +26,12 @@ from tercet.storage import Storage
 from tercet.web.errors import Conflict, Invalid, NotFound
 from tercet.web.texts import with_subject
 
-# So much of a recording is cut for a preview, however long it is: half a second's work.
+# Seconds of a recording that are segmented for the preview, which takes about half a second.
 LISTENED_SECONDS = 600.0
-# What the picture shows at once, and how much of it is as wide as one picture of an item.
+# Seconds that the picture shows, and how many pictures of items are as wide as it.
 WINDOW_SECONDS = 30.0
 WINDOW_PICTURES = 3
-FIRST_BYTES = 4  # which tell an archive
+FIRST_BYTES = 4  # that show whether a file is an archive
 SOUND = ("sound", "sounds")
 
 Result = TypeVar("Result")
@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class ImportedRecording:
-    """A recording: its path in the import, and the file that it came as or files that may be the ZIP around it."""
+    """A recording: its path in the import, and its file, or the files that may be the ZIP archive with it."""
 
     path: str
     file: ImportFile | None
@@ -47,19 +47,19 @@ class ImportedRecording:
 
 
 def recording_of(session: Session, row: Import, path: str) -> ImportedRecording:
-    """Return a recording by its path in an import; raise a problem if it is not there or has not come whole."""
+    """Return a recording by its path in an import; raise a problem if it is missing or incomplete."""
     file = queries.file_of(session, row, path)
     archives = [] if file else queries.possible_archives_of(session, row, PurePosixPath(path))
     for part in (file, *archives):
         if part is not None and part.received < part.size:
-            raise Conflict(f"'{part.path}' has not come whole: send the rest first.")
+            raise Conflict(f"'{part.path}' is incomplete: send the rest first.")
     if file is None and not archives:
         raise _missing(path)
     return ImportedRecording(path, file, archives)
 
 
 def propose(storage: Storage, recording: ImportedRecording, settings: SegmentSettings) -> ProposedSegments:
-    """Return the segments of a recording's beginning."""
+    """Return the proposed segments of a recording's first ten minutes."""
 
     def cut(path: Path) -> ProposedSegments:
         info = describe_sound(path)
@@ -102,7 +102,7 @@ def _with_recording(storage: Storage, recording: ImportedRecording, read: Callab
 
 @contextmanager
 def _on_this_machine(storage: Storage, recording: ImportedRecording) -> Iterator[Path]:
-    """Return where a recording lies; one in an archive is unpacked, and nothing else of the archive."""
+    """Yield the path of a recording on this machine's disk; of an archive only the recording is unpacked."""
     if recording.file is not None:
         with on_this_machine(storage, [recording.file]) as (source,):
             yield source.local
@@ -133,7 +133,7 @@ def _segment(selection: Selection, rate: int) -> ProposedSegment:
 def _words(selections: list[Selection], seconds: float, listened: float) -> str:
     place = duration(listened) if listened == seconds else f"the first {duration(listened)} of {duration(seconds)}"
     if not selections:
-        return f"No sound in {place} is louder than the noise by so much."
+        return f"No sound in {place} is that much louder than the noise."
     length = median(selection.end_s - selection.begin_s for selection in selections)
     usual = f"{duration(length)} long{' at the median' if len(selections) > 1 else ''}"
     return f"{counted(len(selections), SOUND)} in {place}, {usual}."

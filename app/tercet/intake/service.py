@@ -1,8 +1,8 @@
-"""What happens to items: rows and features enter the database, already checked, in one transaction."""
+"""Writes items, bags and features, already checked, to the database in one transaction."""
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import insert, select
@@ -34,7 +34,7 @@ class StoredMedia:
 
 @dataclass(frozen=True)
 class Written:
-    """What a transaction did: items added from a position on, and what was before of those that were changed.
+    """What a transaction wrote: items added from a position on, and the former values of changed items.
 
     `replaced` are the keys of items whose media were changed.
     """
@@ -47,13 +47,13 @@ class Written:
 
 @dataclass(frozen=True)
 class StoredFeatures:
-    """A feature array that already lies in storage."""
+    """A feature array that is in storage already."""
 
     name: str
     n: int
     d: int
     blob: str
-    columns: list[str]
+    feature_names: list[str]
     recipe: dict[str, Any] | None = None
     words: str = ""
     learned: str | None = None
@@ -62,9 +62,9 @@ class StoredFeatures:
 def add_items(
     session: Session, project: Project, rows: Sequence[ItemRow], media: dict[str, StoredMedia], start: int
 ) -> None:
-    """Add items after the `start` that the project had when the rows were checked."""
+    """Add items after the `start` items that the project had when the rows were checked."""
     if queries.item_count(session, project.id) != start:
-        raise Conflict("Someone else added items at the same moment: send yours again.")
+        raise Conflict("Somebody else added items at the same time: send yours again.")
     bags = bags_of(session, project.id, rows)
     for first in range(0, len(rows), ROWS_AT_ONCE):
         batch = rows[first : first + ROWS_AT_ONCE]
@@ -79,9 +79,9 @@ def add_items(
 def write_items(
     session: Session, project: Project, rows: Sequence[ItemRow], media: dict[str, StoredMedia], start: int
 ) -> Written:
-    """Add the items that are new, and change those that are there by what their rows say; answers stay.
+    """Add the new items, and change the existing ones by their rows; answers stay.
 
-    What a row leaves empty stays as it is; metadata are changed by name.
+    An empty field of a row leaves the item's as it is; metadata are changed by name.
     """
     there = queries.ids_by_key(session, project.id, [row.key for row in rows])
     new = [row for row in rows if row.key not in there]
@@ -124,7 +124,7 @@ def change_item(item: Item, values: dict[str, Any]) -> None:
 
 
 def blobs_in_use(session: Session, project_id: int, blobs: Sequence[str]) -> set[str]:
-    """Return those of the blobs that some item of the project refers to."""
+    """Return those of the blobs that an item of the project refers to."""
     used: set[str] = set()
     for column in (Item.media, Item.picture, Item.thumbnail):
         for first in range(0, len(blobs), ROWS_AT_ONCE):
@@ -138,7 +138,7 @@ def remove_unused(database: Database, storage: Storage, project_id: int, blobs: 
     with database.reading() as session:
         unused = set(blobs) - blobs_in_use(session, project_id, blobs)
     for blob in unused:
-        with suppress(OSError):  # the storage may be what failed
+        with suppress(OSError):  # this also runs after the storage has failed
             storage.delete(blob)
 
 
@@ -168,7 +168,7 @@ def _media_values(media: StoredMedia | None) -> dict[str, object]:
 
 
 def bags_of(session: Session, project_id: int, rows: Sequence[ItemRow]) -> dict[str, Bag]:
-    """Return the rows' bags, making those that are new; labels may be added to a bag that has none, never changed."""
+    """Return the rows' bags, creating new ones. A bag without labels may get some; labels are never changed."""
     bags = queries.bags_by_key(session, project_id)
     for number, row in enumerate(rows, start=1):
         if row.bag is None:
@@ -186,21 +186,14 @@ def bags_of(session: Session, project_id: int, rows: Sequence[ItemRow]) -> dict[
 
 
 def add_features(session: Session, project: Project, features: StoredFeatures) -> FeatureSet:
-    """Add the next version of the project's features and start a run on them, if clusters can be made."""
+    """Add the next version of the project's features, and request a run on them if there are items enough."""
     if queries.item_count(session, project.id) != features.n:
-        raise Conflict("Someone else added items at the same moment: send the features again, for all items.")
+        raise Conflict("Somebody else added items at the same time: send the features again, for all items.")
     latest = queries.latest_features(session, project.id)
     added = FeatureSet(
         project_id=project.id,
         version=latest.version + 1 if latest else 1,
-        name=features.name,
-        n=features.n,
-        d=features.d,
-        blob=features.blob,
-        feature_names=features.columns,
-        recipe=features.recipe,
-        words=features.words,
-        learned=features.learned,
+        **asdict(features),
     )
     session.add(added)
     session.flush()

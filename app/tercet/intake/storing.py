@@ -1,7 +1,7 @@
-"""The import itself: media go to storage, then one short transaction makes all items visible, or none.
+"""Stores an import: media go to storage, then one short transaction makes all items visible, or none.
 
-Until that transaction nothing of the import can be seen, and what it has put into storage is taken out again if the
-import ends before.
+Until that transaction nothing of the import is visible, and if the import ends before it, what was put into storage is
+deleted again.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from tercet.web.zip_stream import npy_bytes
 
 @dataclass
 class Prepared:
-    """What an import has put into storage, and what it left out, by the keys of items."""
+    """What an import has put into storage, and the faults of items that it left out, by the keys of items."""
 
     media: dict[str, StoredMedia] = field(default_factory=dict)
     new_blobs: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Prepared:
 
 
 def store_import(work: Work) -> None:
-    """Make items of the files of a checked import."""
+    """Store the items of a checked import."""
     with work.database.reading() as session:
         row = queries.import_by_number(session, work.job.project_id, work.subject)
         files = queries.files_of(session, row)
@@ -70,16 +70,16 @@ def store(
     *,
     first_features: bool = True,
 ) -> Written:
-    """Store media, then make all items visible at once; `row` is of the import, which may not be stored yet.
+    """Store media, then make all items visible at once; `row` is the import, which may not be in the database yet.
 
-    Features that Tercet made are made anew; `first_features` says whether a project without any gets some.
+    Features that Tercet made are made again; `first_features` is whether a project without features gets some.
     """
     prepared = Prepared()
     folder = blob_folder(row.project_id)
     with database.reading() as session:
         project = session.get_one(Project, row.project_id)
         settings, target = read_stored(project.picture_settings), target_of(session, project)
-    _demand_features(target, [item.row.key for item in items], features)
+    _require_features(target, [item.row.key for item in items], features)
     try:
         prepare(storage, folder, items, files, prepared, settings, part(progress, 0.0, 0.95))
         if prepared.faults and not options.of_import(row).skip_bad:
@@ -102,10 +102,10 @@ def prepare(
     settings: PictureSettings | None,
     report: Any,
 ) -> None:
-    """Put the media of all items into storage; where the project has no picture settings yet, some are fitted first."""
+    """Put the media of all items into storage, with picture settings fitted to them where `settings` is None."""
     sources = {item.row.key: source for item in items if (source := item.source(files))}
     if settings is None:
-        report(0.0, "Listening for how to draw the sounds")
+        report(0.0, "Finding out how to draw the sounds")
         fitted = pictures.settings_for(list(sources.values()))
         prepared.picture_settings = pictures.to_store(*fitted) if fitted else None
         settings = fitted[0] if fitted else PictureSettings()
@@ -151,7 +151,7 @@ def _write(
     progress: Progress,
     first_features: bool,
 ) -> Written:
-    """Make everything visible in one transaction: items, features, the report, and the jobs that follow."""
+    """Write everything in one transaction, which makes it visible: items, features, report and the jobs that follow."""
     rows = [item.row for item in items]
     with database.reading() as session:
         target = target_of(session, session.get_one(Project, row.project_id))
@@ -187,14 +187,14 @@ def _outcome(written: Written, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _demand_features(target: Target, keys: Sequence[str], features: Features | None) -> None:
-    """Raise Conflict if new items come without features into a project whose features somebody uploads."""
+def _require_features(target: Target, keys: Sequence[str], features: Features | None) -> None:
+    """Raise Conflict if new items have no features and the project's features were uploaded."""
     if target.has_uploaded_features and features is None and not set(keys) <= set(target.keys):
         raise Conflict(UNFEATURED[0].upper() + UNFEATURED[1:] + ".", [FieldError("features", UNFEATURED)])
 
 
 def _of_good(features: Features | None, keys: Sequence[str], kept: Sequence[int]) -> Features | None:
-    """Return the features without the rows of items that are left out."""
+    """Return the features without the rows of left-out items."""
     if features is None or len(kept) == len(keys):
         return features
     if features.keys is None:
@@ -205,10 +205,10 @@ def _of_good(features: Features | None, keys: Sequence[str], kept: Sequence[int]
 
 
 def _features_of_all(storage: Storage, target: Target, keys: Sequence[str], features: Features) -> StoredFeatures:
-    """Store the features that came along, with those of the items that are there, in the items' order."""
+    """Store the features of the new items together with those of the existing items, in the order of the items."""
     there = set(target.keys)
     new = [key for key in keys if key not in there]
-    if features.keys is None and len(features.values) == len(keys) > len(new):  # a row for each item that came
+    if features.keys is None and len(features.values) == len(keys) > len(new):  # a row for each item of the import
         features = replace(features, keys=list(keys))
         if new:
             row_of = {key: row for row, key in enumerate(keys)}
@@ -224,7 +224,7 @@ def _store_array(storage: Storage, target: Target, new: Sequence[str], features:
 
 
 def store_features(database: Database, storage: Storage, project: str, features: Features, name: str) -> FeatureSet:
-    """Make an array the next version of the features of all items that a project has."""
+    """Store an array as the next version of the features of all items of a project."""
     target = find_target(database, project)
     stored = _store_array(storage, target, [], features, name)
     with database.transaction() as session:

@@ -1,6 +1,6 @@
-"""Rows of items and what may be wrong with them, and the lines and cells of CSV files.
+"""Rows of items and their faults, and the lines and cells of CSV files.
 
-Rows are counted from 1, the header not counted, in every message.
+In messages rows are counted from 1, without the header.
 """
 
 import csv
@@ -18,7 +18,7 @@ LONGEST_LINE = 16 * 2**20
 
 @dataclass(frozen=True)
 class ItemRow:
-    """One item to add, as its table or request describes it; `media` names one of the files that come along."""
+    """One item to add, as described by a table or a request; `media` is the name of a file sent with it."""
 
     key: str
     text: str = ""
@@ -44,7 +44,7 @@ def utf8_lines(stream: BinaryIO, name: str) -> Iterator[str]:
 
 
 def csv_records(lines: Iterable[str], name: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV file with their numbers: 0 is the header; empty lines are left out."""
+    """Yield the rows of a CSV file with their numbers; 0 is the header, and empty lines are skipped."""
     reader = csv.reader(lines, strict=True, delimiter=separator)
     number = -1
     try:
@@ -57,7 +57,7 @@ def csv_records(lines: Iterable[str], name: str, separator: str = ",") -> Iterat
 
 
 def read_header(records: Iterator[tuple[int, list[str]]], name: str, required: Sequence[str]) -> list[str]:
-    """Return the names of the columns; raise Invalid if one is there twice or a required one is missing."""
+    """Return the names of the columns; raise Invalid if one is repeated or a required one is missing."""
     _, cells = next(records, (0, []))
     header = [cell.strip() for cell in cells]
     missing = [column for column in required if column not in header]
@@ -73,15 +73,15 @@ def read_header(records: Iterator[tuple[int, list[str]]], name: str, required: S
 
 
 def check_rows(rows: Sequence[ItemRow], faults: Faults, name: str | None) -> None:
-    """Note what is wrong with the rows by themselves and among each other."""
+    """Add the faults of the rows, single ones and among one another."""
     for place, column, fault in faults_of_rows(rows, lambda place: f"row {place + 1}"):
         faults.add(column, fault, row=place + 1, file=name)
 
 
 def faults_of_rows(rows: Sequence[ItemRow], where: Callable[[int], str]) -> Iterator[tuple[int, str, str]]:
-    """Yield what is wrong with the rows: which row, counted from 0, its field and why.
+    """Yield the faults of the rows: the row, counted from 0, its field, and what is wrong.
 
-    `where` says where a row came from, for a key that is given twice.
+    `where` returns the origin of a row, for the message about a repeated key.
     """
     first_place: dict[str, int] = {}
     labels: dict[str, tuple[str, ...]] = {}
@@ -119,5 +119,5 @@ def _fault_of_details(details: dict[str, Any]) -> str | None:
     try:
         written = json.dumps(details, allow_nan=False, ensure_ascii=False)
     except ValueError:
-        return "NaN and infinity are no JSON"
+        return "NaN and infinity are not allowed in JSON"
     return "NUL characters are not allowed" if "\\u0000" in written else fault_of_text(written)

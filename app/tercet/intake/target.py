@@ -1,7 +1,7 @@
-"""The project that items go into, as it was when they were checked, and its features with those that come along.
+"""The project that items are imported into, as it was at the check, and its features together with new ones.
 
-Once a project has features that somebody uploaded, every item has them: new items come with theirs, either rows for
-the new items only, which are put below the existing ones, or rows for all.
+Once a project has uploaded features, every item must have them: new items need theirs, either as rows for the new
+items only, which are added after the existing rows, or as rows for all items.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from tercet.storage import Storage
 from tercet.web.errors import NotFound
 
 UNFEATURED = (
-    "this project uses features that were uploaded: bring those of the new items along as .npy, .npz or .csv, "
+    "this project uses uploaded features: send those of the new items too, as .npy, .npz or .csv, "
     "or let Tercet make the features of all items first"
 )
 
@@ -30,7 +30,7 @@ class Target:
     """The project as it was when the import was checked."""
 
     id: int
-    keys: list[str]  # of all items in order, of the deleted ones too, whose rows stay
+    keys: list[str]  # of all items in order, deleted ones included, whose rows stay
     deleted: frozenset[int]  # positions
     features: FeatureSet | None
 
@@ -41,12 +41,12 @@ class Target:
 
     @property
     def has_uploaded_features(self) -> bool:
-        """Whether its features are an array of somebody's own, of which Tercet cannot make more rows."""
+        """Whether its features were uploaded, so that Tercet cannot make rows for new items."""
         return self.features is not None and self.features.recipe is None
 
 
 def find_target(database: Database, project: str) -> Target:
-    """Return what the checks need to know of the project."""
+    """Return the project that the checks need, by its key."""
     with database.reading() as session:
         row = project_by_key(session, project)
         if row is None:
@@ -55,7 +55,7 @@ def find_target(database: Database, project: str) -> Target:
 
 
 def target_of(session: Session, project: Project) -> Target:
-    """Return what the checks need to know of a project that the session has read."""
+    """Return the project that the checks need, from a row of the session."""
     keys = queries.keys_in_order(session, project.id)
     deleted = frozenset(queries.deleted_positions(session, project.id))
     return Target(project.id, keys, deleted, queries.latest_features(session, project.id))
@@ -74,7 +74,7 @@ def arrange(storage: Storage, target: Target, new: Sequence[str], features: Feat
 
 
 def _with_rows_of_deleted(target: Target, features: Features, new: Sequence[str]) -> Array:
-    """Return the rows in the order of the items; those of deleted items, which nobody can send, are zeros."""
+    """Return the rows in the order of the items, with zeros for deleted items, which no file has rows for."""
     stay = [position not in target.deleted for position in range(target.count)] + [True] * len(new)
     keys = [key for key, stays in zip([*target.keys, *new], stay, strict=True) if stays]
     ordered = in_item_order(features, keys)

@@ -1,4 +1,4 @@
-"""Request bodies as files: large uploads go to disk as they come, never into memory as a whole."""
+"""Request bodies as files: large uploads are written to disk as they arrive, never held in memory."""
 
 import shutil
 import tempfile
@@ -26,7 +26,7 @@ from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError
 
 MOST_FILES = 100_000
-# The fields of a form, and what their files are; what media are is seen by their content.
+# The fields of a form and the kinds of their files; media are recognised by their content.
 KINDS: dict[str, Kind | None] = {"table": "table", "media": None, "features": "array"}
 
 
@@ -89,9 +89,9 @@ def _fault_of_part(field: str, name: str, before: dict[str, tuple[str, UploadFil
     if not name:
         return "a file without a name"
     if name in before:
-        return "a file with that name came twice"
+        return "there are two files with this name"
     if is_litter(PurePosixPath(normal_path(name))):
-        return f"'{name}' is the name of a hidden file, or of one that systems leave behind"
+        return f"'{name}' is the name of a hidden file, or of one that operating systems create"
     if KINDS[field] and field in (other for other, _ in before.values()):
         return f"one file is expected in the field '{field}'"
     return None
@@ -99,7 +99,7 @@ def _fault_of_part(field: str, name: str, before: dict[str, tuple[str, UploadFil
 
 @asynccontextmanager
 async def received_so_far(request: Request) -> AsyncIterator[Path]:
-    """Write the body to a temporary file as it arrives, and give what has come even if the connection is lost."""
+    """Write the body to a temporary file as it arrives, and yield it even if the connection is lost before the end."""
     with tempfile.TemporaryDirectory(prefix="tercet-upload-") as folder:
         path = Path(folder) / "body"
         with path.open("wb") as file, suppress(ClientDisconnect):
@@ -110,7 +110,7 @@ async def received_so_far(request: Request) -> AsyncIterator[Path]:
 
 @dataclass(frozen=True)
 class PartOfFile:
-    """A part of a file of an import that a request brings."""
+    """A request with a part of a file of an import."""
 
     database: Database
     storage: Storage
@@ -122,23 +122,23 @@ class PartOfFile:
     limits: tuple[int, int]  # bytes of a file, and of all files of an import
 
     def admit(self, me: Caller) -> None:
-        """Look whether the part may come, before its bytes are read."""
+        """Raise a problem, before any byte is read, if the part may not be sent."""
         with self.database.transaction() as session:
             project = authorize(session, me, self.project, Action.WRITE).project
             row = queries.import_by_number(session, project.id, self.number)
             file = imports.expect_file(session, row, self.path, self.size, self.limits)
-            self._demand(file)
+            self._check_offset(file)
 
-    def _demand(self, file: ImportFile) -> None:
+    def _check_offset(self, file: ImportFile) -> None:
         if self.offset != file.received:
-            detail = f"{file.received} bytes of '{file.path}' are here: go on from there, not from {self.offset}"
+            detail = f"{file.received} bytes of '{file.path}' were received: continue there, not at {self.offset}"
             raise Conflict(f"{detail}.", [FieldError("offset", detail, file=file.path)])
 
     def store(self, body: Path) -> ImportFile:
-        """Store the bytes that came; return the file as it is then."""
+        """Store the received bytes; return the file after that."""
         length = body.stat().st_size
         if self.offset + length > self.size:
-            detail = f"{self.offset + length} bytes came of a file of {self.size}"
+            detail = f"{self.offset + length} bytes were sent of a file of {self.size}"
             raise fail("size", detail, file=self.path)
         with self.database.reading() as session:
             project = queries.project_number(session, self.project)
@@ -158,7 +158,7 @@ class PartOfFile:
 
 @contextmanager
 def on_disk(part: UploadFile) -> Iterator[Path]:
-    """Return a part of a multipart request as a file on disk."""
+    """Yield a part of a multipart request as a file on disk."""
     with tempfile.TemporaryDirectory(prefix="tercet-upload-") as folder:
         yield _write(part, Path(folder) / "part")
 
@@ -170,7 +170,7 @@ def _write(part: UploadFile, path: Path) -> Path:
 
 
 def rows_of_json(body: bytes) -> list[ItemRow]:
-    """Read items from a JSON body; what is wrong is named by row and field."""
+    """Read items from a JSON body; raise Invalid with row and field of each fault."""
     try:
         return [item.row() for item in ItemsIn.model_validate_json(body).items]
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What an import would do, in a sentence that its preview begins with."""
+"""The sentence at the top of a preview, and numbers and lengths in words."""
 
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,14 +13,14 @@ ITEM = ("item", "items")
 MINUTES_FROM, HOURS_FROM = 99.5, 5_400.0  # seconds
 
 
-def understood(report: dict[str, Any]) -> str:
-    """Say what the files of a checked import are taken for, as "24 recordings; clips.csv has a row for each."."""
+def summarise(report: dict[str, Any]) -> str:
+    """Return what the files of a checked import were read as: "24 recordings; clips.csv has a row for each."."""
     files, items = report["files"], report["items"]
     media = [file for file in files if file["became"] in ("sound", "picture", "text")]
     parts = [_items(report, media) + _length_and_folders(report, media)]
     parts += [_table(file, items) for file in files if file["became"] == "table" and media]
     if report["features"]:
-        parts.append(f"{report['features']} numbers for each came along")
+        parts.append(f"with {report['features']} features for each")
     if skipped := sum(file["became"] == "skipped" for file in files):
         parts.append(f"{counted(skipped, ('file is', 'files are'))} left out")
     return "; ".join(parts) + "."
@@ -57,7 +57,7 @@ def counted(number: int, nouns: tuple[str, str]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time as people say it: "0.43 s", "24 s", "10 min", "3.5 h"."""
+    """Return a length of time in words: "0.43 s", "24 s", "10 min", "3.5 h"."""
     if seconds < MINUTES_FROM:
         return f"{seconds:.2g} s"
     if seconds < HOURS_FROM:

@@ -1,6 +1,6 @@
-"""Work under way: how far it is, whether it may go on, and how its end is written.
+"""The progress of work on imports and features: how it is reported, how the work is stopped, how its end is stored.
 
-A background job writes to its row; the command line draws a bar in the terminal and needs no row.
+A background job writes its progress to its row; the command line draws a bar in the terminal.
 """
 
 import threading
@@ -18,36 +18,36 @@ from tercet.models import BackgroundJob
 from tercet.storage import Storage
 from tercet.web.errors import Problem, is_disk_full
 
-# How often progress is written; each time open pages hear of it, and a lost job is noticed.
+# How often progress is written; each time open pages get an event, and the task notices if it lost its job.
 REPORT_SECONDS = 0.3
 # After so many seconds, and so much of the work, the rest can be foretold.
 ENOUGH_SECONDS, ENOUGH_DONE = 5.0, 0.1
-DISK_FULL = "There is no room left on the disk: make some, and start it again. Nothing was stored."
+DISK_FULL = "There is no room left on the disk: make some room, and start it again. Nothing was stored."
 
 
 class Progress(Protocol):
-    """What a piece of work tells while it goes on."""
+    """How a piece of work reports its progress."""
 
     def report(self, fraction: float, note: str) -> None:
-        """Say how far it is; raise an exception if it may not go on."""
+        """Report the progress; raise an exception if the work must stop."""
 
     def finish(self, session: Session, note: str) -> None:
-        """End it, in the transaction that makes visible what it did."""
+        """Report the end, in the transaction that makes the result visible."""
 
 
-class Unwatched:
+class NoProgress:
     """Work whose caller waits for its end and shows no progress."""
 
     def report(self, fraction: float, note: str) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def finish(self, session: Session, note: str) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
 
 @dataclass
 class Work:
-    """A background job that this copy of its task has begun, and what it needs to do it."""
+    """A background job that this copy of its task has begun, with the database and the storage."""
 
     database: Database
     storage: Storage
@@ -59,12 +59,12 @@ class Work:
 
     @property
     def subject(self) -> int:
-        """The number of what the job is about."""
+        """The number of the import that the job is about."""
         assert self.job.subject is not None, "the job is about an import"
         return self.job.subject
 
     def report(self, fraction: float, note: str) -> None:
-        """Write how far the job is, now and then; raise JobStopped if it may not go on."""
+        """Write the progress, at most every `REPORT_SECONDS`; raise JobStopped if the task must stop."""
         if self.lost.is_set():
             raise JobStopped(self.job.id)
         if time.monotonic() >= self._next_report:
@@ -85,7 +85,7 @@ class Work:
 
 
 def part(progress: Progress, begin: float, end: float) -> Any:
-    """Return a function that reports a part of the work, from one fraction of the whole to another."""
+    """Return a function that reports the progress of a part of the work, from one fraction of the whole to another."""
 
     def report(fraction: float, note: str) -> None:
         progress.report(begin + (end - begin) * fraction, note)
@@ -94,7 +94,7 @@ def part(progress: Progress, begin: float, end: float) -> Any:
 
 
 def sentence_of(error: Exception) -> str:
-    """Say in a sentence why work failed."""
+    """Return a sentence on why work failed."""
     if isinstance(error, Problem):
         return error.detail
     if is_disk_full(error):

@@ -1,8 +1,8 @@
 """The life of a background job in its table: queued, claimed, begun, kept alive, ended, each by a guarded write.
 
-The rules are those of runs (`runs/lifecycle.py`): a supervisor claims, the task itself begins and raises the token,
-every later write names it, and another process takes over when the lease has run out. Jobs need no checkpoints: what
-they store lies under names made from its content, so that another attempt is quick where the first has been.
+The rules are those of runs (`runs/lifecycle.py`): a supervisor claims a job, its task begins by raising the token, each
+later write names the token, and another process takes over when the lease has run out. Jobs need no checkpoints: they
+store files under names made from the content, so that another attempt skips what the first one has stored.
 """
 
 from collections.abc import Collection
@@ -45,7 +45,7 @@ class JobClaim:
 def queue(
     session: Session, project_id: int, kind: JobKind, *, subject: int | None = None, user_id: int | None = None
 ) -> BackgroundJob:
-    """Queue a job in the caller's transaction; the supervisor hears of it once that is committed."""
+    """Queue a job in the caller's transaction; supervisors of this process wake up once it is committed."""
     job = BackgroundJob(project_id=project_id, kind=kind, subject=subject, user_id=user_id)
     session.add(job)
     session.flush()
@@ -55,18 +55,18 @@ def queue(
 
 
 def announce(session: Session, job: BackgroundJob) -> bool:
-    """Record an event with the job's status, for open pages; return False if the project is gone."""
+    """Record an event with the job's status, for open pages; return False if the project was deleted."""
     return events.record(session, job.project_id, ("job", {name: getattr(job, name) for name in ANNOUNCED}))
 
 
 def claim_next(
     database: Database, lease_seconds: float, *, long_ones: bool = True, own: Collection[int] = ()
 ) -> JobClaim | None:
-    """Claim a job, or one whose worker fell silent; return None if there is nothing to do.
+    """Claim a queued job, or one whose lease has run out; return None if there is none.
 
-    Previews and predictions come first, as somebody is looking at the page; then whoever waits longest. Without the
-    `long_ones`, jobs that take minutes are left for later. The caller's `own` are not silent, whatever their lease
-    says: their worker lives, but has no time for it.
+    Previews and predictions come first, since somebody waits at the page, then the oldest jobs. Without `long_ones`,
+    jobs that take minutes are left for later. Jobs in `own` are never claimed again: their tasks run in this process,
+    even where they were too busy to renew the lease.
     """
     order = (BackgroundJob.kind.not_in(WAITED_FOR), BackgroundJob.id)
     with database.reading() as session:
@@ -99,7 +99,7 @@ def _claimable() -> ColumnElement[bool]:
 def _claim(database: Database, job_id: int, lease_seconds: float) -> JobClaim | None:
     with database.transaction() as session:
         statement = select(BackgroundJob).where(BackgroundJob.id == job_id, _claimable())
-        # Events come first, whose number locks the project, as every writer does before anything else.
+        # Every writer locks the project first, since the number of the next event does; any other order may deadlock.
         _lock_project(session, job_id)
         job = session.scalar(statement.with_for_update(skip_locked=True))
         if job is None:
@@ -128,7 +128,7 @@ def _may_go_on(session: Session, job: BackgroundJob) -> bool:
 
 
 def begin_job(database: Database, job_id: int, lease_seconds: float) -> BackgroundJob | None:
-    """Raise the token, the task's first act, and return the job as it is then; None if there is nothing to do."""
+    """Raise the token at the beginning of a task and return the job; None where it may not be worked on any more."""
     running = (BackgroundJob.id == job_id) & (BackgroundJob.status == JobStatus.RUNNING)
     changes = {
         "token": BackgroundJob.token + 1,
@@ -148,16 +148,16 @@ def begin_job(database: Database, job_id: int, lease_seconds: float) -> Backgrou
 
 
 def report(database: Database, job: BackgroundJob, fraction: float, note: str, lease_seconds: float) -> None:
-    """Write how far the job is, in words too, and renew the lease; raise JobStopped if it may not go on."""
+    """Write the job's progress and note and renew its lease; raise JobStopped if the task must stop."""
     lease = now() + timedelta(seconds=lease_seconds)
     with database.transaction() as session:
         write(session, job, progress=fraction, note=note, lease_expires_at=lease)
 
 
 def write(session: Session, job: BackgroundJob, **values: Any) -> None:
-    """Write to the row and record an event with its status, if this copy of the task still holds the job.
+    """Write to the job's row and record an event with its status.
 
-    Otherwise raise JobStopped, which undoes the transaction.
+    Raises JobStopped, which undoes the transaction, where this copy of the task does not hold the job any more.
     """
     status = {name: values.get(name, getattr(job, name)) for name in ANNOUNCED}
     if not events.record(session, job.project_id, ("job", status)):
@@ -171,13 +171,13 @@ def write(session: Session, job: BackgroundJob, **values: Any) -> None:
 
 
 def finish(session: Session, job: BackgroundJob, note: str, result: dict[str, Any] | None = None) -> None:
-    """End the job as done, in the transaction that makes what it did visible."""
+    """End the job as done, in the same transaction that makes its results visible."""
     values = {"status": JobStatus.DONE, "progress": 1.0, "note": note, "result": result or {}}
     write(session, job, **values, finished_at=now(), lease_expires_at=None)
 
 
 def renew(database: Database, job_id: int, token: int, lease_seconds: float) -> bool:
-    """Extend the lease; return False if the job is not held by this token any more, or is cancelled."""
+    """Extend the lease; return False if another token holds the job, or it has ended or is cancelled."""
     held = (BackgroundJob.id == job_id) & (BackgroundJob.token == token)
     held &= (BackgroundJob.status == JobStatus.RUNNING) & ~BackgroundJob.cancel_requested
     lease = now() + timedelta(seconds=lease_seconds)
@@ -198,7 +198,7 @@ def end(
     error: str | None = None,
     result: dict[str, Any] | None = None,
 ) -> None:
-    """End a job that did not do its work; the caller has locked its project and the job."""
+    """End a job that was cancelled or failed; the caller has locked its project and the job."""
     job.result = result or {}
     job.status, job.error, job.finished_at, job.lease_expires_at = status, error, now(), None
     session.flush()
@@ -212,7 +212,10 @@ def end_from_task(
     error: str | None = None,
     result: dict[str, Any] | None = None,
 ) -> str | None:
-    """End the job from its task and return how; None if another copy took over. A cancelled one ends cancelled."""
+    """End the job from its task and return its last status, CANCELLED where that was requested.
+
+    Returns None where another copy of the task took over.
+    """
     with database.transaction() as session:
         _lock_project(session, job.id)
         row = session.scalar(select(BackgroundJob).where(_is_held(job)).with_for_update())
@@ -225,14 +228,14 @@ def end_from_task(
 
 
 def release(database: Database, job_id: int) -> None:
-    """End the lease now, since the worker is known to be gone."""
+    """End the lease now: the worker is known to have died."""
     running = (BackgroundJob.id == job_id) & (BackgroundJob.status == JobStatus.RUNNING)
     with database.transaction() as session:
         session.execute(update(BackgroundJob).where(running).values(lease_expires_at=now()))
 
 
 def cancel(session: Session, job: BackgroundJob) -> None:
-    """Cancel a job: one that waits at once, one under way at its next report; the caller has locked the project."""
+    """Cancel a job: at once if it waits, at its next report if it is under way; the caller has locked the project."""
     session.refresh(job, with_for_update=True)
     if job.status == JobStatus.QUEUED:
         end(session, job, JobStatus.CANCELLED)

@@ -1,11 +1,11 @@
-"""What is read about background jobs."""
+"""Reads background jobs."""
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tercet.models import BackgroundJob, Import, ImportFile, Item, JobKind, JobStatus
 
-# Work on so many items or files, or on so many bytes, takes minutes, for which nobody else should wait.
+# Jobs with more items, files or bytes take minutes; no other job should wait for them.
 MANY, MANY_BYTES = 500, 200_000_000
 UNFINISHED = (JobStatus.QUEUED, JobStatus.RUNNING)
 
@@ -25,7 +25,7 @@ def unfinished(session: Session, project_id: int, *kinds: JobKind) -> list[Backg
 
 
 def is_long(session: Session, job: BackgroundJob) -> bool:
-    """Return whether a job works on so much that it takes minutes."""
+    """Return whether a job takes minutes, by the number of its items and files and by their size."""
     if job.kind in (JobKind.MAKE_FEATURES, JobKind.DRAW_PICTURES):
         in_use = (Item.project_id == job.project_id) & Item.deleted_at.is_(None)
         return (session.scalar(select(func.count(Item.id)).where(in_use)) or 0) > MANY

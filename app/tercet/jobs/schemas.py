@@ -1,4 +1,4 @@
-"""What goes out about background jobs."""
+"""Background jobs as REST returns them."""
 
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ JOB_EXAMPLE: dict[str, Any] = {
 
 
 class JobOut(BaseModel):
-    """A background job: what it does, how far it is, and in which words."""
+    """A background job: what it does, its progress, and a sentence about it."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [JOB_EXAMPLE]})
 

@@ -1,4 +1,4 @@
-"""Wakes the supervisors of this process at once when a run or a job becomes due; those of other processes poll."""
+"""Wakes the supervisors of this process when a run or a job becomes due; those of other processes poll."""
 
 import threading
 
@@ -25,5 +25,5 @@ def wake() -> None:
 
 
 def wake_after_commit(session: Session) -> None:
-    """Wake them once what this session wrote can be read."""
+    """Wake every supervisor of this process once this session has committed."""
     event.listen(session, "after_commit", lambda committed: wake(), once=True)

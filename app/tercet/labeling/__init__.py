@@ -1,17 +1,20 @@
-"""Questions put to labelers, and their answers.
+"""The questions that labelers are asked, and their answers.
 
-- question: a triplet as it is put to one labeler, its items in the order on the screen
-- canonical: the one of a triplet's equal orders that is stored, its answer turned round to match
-- queue: the triplets that wait to be asked, the highest priority first; out of it the priority is null
+- question: a triplet as one labeler sees it, its items in the order on the screen
+- canonical: the one order of a triplet that is stored, with the answer mirrored to match
+- queue: the triplets that wait to be asked, the highest priority first; a triplet outside of it has priority null
 - lease: a triplet that one labeler holds until a time, so that others are not asked for the same answer
-- open: of a triplet that a labeler may be asked now: neither answered, skipped nor held by them, and short of answers
-- redundancy: how many answers a triplet needs; withdrawn ones and those set aside do not count
-- extra answers: those that a triplet needs beyond that, because a run doubts the answers that it has
-- asked of: the one labeler whom a queued triplet waits for, until the next run decides anew
-- refill: what a run does to the queue; demand: the questions that labelers need until the next run
+- open: a triplet is open to a labeler who may be asked it now: they have neither answered, skipped nor leased it, and
+  it still needs answers
+- redundancy: how many answers a triplet needs; answers that were withdrawn or set aside do not count
+- extra answers: answers that a triplet needs beyond the redundancy, because a run doubts those that it has
+- asked of: the one labeler whom a queued triplet is reserved for, until the next run
+- refill: a run replaces the questions in the queue; demand: the questions that labelers need until the next run
 - top-up: random triplets that are added behind all others when the queue is short
-- focus: what an analyst has narrowed questions to: what is confused, some clusters or some items
-- source: why a triplet is in the queue: drawn at random, chosen by a run for what it tells, or named by a client
-- answer number: the place of an answer in its project, from 1 and without gaps; a run uses answers up to one
+- focus: what an analyst has restricted questions to: confused items, some clusters or some items
+- source: where a triplet comes from: drawn at random, chosen by a run as informative, or sent by a client
+- answer number: the place of an answer in its project, from 1 and without gaps; a run uses all answers up to a number
+- set aside: an analyst's decision that runs do not use an answer; hold: the same, made automatically until an analyst
+  decides; verdict: what a decision is
 - progress: how many answers a labeler and everybody gave
 """

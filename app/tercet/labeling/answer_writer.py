@@ -1,9 +1,9 @@
 """Writes the answers of concurrent requests in one transaction.
 
-All answers of a project are numbered one transaction after the other, so each waits for those before it. With fifty
-labelers most of an answer's time would be waiting, and most of the work could be done once for many: who sends, which
-items are meant, where the project stands. So answers that come while a transaction is being written wait, and the
-next one checks and writes all of them. Each request gets its own outcome, and none before the commit.
+The numbers of a project's answers are given out one transaction after the other, so each waits for those before it.
+With fifty labelers most of an answer's time would be waiting, although much work can be shared: looking up the callers,
+the items and the state of the project. So answers that come during a transaction wait, and the next transaction checks
+and writes all of them. Each request gets its own outcome, after the commit.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from tercet.database import Database
 from tercet.labeling.schemas import AnswerIn, AnswersOut
 from tercet.labeling.service import CheckedAnswers, SentAnswers, check_answers, store_answers, until_stored
 
-# So many transactions a thread writes before it is given back: in the event loop between two of them it would wait
-# for the interpreter twice, but other requests must get a thread however many answers come.
+# Transactions that a thread writes before it is given back. Going through the event loop between two of them would cost
+# two waits for the interpreter; but other requests must get a thread, however many answers come.
 TRANSACTIONS_IN_A_ROW = 16
 Outcome = AnswersOut | Exception
 
@@ -39,7 +39,7 @@ class AnswerWriter:
     def __init__(self, database: Database) -> None:
         """Begin with no request waiting."""
         self.database = database
-        # The requests that wait, by project, for each project whose answers a thread is writing.
+        # The waiting requests by project; a project has an entry while a thread writes its answers.
         self._waiting: dict[str, list[_Waiting]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
@@ -60,17 +60,17 @@ class AnswerWriter:
         return outcome
 
     async def _write_project(self, project: str) -> None:
-        """Write the answers about one project until none waits."""
+        """Write the answers of one project until none waits."""
         try:
             while await run_in_threadpool(self._write_some, project):
                 pass
-        except RuntimeError as error:  # no thread can be had; later requests may get one
+        except RuntimeError as error:  # no thread can be started now; later requests may get one
             with self._lock:
                 batch = self._waiting.pop(project)
             _resolve(batch, [error] * len(batch))
 
     def _write_some(self, project: str) -> bool:
-        """Write a row of transactions, each with all requests that wait by then; return whether more may wait."""
+        """Write several transactions, each with all requests that wait by then; return whether more may wait."""
         for _ in range(TRANSACTIONS_IN_A_ROW):
             with self._lock:
                 batch = self._waiting.pop(project)
@@ -83,15 +83,15 @@ class AnswerWriter:
         return True
 
     def _write(self, project: str, requests: Sequence[SentAnswers]) -> list[Outcome]:
-        """Return the outcome of each request after the transaction that stored what is right of them."""
+        """Store the answers of all requests without a fault in one transaction; return the outcome of each request."""
         try:
             return until_stored(lambda: self._write_together(project, requests))
         except (OperationalError, NoConnectionFree) as error:
-            return [error] * len(requests)  # the database is away, and would be for each of them
+            return [error] * len(requests)  # the database cannot be reached, which would fail each of them
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
             if len(requests) == 1:
                 return [error]
-            # What is wrong with one request must not cost the others anything.
+            # One by one, so that a fault of one request does not fail the others.
             return [outcome for request in requests for outcome in self._write(project, [request])]
 
     def _write_together(self, project: str, requests: Sequence[SentAnswers]) -> list[Outcome]:
@@ -103,7 +103,7 @@ class AnswerWriter:
 
 
 def _resolve(batch: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
-    """Hand each request its outcome, in the event loop that it waits in: tests have several."""
+    """Set the outcome of each request, in the event loop that it waits in (tests have several)."""
     for loop in {waiting.outcome.get_loop() for waiting in batch}:
         loop.call_soon_threadsafe(_set_results, loop, batch, outcomes)
 

@@ -1,9 +1,9 @@
-"""Labeling over REST: lease the next questions, answer, take an answer back, skip.
+"""Labeling over REST: lease the next questions, answer, withdraw an answer, skip.
 
-The two requests that labelers wait for are coroutines that use a thread once. FastAPI would run a plain function in a
-thread and check its result in another, which shows in the slowest answers. Answers are written together with those
-of other requests, and few requests lease questions at a time: more of them would take turns for the interpreter, open
-connections that are slow at first, and delay the answers.
+The two requests that labelers wait for are coroutines that use a thread once: FastAPI would run a plain function in
+one thread and check its result in another, which slows the slowest answers. Answers are written together with those
+of other requests. Few requests lease questions at a time: more would only compete for the interpreter, open more
+connections, which are slow at first, and delay the answers.
 """
 
 from typing import Annotated
@@ -39,8 +39,8 @@ async def get_next(
 ) -> NextOut:
     """Lease the next questions.
 
-    Questions that you hold already come first, their leases renewed in time, so that asking again gives the same
-    ones. When there are none, `reason` says why and until when.
+    Questions that are leased to you already come first, with their leases renewed, so that repeating the request
+    returns the same ones. When there are none, `reason` says why and until when.
     """
 
     def lease() -> NextOut:
@@ -56,9 +56,9 @@ async def get_next(
 async def post_answers(project: str, body: AnswersBody, me: Me, writer: Writer) -> AnswersOut:
     """Store one answer or several, all or none.
 
-    The client makes each `id`: the same answer sent again is stored once and counted as `repeated`. An id
-    reused with another answer is a 409; an unknown item, a repeated item or an answer that does not fit the
-    question is a 422 that names the row. An answer that comes after its lease has ended is kept.
+    The client makes each `id`: the same answer sent again is stored once and counted as `repeated`. 409: an id is
+    used for another answer. 422: an unknown item, an item twice in a triplet, or an answer that does not fit the
+    question; the error names the row. An answer that comes after its lease has ended is stored too.
     """
     answers = body.answers if isinstance(body, AnswersIn) else [body]
     return await writer.store(me, project, answers)
@@ -68,8 +68,8 @@ async def post_answers(project: str, body: AnswersBody, me: Me, writer: Writer) 
 def delete_answer(project: str, answer: UUID, me: Me, db: Db, config: Config) -> WithdrawnOut:
     """Withdraw an answer.
 
-    It stays, marked, and the next run no longer uses it; its question is handed back to its labeler.
-    Labelers withdraw their own answers. An answer that is withdrawn already is a 409.
+    It stays stored, but runs no longer use it; its question is leased to its labeler again. Labelers may withdraw
+    their own answers. 409: the answer was withdrawn before.
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.LABEL)
@@ -78,7 +78,7 @@ def delete_answer(project: str, answer: UUID, me: Me, db: Db, config: Config) ->
 
 @router.post("/{project}/skips", status_code=201, responses=problems(404, 422))
 def post_skip(project: str, body: SkipIn, me: Me, db: Db) -> SkipOut:
-    """Skip a question: it is never shown to you again, others may get it, and no answer is stored."""
+    """Skip a question: it is never shown to you again, but may be shown to others; no answer is stored."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.LABEL)
         service.store_skip(session, access, body.triplet)
@@ -94,10 +94,10 @@ def get_focus(project: str, me: Me, db: Db) -> FocusIn:
 
 @router.put("/{project}/focus", responses=problems(404, 422))
 def put_focus(project: str, body: FocusIn, me: Me, db: Db) -> FocusIn:
-    """Narrow what questions are about, or let them be about everything again.
+    """Restrict what questions are about, or let them be about everything again.
 
-    A run is queued whose questions are about it; the items that they compare with may be any, and the share that is
-    drawn at random stays about everything. 422: there is no such cluster or item.
+    The run that chooses such questions is queued. The two other items of a question may be any, and random questions
+    stay about everything. 422: there is no such cluster or item.
     """
     with db.transaction() as session:
         changed = authorize(session, me, project, Action.WRITE).project

@@ -1,7 +1,7 @@
-"""Turns a triplet and its answer to the canonical order in which they are stored: one question is one row.
+"""Converts a triplet and its answer to the canonical order in which they are stored: one question is one row.
 
 "Is a more like b than c? yes" and "Is a more like c than b? no" say the same; so do the six orders of the
-outlier question. Storing one form lets the database count answers to a question, however it was asked.
+outlier question. With one order stored, the database can count the answers to a question, however it was asked.
 """
 
 from tercet.models import QuestionKind
@@ -12,7 +12,7 @@ VALUES = {
     QuestionKind.RELATIVE: ("yes", "no", "dnk"),
     QuestionKind.OUTLIER: ("1", "2", "3", "dnk"),
 }
-TURNED = {"yes": "no", "no": "yes", "dnk": "dnk"}
+MIRRORED = {"yes": "no", "no": "yes", "dnk": "dnk"}
 
 
 def order(kind: str, triplet: Ids) -> Ids:
@@ -25,19 +25,19 @@ def order(kind: str, triplet: Ids) -> Ids:
 
 
 def canonical(kind: str, triplet: Ids, value: str) -> tuple[Ids, str]:
-    """Return the triplet in canonical order, and the answer turned round to match."""
+    """Return the triplet in canonical order, and the answer mirrored to match."""
     stored = order(kind, triplet)
     if stored == triplet or value == "dnk":
         return stored, value
     if kind == QuestionKind.OUTLIER:
         return stored, str(stored.index(triplet[int(value) - 1]) + 1)
-    return stored, TURNED[value]
+    return stored, MIRRORED[value]
 
 
 def as_shown(kind: str, shown: Ids, stored: str) -> str:
-    """Return a stored answer as it was given to the question in the order shown: the inverse of `canonical`."""
+    """Return a stored answer as an answer to the question in the order on the screen: the inverse of `canonical`."""
     if stored == "dnk" or order(kind, shown) == shown:
         return stored
     if kind == QuestionKind.OUTLIER:
         return str(shown.index(order(kind, shown)[int(stored) - 1]) + 1)
-    return TURNED[stored]
+    return MIRRORED[stored]

@@ -1,7 +1,7 @@
-"""What is decided about stored answers, and applied to them: set aside, put back, or on hold until an analyst looks.
+"""Decisions about stored answers, and their effects: answers are set aside, put back, or held for an analyst.
 
-An answer that is set aside is not withdrawn: it stays its labeler's and counts as theirs, but runs do not use it, and
-its question may be asked of others again.
+An answer that is set aside is not withdrawn: it stays in its labeler's progress, but runs do not use it, and its
+question may be asked again, of others.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from tercet.models import Answer, Decision, Project, Triplet, Verdict
 from tercet.runs.schedule import answers_changed
 
 AT_ONCE = 500
-# Who decided, where nobody did.
-ITSELF = "Tercet"
-# Where questions stand that are asked again: one that was looked at comes soon, those of a labeler who cannot be
-# trusted, who may have answered hundreds, come after everything else.
+# The name beside decisions that no person made.
+AUTOMATIC = "Tercet"
+# Priorities of questions that are asked again: one whose answer an analyst set aside comes soon; those of a labeler who
+# cannot be trusted may be hundreds, and come after everything else.
 SOON, LAST = 1.0, 0.0
 
 
 def log(
     session: Session, project: Project, verdict: Verdict, labeler_id: int, by_id: int | None, reason: str
 ) -> Decision:
-    """Write down a decision about all answers of a labeler; of one answer its number is added by the caller."""
+    """Record a decision about all answers of a labeler; for one answer the caller adds its number."""
     decision = Decision(
         project_id=project.id, verdict=verdict, labeler_id=labeler_id, answers=0, by_id=by_id, reason=reason.strip()
     )
@@ -35,7 +35,7 @@ def log(
 
 
 def apply_to_some(session: Session, project: Project, decision: Decision) -> Sequence[int]:
-    """Apply a decision about a labeler to some answers that it has not reached; return the ids of their triplets."""
+    """Apply a decision about a labeler to the next `AT_ONCE` answers; return the ids of their triplets."""
     aside = decision.verdict != Verdict.PUT_BACK
     triplet_ids = session.scalars(
         update(Answer)
@@ -62,7 +62,8 @@ def _undecided(project: Project, decision: Decision) -> Select[*tuple[object, ..
 def _is_undecided(decision: Decision, at_once: Select[*tuple[object, ...]]) -> ColumnElement[bool]:
     match decision.verdict:
         case Verdict.HELD:
-            # What a program sent was answered before no screen; what an analyst put back one by one stays so.
+            # Answers sent by a program have no response time: holds are about answers on the page. The number keeps
+            # answers from being held again that an analyst has put back one by one.
             reached = select(func.coalesce(func.max(Answer.number), 0)).where(Answer.set_aside_id == decision.id)
             return Answer.counts & Answer.response_ms.is_not(None) & (Answer.number > reached.scalar_subquery())
         case Verdict.SET_ASIDE:
@@ -78,7 +79,7 @@ def ask_again(session: Session, project: Project, triplet_ids: Sequence[int], pr
 
 
 def announce(session: Session, project: Project, decision: Decision) -> Decision:
-    """Let open pages know, and queue a run that uses the answers as they are now."""
+    """Record an event for open pages, and queue a run that uses the answers as they are now."""
     events.record(session, project.id, ("project", {"changed": "answers", decision.verdict: decision.answers}))
     answers_changed(session, project)
     return decision

@@ -1,4 +1,4 @@
-"""What the handlers of labeling receive by type, beside what every handler may (`tercet.web.dependencies`)."""
+"""Dependencies of the labeling handlers, beside those of all handlers (`tercet.web.dependencies`)."""
 
 import asyncio
 from typing import Annotated
@@ -14,7 +14,7 @@ async def get_answer_writer(request: Request) -> AnswerWriter:
 
 
 async def get_leasing(request: Request) -> asyncio.Semaphore:
-    """Return the semaphore that lets few requests lease questions at a time."""
+    """Return the semaphore that limits how many requests lease questions at a time."""
     return request.app.state.leasing  # type: ignore[no-any-return]
 
 

@@ -1,7 +1,7 @@
-"""What questions are about: every item or, while an analyst wants that, what is confused, some clusters or some items.
+"""The focus: an analyst may restrict what questions are about to confused items, some clusters or some items.
 
-The other two items of a question may be any: an item says most between examples of other clusters. Questions drawn at
-random stay about everything, or figures made of them would say nothing of the whole.
+The other two items of a question may be any, since comparisons with exemplars of other clusters are the most
+informative. Random questions stay about all items: figures computed from their answers are about the whole project.
 """
 
 from sqlalchemy.orm import Session
@@ -15,12 +15,12 @@ from tercet.web.errors import FieldError, Invalid
 
 
 def get(project: Project) -> FocusIn:
-    """Return what the project's questions are about."""
+    """Return the focus of a project."""
     return FocusIn.model_validate(project.focus or {"about": "everything"})
 
 
 def change(session: Session, project: Project, focus: FocusIn) -> None:
-    """Have questions be about this from the next run on, which is queued."""
+    """Set the focus of the questions that the next run chooses, and queue that run."""
     _check(session, project, focus)
     project.focus = None if focus.about == "everything" else focus.model_dump(exclude_defaults=True)
     session.flush()

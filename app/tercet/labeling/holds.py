@@ -1,7 +1,7 @@
-"""Who answers without looking: signs in speed, keys and what the answers say, and the hold that follows.
+"""Holds the answers of labelers who seem to answer without looking, by their speed, their keys or the answers.
 
-A hold is a decision that nobody has made yet: runs leave out what the labeler answered on the page, and will answer,
-until an analyst puts it back or sets it aside. Who was put back once is not held again.
+Runs do not use answers on hold. A hold covers what the labeler has answered on the page and will answer, until an
+analyst puts the answers back or sets them aside. A labeler whose answers were put back is not held again.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -15,17 +15,17 @@ from tercet.models import Answer, Decision, Project, QuestionKind, Triplet, Verd
 from tercet.runs.queries import lock_project
 from tercet.runs.results import LabelerReport
 
-NEWEST = 40  # answers of a labeler that show speed and keys
-# Nobody hears or sees three items in this time.
+NEWEST = 40  # answers of a labeler from which speed and keys are judged
+# Nobody looks at or listens to three items in less than this time.
 FAST_MS, FEWEST_TIMED, FAST_SHARE = 500, 20, 0.5
-# Sides are drawn anew for every question, so that a person who looks presses each key about as often.
+# Sides are random in every question, so a labeler who looks presses each key about equally often.
 FEWEST_DECIDED, ONE_KEY_SHARE = 25, 0.95
-# From this probability on that answers have nothing to do with the items, they are held.
+# Answers are held where the probability that they are independent of the items is at least this.
 HELD_FROM = 0.9
 
 
 def uninformed(reports: Iterable[LabelerReport]) -> dict[int, str]:
-    """Return why those labelers are to be held whose answers have in all probability nothing to do with the items."""
+    """Return the labelers whose answers are almost surely independent of the items, each with a reason to hold them."""
     return {
         report.labeler: (
             f"With a probability of more than {HELD_FROM:.0%} these {report.answers:,} answers have nothing to do "
@@ -37,7 +37,7 @@ def uninformed(reports: Iterable[LabelerReport]) -> dict[int, str]:
 
 
 def careless(pressed: Sequence[str], milliseconds: Sequence[int]) -> str | None:
-    """Say what is wrong with the speed or the keys of a labeler's newest answers; None where nothing is."""
+    """Return a sentence on what is wrong with the speed or the keys of a labeler's newest answers; None if nothing."""
     fast = sum(time < FAST_MS for time in milliseconds)
     if len(milliseconds) >= FEWEST_TIMED and fast >= FAST_SHARE * len(milliseconds):
         return f"{fast} of the newest {len(milliseconds)} answers took less than half a second."
@@ -49,7 +49,7 @@ def careless(pressed: Sequence[str], milliseconds: Sequence[int]) -> str | None:
 
 
 def check(database: Database, project_id: int, labelers: Collection[int], uninformed: dict[int, str]) -> None:
-    """Hold the answers of those of the labelers who show a sign; `uninformed` says what their answers show."""
+    """Hold the answers of labelers who answer too fast or with one key, and of those in `uninformed`, with reasons."""
     reasons = dict(uninformed)
     with database.reading() as session:
         project = session.get_one(Project, project_id)
@@ -65,7 +65,7 @@ def check(database: Database, project_id: int, labelers: Collection[int], uninfo
 
 
 def extend(database: Database, project_id: int) -> None:
-    """Hold also what labelers who are on hold have answered since."""
+    """Extend holds to answers that came after them."""
     with database.transaction() as session:
         held = [person for person, verdict in _last_verdicts(session, project_id).items() if verdict == Verdict.HELD]
         if held:
@@ -75,12 +75,12 @@ def extend(database: Database, project_id: int) -> None:
 
 
 def put_back(session: Session, project_id: int) -> set[int]:
-    """Return the labelers whose answers an analyst has looked at and put back: they count in full."""
+    """Return the labelers whose answers an analyst has put back; they count in full."""
     return {person for person, verdict in _last_verdicts(session, project_id).items() if verdict == Verdict.PUT_BACK}
 
 
 def reasons_by_labeler(session: Session, project_id: int) -> dict[int, str]:
-    """Return why labelers are on hold, by labeler."""
+    """Return the labelers who are on hold, each with the reason."""
     held = [person for person, verdict in _last_verdicts(session, project_id).items() if verdict == Verdict.HELD]
     return {decision.labeler_id: decision.reason for decision in _newest(session, project_id, held)}
 
@@ -111,7 +111,7 @@ def _newest_ids(project_id: int) -> Select[int]:
 
 
 def _newest_pressed(session: Session, project: Project, labeler: int) -> tuple[list[str], list[int]]:
-    """Return what the labeler pressed last on the page, as it stood on their screen, and how long each took."""
+    """Return the labeler's newest answers on the page, as they pressed them, and their times in milliseconds."""
     of_page = (Answer.project_id == project.id) & (Answer.labeler_id == labeler) & Answer.response_ms.is_not(None)
     items = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
     columns = (Triplet.id, *items, Answer.value, Answer.response_ms)

@@ -18,7 +18,7 @@ from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
 
-# The question on screen and five behind it, whose media the page fetches ahead.
+# The question on the screen and the next five, whose media the page fetches ahead.
 AHEAD = 6
 UNDOABLE = 10
 
@@ -50,7 +50,7 @@ def get_label(project: str, request: Request, me: Me, db: Db, config: Config) ->
 
 
 def question_of(access: Access) -> str:
-    """Return the project's question, or the usual one of its kind."""
+    """Return the text of the project's question, or the usual one of its kind."""
     usual = {
         "relative": "Is 1 more similar to 2 than to 3?",
         "outlier": "Which one is least like the other two?",
@@ -59,14 +59,14 @@ def question_of(access: Access) -> str:
 
 
 def scales(access: Access) -> dict[str, float | str]:
-    """Return what the spectrograms of the project show, and the colour of their ground."""
+    """Return the ranges that the spectrograms of the project show, and their background colour."""
     settings = read_stored(access.project.picture_settings) or PictureSettings()
     ground = "#{:02x}{:02x}{:02x}".format(*palette(settings.colour_map)[0])
     return {"low": settings.low_hz, "high": settings.high_hz, "seconds": settings.seconds, "ground": ground}
 
 
 def back_to(project: str) -> RedirectResponse:
-    """Go back to the page after a form, so that reloading it sends nothing twice."""
+    """Redirect to the page after a form, so that reloading it does not send the form again."""
     return RedirectResponse(f"/projects/{project}/label", 303)
 
 
@@ -97,7 +97,7 @@ def post_label_skip(project: str, me: Me, db: Db, triplet: Keys) -> RedirectResp
 def post_label_undo(
     project: str, me: Me, db: Db, config: Config, answer_id: Annotated[UUID, Form(alias="id")]
 ) -> RedirectResponse:
-    """Take back the answer that the plain form names; its question comes first again."""
+    """Withdraw the answer that the plain form names; its question comes first again."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.LABEL)
         service.withdraw(session, me, access, answer_id, config.triplet_lease_seconds)

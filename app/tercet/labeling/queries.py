@@ -1,4 +1,4 @@
-"""What is read for labeling: items to show, progress, callers and stored answers, why there is nothing to ask."""
+"""Reads for labeling: items to show, progress, callers, stored answers, and why there is nothing to ask."""
 
 import json
 from collections.abc import Collection
@@ -21,8 +21,8 @@ def answer_of_project(session: Session, project_id: int, answer_id: UUID) -> Ans
     return session.scalar(select(Answer).where(Answer.project_id == project_id, Answer.id == answer_id))
 
 
-class Look(NamedTuple):
-    """What a page shows of an item: its text, the storage keys of its media, and how long its sound lasts."""
+class DisplayedItem(NamedTuple):
+    """An item as pages show it: its text, the storage keys of its media, and the length of its sound."""
 
     id: int
     key: str
@@ -34,22 +34,22 @@ class Look(NamedTuple):
     seconds: float | None
 
 
-def looks(session: Session, ids: Collection[int]) -> dict[int, Look]:
-    """Return what pages show of the items with these ids."""
+def displayed_items(session: Session, ids: Collection[int]) -> dict[int, DisplayedItem]:
+    """Return the items with these ids, as pages show them."""
     connection = session.connection()
-    return _looks(run(connection, looks=_looks_query(connection, ids))["looks"])
+    return _displayed_items(run(connection, items=_displayed_items_query(connection, ids))["items"])
 
 
-def _looks_query(connection: Connection, ids: Collection[int]) -> Query:
+def _displayed_items_query(connection: Connection, ids: Collection[int]) -> Query:
     return statements.ITEMS_SHOWN[connection.dialect.name], {"ids": json.dumps(list(ids))}
 
 
-def _looks(rows: Rows) -> dict[int, Look]:
-    return {row[0]: Look(*row) for row in rows}
+def _displayed_items(rows: Rows) -> dict[int, DisplayedItem]:
+    return {row[0]: DisplayedItem(*row) for row in rows}
 
 
 def recent_answers(session: Session, project_id: int, user_id: int, limit: int) -> list[tuple[Answer, Triplet]]:
-    """Return the labeler's last answers that count, newest first, each with its triplet."""
+    """Return the labeler's last answers that were not withdrawn, newest first, each with its triplet."""
     statement = (
         select(Answer, Triplet)
         .join(Triplet, Triplet.id == Answer.triplet_id)
@@ -60,21 +60,23 @@ def recent_answers(session: Session, project_id: int, user_id: int, limit: int) 
     return [(answer, triplet) for answer, triplet in session.execute(statement)]
 
 
-def looks_and_progress(
+def displayed_items_and_progress(
     session: Session, ids: Collection[int], project_id: int, user_id: int
-) -> tuple[dict[int, Look], Rows]:
-    """Return what pages show of items, and the row that says how far a labeler is."""
+) -> tuple[dict[int, DisplayedItem], Rows]:
+    """Return items as pages show them, and the row with a labeler's progress."""
     connection = session.connection()
     rows = run(
-        connection, looks=_looks_query(connection, ids), progress=progress_query(connection, project_id, [user_id])
+        connection,
+        items=_displayed_items_query(connection, ids),
+        progress=progress_query(connection, project_id, [user_id]),
     )
-    return _looks(rows["looks"]), rows["progress"]
+    return _displayed_items(rows["items"]), rows["progress"]
 
 
 def progress_query(connection: Connection, project_id: int, user_ids: Collection[int]) -> Query:
-    """Return the query that counts the answers which were not withdrawn.
+    """Return the query that counts answers which were not withdrawn.
 
-    Its rows are a labeler's number, how many answers they gave, how many of them today (UTC), and how many everybody.
+    A row is a labeler's id, the number of their answers, of their answers today (UTC), and of everybody's answers.
     """
     midnight = datetime.combine(now().date(), time(), UTC)
     users = json.dumps(list(user_ids))
@@ -82,7 +84,7 @@ def progress_query(connection: Connection, project_id: int, user_ids: Collection
 
 
 class LookedUp(NamedTuple):
-    """The stored rows that requests with answers refer to: callers, items by key, and answers by id."""
+    """The stored rows that requests with answers name: callers, items by key, and answers by id."""
 
     callers: dict[int, CallerRow]
     item_ids: dict[str, int]
@@ -94,7 +96,7 @@ def look_up(
 ) -> LookedUp:
     """Look up users in a project, items of the project by key, and answers of any project by id."""
     connection = session.connection()
-    askable = [key for key in keys if "\0" not in key]  # PostgreSQL cannot even be asked
+    askable = [key for key in keys if "\0" not in key]  # PostgreSQL refuses these, and no item has one
     rows = run(
         connection,
         callers=_callers_query(connection, project_key, user_ids),
@@ -121,7 +123,7 @@ def _callers(rows: Rows) -> dict[int, CallerRow]:
 
 
 def stored_contents(session: Session, answer_ids: Collection[UUID]) -> dict[UUID, Content]:
-    """Return what the ids that are taken stand for, in whatever project."""
+    """Return the contents of those of the answers that are stored, in any project."""
     connection = session.connection()
     return _contents(run(connection, answers=_contents_query(connection, answer_ids))["answers"])
 
@@ -136,7 +138,7 @@ def _contents(rows: Rows) -> dict[UUID, Content]:
 
 
 def why_nothing(session: Session, project_id: int, user_id: int, count: int) -> str:
-    """Say in a sentence why a project of so many items has no question for this labeler, and until when."""
+    """Return a sentence on why a project with `count` items has no question for this labeler, and until when."""
     if count < 3:
         return f"This project has {count} items: a question needs three. Ask the project's owner to add items."
     queued = select(Triplet.id).where(Triplet.project_id == project_id, Triplet.priority.is_not(None))
@@ -149,4 +151,4 @@ def why_nothing(session: Session, project_id: int, user_id: int, count: int) -> 
     )
     if until is not None:
         return f"All remaining questions are on the screens of other labelers. Some may come back at {until:%H:%M} UTC."
-    return "You have answered or skipped every question there is; what remains needs other labelers. Thank you!"
+    return "You have answered or skipped every question; those that remain need other labelers. Thank you!"

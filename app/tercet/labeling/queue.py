@@ -1,9 +1,9 @@
 """The queue of questions: which triplets a labeler is asked next.
 
 A triplet is open to a labeler while its answers and the live leases of others are fewer than it needs, the labeler has
-neither answered nor skipped it, and it waits for nobody else. It needs the project's redundancy, and an extra answer
-where a run doubts those that there are. An expired lease no longer counts, so an idle labeler blocks nobody. Nothing is
-computed here: runs refill the queue (`refill.py`), and random triplets top it up when it is short.
+neither answered nor skipped it, and it is not reserved for another labeler. It needs as many answers as the project's
+redundancy, and an extra one where a run doubts those that there are. An expired lease no longer counts, so an idle
+labeler blocks nobody. Runs choose the questions (`refill.py`); random triplets are added when the queue is short.
 """
 
 import itertools
@@ -26,10 +26,10 @@ from tercet.labeling.triplets import find, insert_new
 from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now
 
 TOP_UP = 60
-# Random questions that top the queue up come after those of a run, whose priorities lie above this.
+# Questions of a top-up come after those of a run, whose priorities lie above this.
 TOP_UP_PRIORITY = 1e-3
-# How often the queue is looked at for one request, when other labelers lease what was seen before it is leased.
-LOOKS = 5
+# How often a request reads the queue again because other labelers have leased its candidates in the meantime.
+ATTEMPTS = 5
 # An undone question is asked again before everything else; all other priorities lie in (0, 1].
 UNDONE = 2.0
 
@@ -48,13 +48,13 @@ def lease_next(session: Session, project: ProjectView, user_id: int, count: int,
     until = at + timedelta(seconds=seconds)
     parameters = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
     parameters |= {"wanted": count, "undone": UNDONE, "until": until}
-    for _ in range(LOOKS):
+    for _ in range(ATTEMPTS):
         held, candidates = _candidates(session, project, parameters)
-        # Pages ask again every few answers; a lease that has most of its time left is not written again.
+        # Pages ask every few answers, so a lease that has most of its time left is not renewed yet.
         ending = {lease.id for lease in held if lease.expires_at < at + timedelta(seconds=seconds / 2)}
         new_ids = _write_leases(session.connection(), parameters, ending, list(candidates))
         if len(new_ids) == len(candidates):
-            break  # else other labelers were faster: what they left may be enough, or there is more in the queue
+            break  # otherwise other labelers were faster; read the queue again
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
     return renewed + [LeasedTriplet(key, triplet, until) for key, triplet in candidates.items() if key in new_ids]
 
@@ -62,23 +62,23 @@ def lease_next(session: Session, project: ProjectView, user_id: int, count: int,
 def _candidates(
     session: Session, project: ProjectView, parameters: dict[str, Any]
 ) -> tuple[list[LeasedTriplet], dict[int, Ids]]:
-    """Return what the labeler holds and the open triplets to lease, after a top-up if they are too few."""
+    """Return the labeler's leased triplets and the open triplets to lease, after a top-up if they are too few."""
     connection, count = session.connection(), parameters["wanted"]
-    held, candidates = _look(connection, statements.TAKE, parameters)
+    held, candidates = _read_queue(connection, statements.TAKE, parameters)
     if len(held) + len(candidates) < count and top_up(session, project, TOP_UP):
-        held, candidates = _look(connection, statements.TAKE, parameters)
+        held, candidates = _read_queue(connection, statements.TAKE, parameters)
     if not held and not candidates:
-        # Others have every candidate locked for a moment; who holds no lock may wait for them.
-        held, candidates = _look(connection, statements.TAKE_AFTER_WAITING, parameters)
+        # Others have locked every candidate for a moment. This transaction holds no lock, so it may wait for theirs.
+        held, candidates = _read_queue(connection, statements.TAKE_AFTER_WAITING, parameters)
     return held, candidates
 
 
-def _look(
+def _read_queue(
     connection: Connection, taking: Select[Any], parameters: dict[str, Any]
 ) -> tuple[list[LeasedTriplet], dict[int, Ids]]:
-    """Return what the labeler holds, and as many open triplets as are wanted beyond that.
+    """Return the labeler's leased triplets, and as many open ones as are wanted beyond these.
 
-    Always both: in another tab the labeler may just have been given what was wanted.
+    Both are read together, since another tab of the labeler may have leased some just now.
     """
     rows = run(connection, held=(statements.HELD, parameters), candidates=(taking, parameters))
     held = [LeasedTriplet(key, (a, b, c), end.astimezone(UTC)) for key, a, b, c, end in rows["held"]]
@@ -88,7 +88,7 @@ def _look(
 def _write_leases(
     connection: Connection, parameters: dict[str, Any], ending: Collection[int], candidates: Collection[int]
 ) -> set[int]:
-    """Renew the leases that end, lease the candidates that are still open, and return which those are."""
+    """Renew the leases that end soon, lease the candidates that are still open, and return these."""
     dialect = connection.dialect.name
     queries: dict[str, Query] = {}
     if ending:
@@ -102,7 +102,7 @@ def _write_leases(
 def reopen(
     session: Session, project: Project, triplet_ids: Collection[int], priority: float | ColumnElement[float]
 ) -> None:
-    """Put those of the triplets into the queue that have too few answers now."""
+    """Put into the queue those of the triplets that have too few answers now."""
     session.execute(
         update(Triplet)
         .where(Triplet.id.in_(triplet_ids), project.redundancy + Triplet.extra_answers > statements.COUNTED_ANSWERS)
@@ -112,27 +112,27 @@ def reopen(
 
 
 def close(session: Session, project: Project, triplet_ids: Collection[int]) -> None:
-    """Take those of the triplets out of the queue that have enough answers now."""
+    """Take out of the queue those of the triplets that have enough answers now."""
     connection = session.connection()
     parameters = {"triplet_ids": json.dumps(list(triplet_ids)), "redundancy": project.redundancy}
     run(connection, closed=(CLOSE_TRIPLETS[connection.dialect.name], parameters))
 
 
 def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:
-    """Lease a question whose answer was withdrawn to its labeler again."""
+    """Lease a question again to the labeler who withdrew the answer to it."""
     session.execute(delete(Lease).where(Lease.triplet_id == triplet_id, Lease.labeler_id == user_id))
     session.add(Lease(triplet_id=triplet_id, labeler_id=user_id, expires_at=now() + timedelta(seconds=seconds)))
 
 
 def top_up(session: Session, project: ProjectView, count: int) -> int:
-    """Add up to `count` random triplets that were never asked; return how many there were.
+    """Add up to `count` random triplets that were never asked; return their number.
 
-    All are added in one ordered statement: transactions that add the same ones must not wait in a ring.
+    All are added in one ordered statement, so that transactions which add the same ones cannot deadlock.
     """
     drawn = draw(session, project.id, project.question_kind, count)
     stored = find(session, project.id, drawn)
     if len(drawn) - len(stored) < count / 2:
-        # Most of what can be drawn exists already, so listing the rest costs no more than what is stored.
+        # Most possible triplets are stored already, so the others are few enough to be listed.
         chosen = _unused(session, project, count)
     else:
         chosen = [triplet for triplet in drawn if triplet not in stored]
@@ -141,7 +141,7 @@ def top_up(session: Session, project: ProjectView, count: int) -> int:
 
 
 def draw(session: Session, project_id: int, question_kind: str, count: int) -> list[Ids]:
-    """Draw up to `count` random triplets, no two alike; some may have been asked already."""
+    """Draw up to `count` different random triplets; some may have been asked before."""
     aside = set(positions_set_aside(session, project_id))
     every = range(item_count(session, project_id))
     in_use = [position for position in every if position not in aside] if aside else every
@@ -158,7 +158,7 @@ def draw(session: Session, project_id: int, question_kind: str, count: int) -> l
 
 
 def _possible(kind: str, count: int) -> int:
-    """Count the triplets of so many items: the relative question has three anchors for each."""
+    """Return the number of triplets of `count` items; in a relative question each of the three may be the anchor."""
     return math.comb(count, 3) * (1 if kind == QuestionKind.OUTLIER else 3)
 
 

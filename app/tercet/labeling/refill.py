@@ -1,7 +1,7 @@
-"""Puts the questions of a run in place of those in the queue that nobody was shown.
+"""Replaces the questions in the queue that nobody was shown by those of a run.
 
-Labelers draw from the queue all the while, so it is written in short transactions, new questions before old ones
-are deleted: it is never empty, and nobody waits for more than a few rows.
+Labelers lease from the queue at the same time. So it is written in short transactions, and new questions are added
+before old ones are deleted: it is never empty, and nobody waits for more than a few rows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,9 +21,9 @@ from tercet.labeling.triplets import find, insert_new
 from tercet.models import Answer, Lease, Project, Run, Skip, Source, Triplet, now
 
 AT_ONCE = 50
-# The most questions that a labeling page holds.
+# Most questions that a labeling page holds.
 SCREEN = 12
-# The most that are queued, whatever the rerun rule says: a million imported answers were not given on screens.
+# Most questions that are queued, even after a million answers: those may have been imported.
 MOST = 500
 LEASED = exists().where(Lease.triplet_id == Triplet.id, Lease.expires_at > bindparam("at"))
 T = TypeVar("T")
@@ -31,35 +31,35 @@ IDS = (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
 
 
 class Queued(NamedTuple):
-    """A question of a run for the queue."""
+    """A question that a run has chosen."""
 
     triplet: Ids
     source: Source
-    # Of one whose answers are in doubt: how many there are, and whom to ask; None: anybody who has not answered it.
+    # Only of a question whose answers are in doubt: their number, and whom to ask; None is anybody who has none there.
     n_answers: int | None = None
     asked_of: int | None = None
 
 
 class Demand(NamedTuple):
-    """What labelers need of a run."""
+    """The questions that labelers need from a run."""
 
     n_questions: int  # until the next run
-    n_spare: int  # behind these, should the next run take longer
-    random_share: float  # of them
+    n_spare: int  # further ones, in case the next run takes longer
+    random_share: float  # share of questions drawn at random
     pending: NDArray[np.int64]  # (n, 3) items of questions that are on screens, or were answered since the run began
-    about: str = "everything"  # what they are about; the clusters or items, where it is these
+    about: str = "everything"  # the focus of the project, with its clusters or items
     clusters: Sequence[int] = ()
     items: Collection[int] = ()
-    labelers: Sequence[int] = ()  # who answer now
-    most_answers: int = 1  # to a question, where they are in doubt
-    known_share: float = 0.0  # of the questions of each labeler, those whose answer is known
+    labelers: Sequence[int] = ()  # those who answer now
+    most_answers: int = 1  # to a question whose answers are in doubt
+    known_share: float = 0.0  # share of each labeler's questions whose right answer is known
 
 
 def demand(database: Database, run: Run) -> Demand:
-    """Return what labelers need until the next run: a screen each, and the answers that will come by then.
+    """Return what labelers need until the next run: a screen of questions each, and one for each answer until then.
 
-    These are as many as came between the last two runs or while this one was computed, whichever is more, and at
-    least those that make a run due. Behind them wait as many as would be drawn at random if they ran out.
+    As many answers are expected as came between the last two runs or while this one was computed, whichever is more,
+    and at least those that make a run due. The spare questions are as many as a top-up of the queue.
     """
     answers_to = run.answers_to or 0
     with database.reading() as session:
@@ -93,7 +93,7 @@ def random_share(database: Database, project_id: int) -> float:
 
 
 def _labelers(session: Session, project_id: int, since: int) -> list[int]:
-    """Return those who hold questions now or answered some after the answer number `since`."""
+    """Return the labelers who hold questions now, or gave an answer after the number `since`."""
     held = select(Lease.labeler_id).join(Triplet, Triplet.id == Lease.triplet_id)
     held = held.where(Triplet.project_id == project_id, Lease.expires_at > now())
     answered = select(Answer.labeler_id).where(Answer.project_id == project_id, Answer.number > since)
@@ -101,7 +101,7 @@ def _labelers(session: Session, project_id: int, since: int) -> list[int]:
 
 
 def _pending(session: Session, project_id: int, answers_to: int) -> NDArray[np.int64]:
-    """Return the items of questions that are on screens or have answers that the run did not use."""
+    """Return the items of questions that are on screens, or have answers that the run did not use."""
     on_screens = select(*IDS).join(Lease, Lease.triplet_id == Triplet.id).where(Lease.expires_at > now())
     answered = select(*IDS).join(Answer, Answer.triplet_id == Triplet.id)
     answered = answered.where(Answer.project_id == project_id, Answer.number > answers_to)
@@ -111,12 +111,12 @@ def _pending(session: Session, project_id: int, answers_to: int) -> NDArray[np.i
 
 
 def refill(database: Database, project_id: int, asked: Iterable[Queued]) -> None:
-    """Put questions, the first to be asked first, in place of the queued ones that nobody has been shown."""
+    """Replace the queued questions that nobody was shown by these, in their order."""
     with database.reading() as session:
         project = session.get(Project, project_id)
         if project is None:
             return
-        aside = items_set_aside(session, project_id)  # since the run began, perhaps
+        aside = items_set_aside(session, project_id)  # perhaps after the run began
         questions = {order(project.question_kind, row.triplet): row for row in asked if not aside & set(row.triplet)}
         queued = _queued(session, project_id)
     priorities = {triplet: 1 - i / (len(questions) + 1) for i, triplet in enumerate(questions)}
@@ -142,9 +142,9 @@ def refill(database: Database, project_id: int, asked: Iterable[Queued]) -> None
 
 
 def _ask_further(session: Session, project: Project, rows: list[tuple[int, float, Queued]]) -> None:
-    """Let questions need an answer more than they have, unless they have others than the run knew.
+    """Raise the number of answers that questions need by one, unless answers came that the run did not know.
 
-    Whoever skipped a question is not waited for; an undone one keeps its place.
+    A question is not reserved for a labeler who has skipped it, and an undone question keeps its place.
     """
     skipped = exists().where(Skip.triplet_id == Triplet.id, Skip.labeler_id == bindparam("labeler"))
     statement = (
@@ -173,7 +173,7 @@ def _ask_further(session: Session, project: Project, rows: list[tuple[int, float
 
 
 def _ask_no_further(session: Session, project: Project, ids: list[int]) -> None:
-    """Take those of the triplets out of the queue whose answers are no longer in doubt."""
+    """Take out of the queue those of the triplets whose answers are no longer in doubt."""
     enough = project.redundancy <= COUNTED_ANSWERS
     in_doubt = Triplet.id.in_(ids) & (Triplet.extra_answers > 0) & ~LEASED
     values = {"extra_answers": 0, "asked_of": None, "priority": case((enough, null()), else_=Triplet.priority)}
@@ -186,28 +186,28 @@ def _in_parts(rows: list[T]) -> Iterator[list[T]]:
 
 
 def _rank_again(session: Session, priorities: list[tuple[int, float]]) -> None:
-    """Give questions that waited already the place that they have among the new ones; an undone one keeps its own."""
+    """Give questions that were in the queue before their new priorities; an undone question keeps its place."""
     statement = update(Triplet).where(Triplet.id == bindparam("key"), Triplet.priority < UNDONE)
     rows = [{"key": key, "rank": priority} for key, priority in priorities]
     session.connection().execute(statement.values(priority=bindparam("rank")), rows)
 
 
 def _queued(session: Session, project_id: int) -> list[tuple[int, Ids]]:
-    """Return the queued triplets that are on nobody's screen now."""
+    """Return the queued triplets that nobody has leased."""
     statement = select(Triplet.id, *IDS).where(Triplet.project_id == project_id, Triplet.priority.is_not(None), ~LEASED)
     rows = session.execute(statement, {"at": now()})
     return [(key, (a, b, c)) for key, a, b, c in rows]
 
 
 def _drop_unasked(session: Session, ids: list[int]) -> None:
-    """Delete those of the triplets that have no answer, skip or lease, and that nobody is about to lease."""
+    """Delete those of the triplets that have no answer, skip or lease and are not being leased at the moment."""
     touched = or_(
         exists().where(Answer.triplet_id == Triplet.id),
         exists().where(Skip.triplet_id == Triplet.id),
         LEASED,
     )
-    # Locked first and looked at again when they are ours: a lease may be written in between. Those on somebody's
-    # screen are never locked, or their answer would have to wait.
+    # They are locked first and checked again then, since a lease may have been written in between. Leased ones are
+    # never locked: their answers would have to wait.
     untouched = select(Triplet.id).where(Triplet.id.in_(ids), ~touched).with_for_update(skip_locked=True)
     at = {"at": now()}
     locked = session.scalars(untouched, at).all()
@@ -217,6 +217,6 @@ def _drop_unasked(session: Session, ids: list[int]) -> None:
 
 
 def _put_last(session: Session, ids: list[int]) -> None:
-    """Let those of the triplets that somebody skipped and nobody answered wait behind all others."""
+    """Put those of the triplets that were skipped and never answered behind all others."""
     unanswered = Triplet.id.in_(ids) & ~exists().where(Answer.triplet_id == Triplet.id)
     session.execute(update(Triplet).where(unanswered).values(priority=0.0).execution_options(synchronize_session=False))

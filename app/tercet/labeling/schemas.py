@@ -1,4 +1,4 @@
-"""The JSON of labeling: questions out; answers and skips in."""
+"""The JSON of labeling: questions, answers, skips and the focus."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -25,18 +25,18 @@ ANSWER: dict[str, Any] = {
 
 
 class ItemShown(BaseModel):
-    """What a page needs to show one item; links are missing where there is no such media."""
+    """What a page needs to show one item; a link is null where there is no such media."""
 
     text: str
     media_type: str | None
     media_url: str | None
     picture_url: str | None
     thumbnail_url: str | None
-    seconds: float | None = Field(description="how long the sound lasts; null of what is no sound")
+    seconds: float | None = Field(description="length of the sound; null where the item is not a sound")
 
 
 class TripletOut(BaseModel):
-    """One question, with its items by key, leased until a time."""
+    """A question, with its items by key, leased to you until `expires_at`."""
 
     triplet: TripletKeys
     items: dict[str, ItemShown]
@@ -53,7 +53,7 @@ class RecentOut(BaseModel):
 
 
 class ProgressOut(BaseModel):
-    """Answers that count: mine, mine since midnight UTC, everybody's."""
+    """Numbers of answers that were not withdrawn: mine, mine since midnight UTC, everybody's."""
 
     mine: int
     mine_today: int
@@ -93,20 +93,22 @@ class NextOut(BaseModel):
     )
 
     triplets: list[TripletOut]
-    left: int | None = Field(description="questions left for me; null while there are more than were asked for")
+    left: int | None = Field(description="questions left for you; null while there may be more than these")
     reason: str | None
     progress: ProgressOut
 
 
 class AnswerIn(BaseModel):
-    """One answer; its id is made by the client, so that sending it again stores it once."""
+    """An answer; the client makes its id, so that it is stored once even if it is sent again."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [ANSWER]}, extra="forbid")
 
     id: UUID
     triplet: TripletKeys
     answer: str = Field(description="yes, no or dnk; to an outlier question 1, 2, 3 or dnk")
-    response_ms: Count | None = Field(None, ge=0, le=DAY_MS, description="from the question's paint to the answer")
+    response_ms: Count | None = Field(
+        None, ge=0, le=DAY_MS, description="time from when the question is fully shown to the answer"
+    )
 
 
 class AnswersIn(BaseModel):
@@ -122,14 +124,14 @@ def _form(body: Any) -> str:
     return "form:several" if several else "form:one"
 
 
-# The name "answers" tells the two forms of a body apart, so that only the faults of that form are reported.
+# The name "answers" distinguishes the two forms of a body, so that only the faults of that form are reported.
 AnswersBody = Annotated[
     Annotated[AnswersIn, Tag("form:several")] | Annotated[AnswerIn, Tag("form:one")], Discriminator(_form)
 ]
 
 
 class AnswersOut(BaseModel):
-    """How many answers are new, how many were here already, and the progress now."""
+    """How many answers are new, how many were stored before, and the progress now."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"stored": 1, "repeated": 0, "progress": PROGRESS}]})
 
@@ -139,7 +141,7 @@ class AnswersOut(BaseModel):
 
 
 class WithdrawnOut(BaseModel):
-    """An answer that no longer counts."""
+    """The withdrawn answer."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"id": ANSWER["id"], "withdrawn_at": "2026-11-21T12:00:07Z"}]}
@@ -150,7 +152,7 @@ class WithdrawnOut(BaseModel):
 
 
 class SkipIn(BaseModel):
-    """A question that this labeler does not want to see again."""
+    """A question that you do not want to see again."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"triplet": ANSWER["triplet"]}]}, extra="forbid")
 
@@ -166,14 +168,14 @@ class SkipOut(BaseModel):
 
 
 class FocusIn(BaseModel):
-    """What questions are about: everything, what is confused, or the clusters or items that are named."""
+    """What questions are about: everything, confused items, or the named clusters or items."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"about": "clusters", "clusters": [3, 5]}]}, extra="forbid"
     )
 
     about: Literal["everything", "confused", "clusters", "items"] = Field(
-        description="confused: items that the clusters leave in doubt, most probable cluster below 0.9"
+        description="confused: items whose most probable cluster has a probability below 0.9"
     )
     clusters: list[Annotated[Count, Field(ge=1, le=10_000)]] = Field(
         [], max_length=1_000, description="numbers of clusters, with `about` clusters"

@@ -1,4 +1,4 @@
-"""What happens when people label: questions are leased, answers are checked and stored once, withdrawn, skipped."""
+"""Leases questions to labelers; checks, stores and withdraws answers; stores skips."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -21,13 +21,13 @@ from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, Problem
 
-# How often answers are stored anew when another transaction was faster: each time it has to be another one.
+# How often the storing of answers is tried again after another transaction has stored or deleted rows that it needs.
 ATTEMPTS = 5
 T = TypeVar("T")
 
 
 class ConstraintRow(NamedTuple):
-    """One checked row of an upload: the items as asked, its labeler, and the row's number for messages."""
+    """A checked row of an upload: items in the order of the question, labeler, and the number of the row for errors."""
 
     row: int
     id: UUID
@@ -45,7 +45,7 @@ class SentAnswers(NamedTuple):
 
 
 class CheckedAnswers(NamedTuple):
-    """The answers of one request after all checks: those that are new, and how many are stored already."""
+    """The answers of one request after all checks: the new ones, and the number of those stored before."""
 
     access: LabelerAccess
     new: list[NewAnswer]
@@ -61,7 +61,7 @@ def admit(session: Session, caller: Caller, project_key: str) -> LabelerAccess:
 def check_answers(
     session: Session, project_key: str, requests: Sequence[SentAnswers]
 ) -> list[CheckedAnswers | Problem]:
-    """Check the answers of requests about one project; return for each request what is to be stored, or its fault."""
+    """Check the answers of requests about one project; return the checked answers of each request, or its fault."""
     sent = [answer for request in requests for answer in request.answers]
     stored = queries.look_up(
         session,
@@ -92,10 +92,10 @@ def _check(access: LabelerAccess, answers: Sequence[AnswerIn], item_ids: dict[st
 
 
 def new_answers(project: ProjectView, rows: Sequence[ConstraintRow], contents: dict[UUID, Content]) -> list[NewAnswer]:
-    """Return those of the rows that are not stored yet, in canonical order, and add what they say to `contents`.
+    """Return the rows that are not stored yet as answers in canonical order, and add their contents to `contents`.
 
-    `contents` is what the ids that are taken stand for. A row whose id is taken with the same content is left out;
-    with other content it is a Conflict, and nothing is added.
+    `contents` maps ids in use to the answers they are for. A row with such an id and the same content is left out. With
+    other content it raises Conflict, and nothing is added.
     """
     new: dict[UUID, NewAnswer] = {}
     for row in rows:
@@ -114,7 +114,7 @@ def new_answers(project: ProjectView, rows: Sequence[ConstraintRow], contents: d
 
 
 def store_answers(session: Session, checked: Sequence[CheckedAnswers]) -> list[AnswersOut]:
-    """Store the answers of requests about one project, all or none, and apply the rerun rule."""
+    """Store the answers of requests about one project, all or none, and queue a run if they make one due."""
     project = checked[0].access.project
     new = [answer for request in checked for answer in request.new]
     user_ids = {request.access.user_id for request in checked}
@@ -138,7 +138,7 @@ def store_answers(session: Session, checked: Sequence[CheckedAnswers]) -> list[A
 
 
 def store_constraints(session: Session, project: ProjectView, rows: Sequence[ConstraintRow]) -> set[UUID]:
-    """Store checked rows, all or none, and return the ids that are new; the caller then applies the rerun rule."""
+    """Store checked rows, all or none, and return the new ids; the caller then queues a run if one is due."""
     new = new_answers(project, rows, queries.stored_contents(session, [row.id for row in rows]))
     if new:
         answers.add(session.connection(), project, new)
@@ -146,7 +146,7 @@ def store_constraints(session: Session, project: ProjectView, rows: Sequence[Con
 
 
 def until_stored(attempt: Callable[[], T]) -> T:
-    """Return what a transaction that stores answers returns, tried again when another transaction overtakes it."""
+    """Run a transaction that stores answers, again if another transaction overtakes it, and return its result."""
     for _ in range(ATTEMPTS - 1):
         with suppress(Overtaken):
             return attempt()
@@ -154,12 +154,12 @@ def until_stored(attempt: Callable[[], T]) -> T:
 
 
 def check_triplets(session: Session, project: Project, asked: Sequence[Sequence[str]]) -> list[canonical.Ids]:
-    """Turn keys into ids; three different items of this project each, or say which row is wrong."""
+    """Return the ids of the items named by keys; raise Invalid unless each row names three different items."""
     return check_keys(asked, ids_by_key(session, project.id, {key for keys in asked for key in keys}))
 
 
 def check_keys(asked: Sequence[Sequence[str]], ids: dict[str, int]) -> list[canonical.Ids]:
-    """Turn keys into the ids that were found for them, three different ones each, or say which row is wrong."""
+    """Return the ids that `ids` has for the keys; raise Invalid unless each row names three different items."""
     errors = [
         FieldError("triplet", detail, row) for row, keys in enumerate(asked, 1) if (detail := _wrong_keys(ids, keys))
     ]
@@ -176,7 +176,7 @@ def _wrong_keys(ids: dict[str, int], keys: Sequence[str]) -> str:
 
 
 def check_values(kind: str, values: Sequence[str]) -> None:
-    """Refuse answers that do not fit the project's question."""
+    """Raise Invalid with the rows whose answers do not fit the project's question."""
     allowed = canonical.VALUES[QuestionKind(kind)]
     detail = f"expected one of {', '.join(allowed)}"
     errors = [
@@ -189,9 +189,9 @@ def check_values(kind: str, values: Sequence[str]) -> None:
 
 
 def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, lease_seconds: float) -> WithdrawnOut:
-    """Mark an answer as withdrawn, open its question again and hand it back to its labeler.
+    """Mark an answer as withdrawn, and queue its question again, leased to its labeler.
 
-    Labelers withdraw their own answers; those who may write in the project also others'.
+    Labelers may withdraw their own answers; callers who may write in the project may withdraw any.
     """
     lock_project(session, access.project.id)
     answer = queries.answer_of_project(session, access.project.id, answer_id)
@@ -209,7 +209,7 @@ def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, 
 
 
 def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
-    """Never show this question to this labeler again; others may get it."""
+    """Store that this labeler does not want to see this question again; others may get it."""
     [ids] = check_triplets(session, access.project, [keys])
     triplet = canonical.order(access.project.question_kind, ids)
     triplet_id = triplets.make(session, access.project.id, [triplet])[triplet]
@@ -220,7 +220,7 @@ def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
 
 
 def get_progress(session: Session, project_id: int, user_ids: Collection[int]) -> dict[int, ProgressOut]:
-    """Return how many answers each of these labelers and everybody gave."""
+    """Return how many answers each of these labelers gave, and everybody together."""
     connection = session.connection()
     return _progress_out(run(connection, progress=queries.progress_query(connection, project_id, user_ids))["progress"])
 
@@ -233,15 +233,15 @@ def _progress_out(rows: Iterable[Any]) -> dict[int, ProgressOut]:
 
 
 def next_triplets(session: Session, access: LabelerAccess, count: int, lease_seconds: float) -> NextOut:
-    """Lease the next questions to this labeler and return them with what their items look like."""
+    """Lease the next questions to this labeler and return them with what to show of their items."""
     project, user_id = access.project, access.user_id
     leased = queue.lease_next(session, project, user_id, count, lease_seconds)
     item_ids = {item_id for question in leased for item_id in question.triplet}
-    looks, progress = queries.looks_and_progress(session, item_ids, project.id, user_id)
+    rows, progress = queries.displayed_items_and_progress(session, item_ids, project.id, user_id)
     return NextOut(
         triplets=[
             TripletOut(
-                **presentation.question(project, user_id, question.id, question.triplet, looks),
+                **presentation.question(project, user_id, question.id, question.triplet, rows),
                 expires_at=question.expires_at,
             )
             for question in leased
@@ -260,14 +260,14 @@ def _why_nothing(session: Session, access: LabelerAccess) -> str:
 def last_answers(session: Session, access: Access, limit: int) -> list[RecentOut]:
     """Return the labeler's last answers with their questions as they were shown, newest first: they can be undone."""
     project, user_id = access.labeler.project, access.user.id
-    rows = queries.recent_answers(session, project.id, user_id, limit)
-    questions = [(triplet.anchor_id, triplet.left_id, triplet.right_id) for _, triplet in rows]
-    looks = queries.looks(session, {item_id for triplet in questions for item_id in triplet})
+    recent = queries.recent_answers(session, project.id, user_id, limit)
+    questions = [(triplet.anchor_id, triplet.left_id, triplet.right_id) for _, triplet in recent]
+    rows = queries.displayed_items(session, {item_id for triplet in questions for item_id in triplet})
     return [
         RecentOut(
-            **presentation.question(project, user_id, answer.triplet_id, triplet, looks),
+            **presentation.question(project, user_id, answer.triplet_id, triplet, rows),
             id=answer.id,
             answer=presentation.answer(project.question_kind, user_id, answer.triplet_id, triplet, answer.value),
         )
-        for (answer, _), triplet in zip(rows, questions, strict=True)
+        for (answer, _), triplet in zip(recent, questions, strict=True)
     ]

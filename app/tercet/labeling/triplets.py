@@ -1,4 +1,4 @@
-"""Rows of the triplet table by their items: looked up, or added where they are missing, many at a time."""
+"""Looks up and adds rows of the triplet table by their items, many at a time."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -13,7 +13,7 @@ CHUNK = 500
 
 
 def find(session: Session, project_id: int, triplets: Sequence[Ids]) -> dict[Ids, int]:
-    """Look canonical triplets up, locked so that a refill cannot delete them before this transaction ends."""
+    """Return the ids of stored canonical triplets, locked so that no refill deletes them in this transaction's time."""
     stored: dict[Ids, int] = {}
     for start in range(0, len(triplets), CHUNK):
         parameters = {"project": project_id, "triplets": triplets[start : start + CHUNK]}
@@ -23,14 +23,14 @@ def find(session: Session, project_id: int, triplets: Sequence[Ids]) -> dict[Ids
 
 
 def make(session: Session, project_id: int, triplets: Collection[Ids]) -> dict[Ids, int]:
-    """Add those canonical triplets that a client is the first to name, and return the numbers of all."""
+    """Return the ids of canonical triplets that a client sent; add those that are not stored yet."""
     insert_new(session, project_id, [(triplet, None, Source.CLIENT) for triplet in triplets])
     return find(session, project_id, list(triplets))
 
 
 def insert_new(session: Session, project_id: int, rows: Iterable[tuple[Ids, float | None, str]]) -> None:
     """Add (triplet, priority, source) rows, leaving those that exist as they are."""
-    # In one order for everybody: two transactions that add the same rows wait for each other, never in a ring.
+    # In one order for all transactions: those that add the same rows cannot deadlock.
     values = [(*triplet, priority, source) for triplet, priority, source in sorted(rows, key=lambda row: row[0])]
     if values:
         connection = session.connection()

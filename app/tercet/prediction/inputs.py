@@ -1,4 +1,4 @@
-"""From rows of features to the inputs that a model's scores are linear in, as the estimators compute them."""
+"""Computes the inputs of a model from rows of features, in the same way as the estimators."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-# Of DCRC's graph.
-NEIGHBOURS = 10
+NEIGHBOURS = 10  # in DCRC's graph
 
 
 def standardised(X: Array, model: Mapping[str, Array]) -> Array:
-    """Return the columns with mean 0 and deviation 1 over the fitted items."""
+    """Return the columns standardised by the mean and the deviation of the fitted items."""
     rows: Array = (X - model["mean"]) / model["scale"]
     return rows
 

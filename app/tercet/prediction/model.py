@@ -1,4 +1,4 @@
-"""The fitted clusters of a run as an object that takes new items, and the file that holds it: .npz, never a pickle."""
+"""The model of a run as an object that predicts clusters of new items, and its file: .npz, never a pickle."""
 
 import io
 import json
@@ -17,25 +17,25 @@ FORMAT = "tercet cluster model"
 VERSION = 1
 ROWS_AT_ONCE = 1024
 RECIPE = "recipe/"  # before the names of arrays that a feature recipe learned
-# What numpy and zipfile raise on files that are broken in one way or another.
+# What numpy and zipfile raise on damaged files.
 DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, RuntimeError, zlib.error, zipfile.BadZipFile)
-# Arrays that may stand for rows of the fitted items by their positions, and the names of those positions.
+# Arrays of rows of fitted items that may be stored as positions instead, and the names of these.
 ROWS_OF_ITEMS = {"points": "points_items", "references": "references_items"}
 
 
 class ClusterModel:
-    """Predicts the clusters of new items, as the run that fitted the model does.
+    """Predicts the clusters of new items, as the fitted estimator of the run does.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of features of an item.
     feature_names_in_ : array of str, shape (D,)
-        Their names, where the features came with names.
+        Their names, if the features have names.
     classes_ : array of int, shape (K,)
         Numbers of the clusters, from 1, as pages and exports show them.
     cluster_names_ : list of str
-        What people call them; empty for those without a name.
+        The names that people gave them; empty for those without a name.
     about_ : dict
         Project, run, algorithm and version of Tercet.
     recipe_ : dict
@@ -66,8 +66,8 @@ class ClusterModel:
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every cluster for the rows of X, (n, K); column j is cluster j + 1.
 
-        X is an array or a DataFrame, raw as it was uploaded. Raises ValueError where it is not finite, or has other
-        columns than were fitted.
+        X is an array or a DataFrame of features, not standardised. Raises ValueError where it is not finite, or has
+        other columns than were fitted.
         """
         features = self._checked(X)
         P = np.empty((len(features), len(self.classes_)))
@@ -130,7 +130,7 @@ def _some(names: list[str]) -> str:
 
 
 def with_rows_of_items(arrays: Mapping[str, Array], features: Array) -> dict[str, Array]:
-    """Return the arrays with the rows of fitted items that they name by position, from the run's features."""
+    """Return complete arrays: positions of fitted items are replaced by their rows, from the run's features."""
     complete = dict(arrays)
     for name, positions in ROWS_OF_ITEMS.items():
         if positions in complete:
@@ -157,11 +157,11 @@ def read_model(file: str | Path | BinaryIO) -> ClusterModel:
     except DAMAGED as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise ValueError(f"this is no model file of Tercet: {error}") from error
+        raise ValueError(f"this is not a model file of Tercet: {error}") from error
     try:
         about = json.loads(str(arrays.pop("about")))
     except (KeyError, ValueError) as error:
-        raise ValueError("this is no model file of Tercet: it does not say what it is") from error
+        raise ValueError("this is not a model file of Tercet: it has no entry 'about'") from error
     if about.get("format") != FORMAT or about.get("version") != VERSION:
         raise ValueError(f"the file is '{about.get('format')}' of version {about.get('version')}; this reads {VERSION}")
     recipe = {name.removeprefix(RECIPE): arrays.pop(name) for name in list(arrays) if name.startswith(RECIPE)}

@@ -42,7 +42,7 @@ def run_background_job(place: JobPlace, job_id: int) -> str:
     ended = _do(place, database, storage, job)
     if ended in (JobStatus.FAILED, JobStatus.CANCELLED):
         with database.transaction() as session:
-            imports.settle(session)
+            imports.end_failed(session)
     return ended
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tercet.database import Database
 from tercet.exchange.file_predictions import forget_old
-from tercet.intake.imports import put_in_order
+from tercet.intake.imports import clean_up
 from tercet.jobs import lifecycle as job_lifecycle
 from tercet.jobs import wake_up
 from tercet.jobs.lifecycle import JobClaim
@@ -141,7 +141,7 @@ class Supervisor:
         """Put in order, now and then, what no task and no request would."""
         if time.monotonic() >= self._next_upkeep:
             self._next_upkeep = time.monotonic() + UPKEEP_SECONDS
-            put_in_order(self.database, self.storage)
+            clean_up(self.database, self.storage)
             forget_old(self.database, self.storage)
             remove_long_deleted(self.database, self.storage)
 

@@ -81,7 +81,7 @@ def test_links_are_listed_and_never_followed(read: Read, folder: Path, tmp_path:
     assert keys(plan) == ["a"]
     assert "links are not followed" in reason(plan, "link.png")
     assert "links are not followed" in reason(plan, "away")
-    assert "no plain file" in reason(plan, "pipe.png")
+    assert "not a plain file" in reason(plan, "pipe.png")
 
 
 def test_files_and_folders_come_together(tmp_path: Path) -> None:

@@ -78,8 +78,8 @@ def test_ndjson_with_nested_metadata(read: Read) -> None:
 @pytest.mark.parametrize(
     ("content", "row", "says"),
     [
-        ('[{"key": "a"}, 7]', 2, "is no object"),
-        ('[{"key": "a"}, {"key": NaN}]', 2, "NaN is no number of JSON"),
+        ('[{"key": "a"}, 7]', 2, "is not an object"),
+        ('[{"key": "a"}, {"key": NaN}]', 2, "NaN is not a number in JSON"),
         ('[{"key": "a"}', None, "was cut off"),
         ('[{"key": "a"} {"key": "b"}]', None, "is not JSON at character"),
         ("[" * 100_000, 1, "nested too deeply"),
@@ -132,7 +132,7 @@ def test_a_row_whose_file_did_not_come_is_named(read: Read) -> None:
     plan = read({"clips.csv": "file,site\na.wav,x\nb.wav,y\nc.wav,z\n", "a.wav": wav(), "b.wav": wav()})
     fault = plan.faults[0]
     assert (fault.file, fault.row, fault.field) == ("songs/clips.csv", 3, "file")
-    assert "'c.wav' did not come along" in fault.detail
+    assert "'c.wav' was not sent" in fault.detail
     assert keys(plan) == ["a", "b"], "what is good is there for those who skip the bad"
 
 
@@ -253,7 +253,7 @@ def test_features_follow_the_items_that_are_kept(read: Read) -> None:
         ("key,bag,bag_labels\na,x,p\nb,x,q\n", 2, "bag_labels", "other labels in an earlier row: p"),
         ("key,text\na\x07b,x\n", 1, "key", "U+0007"),
         ("\n", None, "files", "nothing to import"),
-        (b"key,\0text\n\0\0\0\0", None, "encoding", "is no text"),
+        (b"key,\0text\n\0\0\0\0", None, "encoding", "is not a text"),
     ],
 )
 def test_bad_tables(read: Read, content: str | bytes, row: int | None, field: str, says: str) -> None:

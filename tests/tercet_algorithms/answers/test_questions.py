@@ -64,12 +64,12 @@ def test_questions_come_by_turns_from_what_tells_most_and_what_was_asked_least()
     times = np.bincount(asked.ravel(), minlength=60)
     triplets, information = suggest(P, TABLE, 20, asked=asked, random_state=0)
     assert len(set(triplets[:, 0].tolist())) == 20, "one question for each item"
-    telling, seldom = triplets[::2, 0], triplets[1::2, 0]
+    informative, seldom = triplets[::2, 0], triplets[1::2, 0]
     assert (np.diff(information[::2]) <= 0).all()
     assert (np.diff(times[seldom]) >= 0).all()
     passed = np.setdiff1d(np.arange(60), triplets[:, 0])
     assert times[seldom].max() <= times[passed].min()
-    clusters = np.bincount(P.argmax(axis=1)[telling], minlength=6)
+    clusters = np.bincount(P.argmax(axis=1)[informative], minlength=6)
     assert clusters.max() <= np.ceil(2 * 20 / 6)
 
 
@@ -93,8 +93,9 @@ def test_questions_may_be_about_some_items_only(kind):
     drawn = random_triplets(40, 4000, np.random.default_rng(0))
     drawn = drawn[np.isin(drawn[:, 0], about)]
     assert information.mean() > expected_information(P, drawn, answer_table(kind, 0.1)).mean()
-    some = suggest(P, answer_table(kind, 0.1), 10**6, kind=kind, about=about)[0]
-    everything = 4 * 39 * 38 // 2 if kind == "relative" else 40 * 39 * 38 // 6 - 36 * 35 * 34 // 6
+    few = posteriors(12, 5)
+    some = suggest(few, answer_table(kind, 0.1), 10**6, kind=kind, about=[3, 7])[0]
+    everything = 2 * 11 * 10 // 2 if kind == "relative" else 12 * 11 * 10 // 6 - 10 * 9 * 8 // 6
     assert len(as_set(some)) == len(some) == everything
     assert np.array_equal(suggest(P, TABLE, 9, about=[], random_state=0)[0], suggest(P, TABLE, 9, random_state=0)[0])
 
@@ -190,14 +191,14 @@ def test_a_sure_fit_expects_nothing_and_an_unsure_one_much():
     assert expected_information_of_pool(P[:2], TABLE, rng).best == 0
 
 
-@pytest.mark.parametrize(("n_items", "n_clusters"), [(3, 2), (4, 2), (40, 2), (9, 7), (5, 9), (30, 1)])
+@pytest.mark.parametrize(("n_items", "n_clusters"), [(3, 2), (4, 2), (20, 2), (9, 7), (5, 9), (16, 1)])
 @pytest.mark.parametrize("kind", ["relative", "outlier"])
 def test_as_many_questions_come_as_there_are(n_items, n_clusters, kind):
     """Two clusters, more than half as many as items, more than items, one alone."""
     P, table = posteriors(n_items, n_clusters), answer_table(kind, 0.1)
     possible = n_items * (n_items - 1) * (n_items - 2) // (6 if kind == "outlier" else 2)
     X = np.random.default_rng(0).normal(size=(n_items, 3))
-    for n in (1, 10, 20_000):
+    for n in (1, 10, 2_000):
         triplets, _ = suggest(P, table, n, kind=kind, X=X)
         assert len(as_set(triplets)) == len(triplets) == min(n, possible)
 
@@ -281,6 +282,6 @@ def test_suggested_questions_teach_more_than_random_ones():
     gains = []
     blobs = make_blobs(200, n_features=5, centers=4, cluster_std=1.6, center_box=(-3, 3), random_state=1)
     for X, y in (load_iris(return_X_y=True), load_wine(return_X_y=True), blobs):
-        gains.append(np.mean([answers_help(X, y, True, s) - answers_help(X, y, False, s) for s in range(4)]))
+        gains.append(np.mean([answers_help(X, y, True, s) - answers_help(X, y, False, s) for s in range(3)]))
     assert np.mean(gains) > 0.02
     assert min(gains) > -0.03

@@ -67,8 +67,8 @@ def test_the_bound_sees_distances_only_and_counts_answers() -> None:
     parameters = some_parameters(rng)
     turn = np.linalg.qr(rng.normal(size=(DIMENSION, DIMENSION)))[0]
     model = PatternModel.of(answers, N_ITEMS, 0.1)
-    points, numbers = model.split(parameters)
-    assert model.bound(np.append(points @ turn, numbers))[0] == pytest.approx(model.bound(parameters)[0])
+    points, coefficients = model.split(parameters)
+    assert model.bound(np.append(points @ turn, coefficients))[0] == pytest.approx(model.bound(parameters)[0])
     twice = answers.select(np.tile(np.arange(len(answers)), 2))
     empty = PatternModel.of(answers.select(np.arange(0)), N_ITEMS, 0.1).bound(parameters)[0]
     gained = model.bound(parameters)[0] - empty

@@ -1,4 +1,4 @@
-"""ZIP archives: unpacked into a folder under names of our own, within limits, without links and climbing paths."""
+"""Unpacks ZIP archives into a folder under names of our own, within limits, without links and outside paths."""
 
 import errno
 import io
@@ -18,8 +18,8 @@ from tercet.intake.reading.plan import FileReport, SourceFile
 
 MOST_FILES = 100_000
 MOST_UNPACKED = 32 * 2**30  # bytes of one archive
-MOST_TIMES = 100  # as large as the archive; silence and blank pictures reach some hundreds, sounds and texts ten
-ALWAYS_UNPACKED = 256 * 2**20  # a small archive of blank pictures is no bomb
+MOST_TIMES = 100  # unpacked size over packed size: ten for sounds and texts, hundreds for silence and blank pictures
+ALWAYS_UNPACKED = 256 * 2**20  # below this a high ratio is allowed: a small archive of blank pictures is no bomb
 BLOCK = 2**20
 UTF8_NAME = 0x800  # the flag of an entry whose name is UTF-8
 ENCRYPTED = 0x1
@@ -34,19 +34,19 @@ DOCUMENTS = {
 
 @dataclass(frozen=True)
 class Unpacked:
-    """The files of an archive, where they lie now, and what was left out and why."""
+    """The unpacked files of an archive, and those that were skipped, with the reasons."""
 
     sources: list[SourceFile]
     skipped: list[FileReport]
 
 
 def is_zip(first_bytes: bytes) -> bool:
-    """Return whether a file begins as a ZIP archive does."""
+    """Return whether these are the first bytes of a ZIP archive."""
     return first_bytes.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def zip_content(local: Path, path: str) -> str:
-    """Return `arrays`, `files`, or the sentence of what an archive is that holds a document."""
+    """Return what an archive holds: "arrays", "files", or a sentence where it is an office document."""
     try:
         with zipfile.ZipFile(local) as archive:
             names = archive.namelist()
@@ -59,9 +59,9 @@ def zip_content(local: Path, path: str) -> str:
 
 
 def unpack(source: SourceFile, folder: Path) -> Unpacked:
-    """Unpack an archive; its files keep their paths in a folder called like it. Raise Invalid for what is no archive.
+    """Unpack an archive; its files get paths in a folder with the archive's name. Raise Invalid if it is damaged.
 
-    Nothing of an archive names a file on this machine: its files are numbered there.
+    On this machine the files are numbered, so that names in an archive cannot do harm.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with source.local.open("rb") as packed, _opened(packed, str(source.path)) as (archive, entries):
@@ -69,7 +69,7 @@ def unpack(source: SourceFile, folder: Path) -> Unpacked:
 
 
 def unpack_one(packed: BinaryIO, path: PurePosixPath, file: PurePosixPath, target: Path) -> bool:
-    """Unpack one file of the archive at `path`, by the limits for all of it; return whether there is such a file."""
+    """Unpack one file of the archive at `path`, within the limits for archives; return whether there is such a file."""
     with _opened(packed, str(path)) as (archive, entries):
         for entry in entries:
             if path.with_suffix("") / _name_of(entry) == file and _reason_to_skip(entry) is None:
@@ -80,7 +80,7 @@ def unpack_one(packed: BinaryIO, path: PurePosixPath, file: PurePosixPath, targe
 
 @contextmanager
 def _opened(packed: BinaryIO, path: str) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
-    """Open an archive and list its files, if it is within the limits; what goes wrong while it is open is Invalid."""
+    """Open an archive within the limits and list its files; raise Invalid for any error while it is open."""
     try:
         size = packed.seek(0, io.SEEK_END)
         with zipfile.ZipFile(packed) as archive:
@@ -96,7 +96,7 @@ def _opened(packed: BinaryIO, path: str) -> Iterator[tuple[zipfile.ZipFile, list
 
 
 def _check_size(entries: list[zipfile.ZipInfo], path: str, packed: int) -> None:
-    """Refuse a bomb by what its directory says; an entry that is longer than that is found when it is unpacked."""
+    """Raise Invalid for a bomb, by the sizes in its directory; no entry is unpacked beyond its size there."""
     unpacked = sum(entry.file_size for entry in entries)
     if len(entries) > MOST_FILES:
         raise fail("archive", f"holds {len(entries):,} files; at most {MOST_FILES:,} are unpacked", file=path)
@@ -119,7 +119,7 @@ def _check_paths(entries: list[zipfile.ZipInfo], path: str) -> None:
 
 
 def _name_of(entry: zipfile.ZipInfo) -> str:
-    """Return the path of an entry; some programs write UTF-8 and do not say so."""
+    """Return the path of an entry; some programs write UTF-8 without the flag for it."""
     name = entry.filename
     if not entry.flag_bits & UTF8_NAME:
         try:
@@ -159,7 +159,7 @@ def _reason_to_skip(entry: zipfile.ZipInfo) -> str | None:
 
 
 def _blocks(packed: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield what an entry holds, as much as the archive's directory promised and no more."""
+    """Yield the content of an entry, at most as many bytes as the archive's directory says."""
     while size > 0 and (block := packed.read(min(BLOCK, size))):
         size -= len(block)
         yield block

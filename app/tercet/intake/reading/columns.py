@@ -1,4 +1,4 @@
-"""What the columns of a table are for, seen by their names and by their values, and what each row says."""
+"""Finds the roles of a table's columns from their names and values, and reads rows by role."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ FILE_NAMES: tuple[str, ...] = ("media", "file", "filename", "file_name", "path",
 FILE_NAMES += ("picture", "audio", "sound", "recording", "wav", "clip")
 KEY_NAMES = ("id", "item", "item_id", "identifier", "uuid", "name")
 SAME_NAMES: tuple[Role, ...] = ("key", "text", "bag", "bag_labels")
-SAMPLE = 2_000  # rows that are looked at to see what a column is for
+SAMPLE = 2_000  # rows from which the roles of columns are found
 ENOUGH_MATCHES = 0.5
 LONG_TEXT = 20  # characters on average
 LONGER_THAN_OTHERS = 3
@@ -23,10 +23,10 @@ EXAMPLE_LENGTH = 80
 
 
 class FileIndex:
-    """Finds files by what tables call them: path, end of a path, name, or name without its ending."""
+    """Finds files by a cell of a table: a path, the end of a path, a name, or a name without its ending."""
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
-        """Index files under all their names."""
+        """Index files by their names, with and without endings."""
         self.by_name: dict[str, list[SourceFile]] = defaultdict(list)
         self.by_stem: dict[str, list[SourceFile]] = defaultdict(list)
         for file in files:
@@ -38,7 +38,7 @@ class FileIndex:
         return bool(self.by_name)
 
     def find(self, cell: Any, folder: PurePosixPath) -> SourceFile | None:
-        """Return the file that a cell of a table in a folder means; raise ValueError if it may mean several."""
+        """Return the file that a cell names, for a table in `folder`; raise ValueError if it may be several."""
         path = PurePosixPath(str(cell).strip().replace("\\", "/"))
         files = self.by_name.get(path.name) or self.by_stem.get(path.name) or []
         return _choose(files, path, folder) if files else None
@@ -53,7 +53,7 @@ class FileIndex:
 
 
 def _choose(files: Sequence[SourceFile], path: PurePosixPath, folder: PurePosixPath) -> SourceFile:
-    """Return the only file, the one whose path ends as the cell does, or the one nearest to the table."""
+    """Return the only file, or the one with the path of the cell, or of several such the one beside the table."""
     if len(files) == 1:
         return files[0]
     ending = path.parent.parts
@@ -67,7 +67,7 @@ def _choose(files: Sequence[SourceFile], path: PurePosixPath, folder: PurePosixP
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns that say something; all others are metadata."""
+    """The columns with a role; all others are metadata."""
 
     file: str | None = None
     key: str | None = None
@@ -76,7 +76,7 @@ class Roles:
     bag_labels: str | None = None
 
     def role_of(self, column: str) -> Role:
-        """Return what a column is for."""
+        """Return the role of a column."""
         roles: dict[str | None, Role] = {self.bag_labels: "bag_labels", self.bag: "bag", self.text: "text"}
         roles |= {self.file: "file", self.key: "key"}
         return roles.get(column, "metadata")
@@ -85,7 +85,7 @@ class Roles:
 def roles_of(
     table: Table, index: FileIndex, media_column: str | None, name: str, *, text_by_name: bool = False
 ) -> Roles:
-    """Return what the columns of a table are for; `text_by_name` says that only a column `text` is a text."""
+    """Return the roles of a table's columns; with `text_by_name` only a column named `text` is a text."""
     by_name = {column.casefold(): column for column in reversed(table.columns)}
     named = {role: by_name.get(role) for role in SAME_NAMES}
     sample = table.rows[:SAMPLE]
@@ -103,7 +103,7 @@ def roles_of(
 def _file_column(
     table: Table, sample: Sequence[Sequence[Any]], index: FileIndex, media_column: str | None, name: str
 ) -> str | None:
-    """Return the column whose values are the files that came; a column `media` needs no proof."""
+    """Return the column whose values name the sent files; a column named `media` is one without this check."""
     if media_column is not None and media_column not in table.columns:
         if index:
             raise fail(media_column, f"there is no column '{media_column}'; there is: {_listed(table)}", file=name)
@@ -121,7 +121,7 @@ def _listed(table: Table) -> str:
 
 
 def _score(table: Table, column: str, sample: Sequence[Sequence[Any]], index: FileIndex) -> float:
-    """Return the share of cells that name a file; names without an ending count a little less."""
+    """Return the share of cells that name a file; names without an ending count slightly less."""
     cells = [cell for cell in _cells(table, column, sample) if cell != ""]
     if not cells or not _mostly_distinct(cells):
         return 0.0
@@ -142,7 +142,7 @@ def _cells(table: Table, column: str, rows: Iterable[Sequence[Any]]) -> Iterator
 
 
 def _key_column(table: Table, candidates: Sequence[str]) -> str | None:
-    """Return the first column that names every row differently."""
+    """Return the first column whose values are all different."""
     for column in candidates:
         cells = [str(cell).strip() for cell in _cells(table, column, table.rows)]
         if all(cells) and len(set(cells)) == len(cells):
@@ -151,7 +151,7 @@ def _key_column(table: Table, candidates: Sequence[str]) -> str | None:
 
 
 def _text_column(table: Table, candidates: Sequence[str], sample: Sequence[Sequence[Any]]) -> str | None:
-    """Return the one column of long texts, or the only column of texts there is."""
+    """Return the column with much longer texts than others, or the only column of texts."""
     numbers = number_columns(table.columns, sample)
     texts = [c for c in candidates if c not in numbers and _mostly_distinct([*_cells(table, c, sample)])]
     lengths = {column: _mean_length(_cells(table, column, sample)) for column in texts}
@@ -172,7 +172,7 @@ def _mean_length(cells: Iterable[Any]) -> float:
 
 
 def report_columns(table: Table, roles: Roles, name: str) -> list[ColumnReport]:
-    """Say what each column was taken for, with its first values."""
+    """Return the role of each column, with its first values."""
     reports = []
     for column in table.columns:
         values = dict.fromkeys(
@@ -183,7 +183,7 @@ def report_columns(table: Table, roles: Roles, name: str) -> list[ColumnReport]:
 
 
 def reader_of(table: Table, roles: Roles) -> Callable[[Sequence[Any]], dict[str, Any]]:
-    """Return a function that gives a row's values by role; `details` holds the metadata."""
+    """Return a function that returns a row's values by role; `details` holds the metadata."""
     places = {column: place for place, column in enumerate(table.columns)}
     named = {role: places[column] for role, column in vars(roles).items() if column is not None}
     others = [(column, place) for column, place in places.items() if roles.role_of(column) == "metadata"]

@@ -1,4 +1,4 @@
-"""Items in the making: what tables and files say of them, before keys are complete and faults are found."""
+"""Drafts of items from tables and files, before keys are complete and faults are known."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ Report = Callable[[float, str], None]
 
 @dataclass
 class ItemDraft:
-    """An item in the making; `file` and `number` are the table and the row that describe it, or the media file."""
+    """A draft of an item; `file` and `number` are the table and the row that it is from, or its media file and None."""
 
     row: ItemRow
     media: MediaSource | None
@@ -25,29 +25,29 @@ class ItemDraft:
 
 @dataclass
 class Findings:
-    """What reading learned on its way: what became of each file, the columns of tables, and the faults."""
+    """What each file became, the roles of columns, and the faults."""
 
     files: dict[str, FileReport] = field(default_factory=dict)
     columns: list[ColumnReport] = field(default_factory=list)
     faults: Faults = field(default_factory=Faults)
 
     def note(self, report: FileReport) -> None:
-        """Note what became of a file."""
+        """Store what a file became."""
         self.files[report.path] = report
 
     def refuse(self, path: str, problem: Invalid) -> None:
-        """Note the faults of a file that cannot be used."""
+        """Add the faults of a file that cannot be used, and report it as skipped."""
         for error in problem.errors:
             self.faults.add(error.field, error.detail, row=error.row, file=error.file or path)
         self.note(FileReport(path, "skipped", problem.errors[0].detail if problem.errors else problem.detail))
 
     def count(self, path: str, items: int) -> None:
-        """Note how many items came of a file."""
+        """Store how many items a file became."""
         self.files[path] = replace(self.files[path], items=items)
 
 
 def keys_of_files(files: Iterable[SourceFile], root: PurePosixPath) -> dict[SourceFile, str]:
-    """Return a key for each file: its name without the ending, with the folder in front where that is there twice."""
+    """Return a key for each file: its name without the ending, with the folder in front where names are equal."""
     paths = {file: file.path.relative_to(root) for file in files}
     stems = Counter(path.stem.strip() for path in paths.values())
     within = Counter(_in_folder(path, path.stem) for path in paths.values())
@@ -67,7 +67,7 @@ def _in_folder(path: PurePosixPath, name: str) -> str:
 
 
 def good_drafts(drafts: Sequence[ItemDraft], faults: Faults) -> list[int]:
-    """Return the places of the drafts that can be items; note what is wrong with the others."""
+    """Return the places of the drafts without faults; add the faults of the others."""
 
     def where(place: int) -> str:
         draft = drafts[place]

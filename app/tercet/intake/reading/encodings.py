@@ -1,4 +1,4 @@
-"""Text files of any encoding: which one it is, and their lines."""
+"""Finds the encoding of text files, and reads their lines."""
 
 import codecs
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from tercet.intake.faults import fail
 
-# The marks that programs write at the beginning; UTF-32's first, because UTF-16's is its beginning.
+# Byte order marks; UTF-32's come first, since those of UTF-16 are their beginning.
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
@@ -24,13 +24,13 @@ MOST_CONTROLS = 0.01
 
 
 class NoText(ValueError):
-    """The file is none of the encodings of text."""
+    """The bytes are in no encoding of text."""
 
 
 def encoding_of(path: Path, name: str) -> tuple[str, str]:
-    """Return Python's name of a text file's encoding and the name that people know; raise Invalid if it is no text.
+    """Return Python's name of a text file's encoding and its usual name; raise Invalid if the file is not a text.
 
-    Whatever is no UTF-8 and has no mark is read as Windows-1252, the last resort: it may be wrong, and never fails.
+    A file that is not UTF-8 and has no byte order mark is read as Windows-1252 or Latin-1, which may be wrong.
     """
     with path.open("rb") as stream:
         beginning = stream.read(BEGINNING)
@@ -42,19 +42,19 @@ def encoding_of(path: Path, name: str) -> tuple[str, str]:
                 return _utf16_without_mark(beginning)
             _check_controls(beginning)
         except NoText as error:
-            raise fail("encoding", f"is no text, whatever its name says: {error}", file=name) from error
+            raise fail("encoding", f"is not a text, although its name says so: {error}", file=name) from error
         stream.seek(0)
         codec = _fitting(stream)
     return codec, NAMES[codec]
 
 
 def is_last_resort(codec: str) -> bool:
-    """Return whether the encoding was only guessed, because every file would be proper in it."""
+    """Return whether the encoding is a guess: every file is valid in it."""
     return codec in LAST_RESORT
 
 
 def lines_of(path: Path, codec: str, name: str) -> Iterator[str]:
-    """Yield the lines of a text file with their ends, whichever these are; raise Invalid where it is damaged."""
+    """Yield the lines of a text file with their line ends; raise Invalid where it is damaged."""
     with path.open(encoding=codec, newline="") as stream:
         number = 1
         while True:
@@ -71,24 +71,24 @@ def lines_of(path: Path, codec: str, name: str) -> Iterator[str]:
 
 
 def _utf16_without_mark(beginning: bytes) -> tuple[str, str]:
-    """Tell the two orders of bytes apart by the side on which the zeros of plain letters lie."""
+    """Return which of the two byte orders it is, by the side of the zeros in the bytes of plain letters."""
     first, second = beginning[0::2].count(0), beginning[1::2].count(0)
     letters = len(beginning) / 2
     if second > 0.5 * letters and first < 0.05 * letters:
         return "utf-16-le", "UTF-16"
     if first > 0.5 * letters and second < 0.05 * letters:
         return "utf-16-be", "UTF-16"
-    raise NoText("it holds bytes of zero, which no text has")
+    raise NoText("it has zero bytes")
 
 
 def _check_controls(beginning: bytes) -> None:
     controls = sum(beginning.count(byte) for byte in range(32) if byte not in b"\t\n\r\f\x1a\x1b")
     if controls > MOST_CONTROLS * len(beginning) + 2:
-        raise NoText("it holds bytes that no text has")
+        raise NoText("it has bytes that are not characters")
 
 
 def _fitting(stream: BinaryIO) -> str:
-    """Return the first of UTF-8, Windows-1252 and Latin-1 in which the bytes to the end are proper."""
+    """Return the first of UTF-8, Windows-1252 and Latin-1 in which all bytes are valid."""
     decoders = {codec: codecs.getincrementaldecoder(codec)() for codec in ("utf-8", "cp1252")}
     while decoders:
         block = stream.read(BLOCK)

@@ -1,4 +1,4 @@
-"""What the checks need to know of each item's media, read from the files once and in blocks."""
+"""The facts about each item's media that the checks need, read from the files once and in blocks."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -44,6 +44,6 @@ def _facts(row: ItemRow, source: MediaSource) -> ItemFacts:
             clipped += int(np.count_nonzero(loud >= FULL_SCALE))
             count += block.size
     except ValueError:
-        return ItemFacts(row.key, True, row.text)  # what is wrong is said, with the file's name, where it is stored
+        return ItemFacts(row.key, True, row.text)  # the fault is reported, with the file's name, when it is stored
     share = clipped / max(count, 1)
     return ItemFacts(row.key, True, row.text, digest.hexdigest(), end - begin, info.rate, peak, share)

@@ -1,4 +1,4 @@
-"""Folders as people have them: walked without following links, litter passed over."""
+"""Lists the files of folders without following links, and recognises litter."""
 
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ LITTER = {"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle.bin",
 
 
 def gather(places: Iterable[Path]) -> list[SourceFile]:
-    """Return the files of folders and single files, in order of their paths; links are returned, never followed."""
+    """Return the files of folders and single files, in the order of their paths; links are listed, not followed."""
     sources: dict[PurePosixPath, Path] = {}
     for place in places:
         if not place.exists():
@@ -37,23 +37,23 @@ def _walk(folder: Path, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, Pa
 
 
 def is_litter(path: PurePosixPath) -> bool:
-    """Return whether a file or a folder it lies in is hidden, or left there by a system."""
+    """Return whether a file, or a folder that it is in, is hidden or created by an operating system."""
     return any(part.startswith(".") or part.lower() in LITTER for part in path.parts)
 
 
 def fault_of_file(local: Path) -> str | None:
-    """Say why a file is not opened at all: it is a link or no plain file."""
+    """Return why a file is not opened: it is a link or not a plain file; None if it may be opened."""
     try:
         mode = local.lstat().st_mode
     except OSError as error:
         return f"cannot be opened: {error.strerror}"
     if stat.S_ISLNK(mode):
         return "is a symbolic link; links are not followed"
-    return None if stat.S_ISREG(mode) else "is no plain file"
+    return None if stat.S_ISREG(mode) else "is not a plain file"
 
 
 def common_folder(paths: Sequence[PurePosixPath]) -> PurePosixPath:
-    """Return the deepest folder that all files lie in."""
+    """Return the deepest folder that all files are in."""
     parents = [path.parent.parts for path in paths]
     shared: list[str] = []
     for parts in zip(*parents, strict=False):

@@ -1,6 +1,6 @@
-"""Tables of JSON: a list of objects, {"items": [...]}, or NDJSON with one object a line.
+"""Reads tables of JSON: a list of objects, {"items": [...]}, or NDJSON with one object a line.
 
-Elements are decoded one at a time, so that memory follows the rows and not what brackets can be nested into.
+Elements are decoded one at a time, so that deeply nested brackets cannot take more memory than a row.
 """
 
 import json
@@ -16,7 +16,7 @@ from tercet.intake.reading.tables import MOST_COLUMNS, Budget, Table, check_byte
 BLANKS = re.compile(r"[\s]*")
 ITEMS = re.compile(r'\s*\{\s*"items"\s*:\s*\[')
 ARRAY = re.compile(r"\s*\[")
-MOST_BYTES_OF_LIST = 16_000_000  # a list is held in memory as a text; NDJSON is not
+MOST_BYTES_OF_LIST = 16_000_000  # the text of a list is held in memory; that of NDJSON is not
 MOST_ELEMENT = 1_000_000  # characters of one object
 BEGINNING = 1_000
 DETAILS = "metadata"  # an object under this name holds further columns, as in the REST interface
@@ -24,7 +24,7 @@ UNREADABLE = (ValueError, RecursionError)
 
 
 def read_json(path: Path, name: str) -> tuple[Table, Faults]:
-    """Read a table of JSON or NDJSON; a line of NDJSON that is no object is left out and noted."""
+    """Read a table of JSON or NDJSON; a line of NDJSON that is not an object is a fault."""
     check_bytes(path, name)
     codec, encoding = encodings.encoding_of(path, name)
     faults = Faults()
@@ -42,10 +42,10 @@ def read_json(path: Path, name: str) -> tuple[Table, Faults]:
 
 
 class Window:
-    """Decodes elements from a stretch of a text, so that a hostile element is never longer than that."""
+    """Decodes elements from a part of a text, so that no element is longer than that part."""
 
     def __init__(self, text: str) -> None:
-        """Begin at the beginning."""
+        """Start with the first part."""
         self.text = text
         self.decoder = json.JSONDecoder(parse_constant=_refuse)
         self._move(0)
@@ -76,7 +76,7 @@ def _elements(text: str, place: int, name: str) -> Iterator[dict[str, Any]]:
         number += 1
         element, place = window.decode(place, number, name)
         if not isinstance(element, dict):
-            raise fail("item", "is no object: a list of objects is expected, one for each item", row=number, file=name)
+            raise fail("item", "is not an object: expected a list of objects, one an item", row=number, file=name)
         yield element
         place = _skip(text, place)
         if text[place : place + 1] == ",":
@@ -84,7 +84,7 @@ def _elements(text: str, place: int, name: str) -> Iterator[dict[str, Any]]:
         elif text[place : place + 1] not in ("]", ""):
             raise fail("json", f"is not JSON at character {place + 1}: a comma or ']' is expected", file=name)
     if place >= len(text):
-        raise fail("json", "ends within the list of its items: it was cut off", file=name)
+        raise fail("json", "ends before the end of its list of items: it was cut off", file=name)
 
 
 def _lines(lines: Iterable[str], name: str, faults: Faults) -> Iterator[dict[str, Any]]:
@@ -98,7 +98,7 @@ def _lines(lines: Iterable[str], name: str, faults: Faults) -> Iterator[dict[str
 
 
 def _line(line: str, number: int, name: str, faults: Faults) -> Any:
-    """Return what a line of NDJSON holds, None if that is no object."""
+    """Return the object of a line of NDJSON; None, with a fault added, if it is not an object."""
     try:
         if len(line) > MOST_ELEMENT:
             raise ValueError(f"longer than {MOST_ELEMENT:,} characters")
@@ -107,12 +107,12 @@ def _line(line: str, number: int, name: str, faults: Faults) -> Any:
         faults.add("json", _reason(error), row=number, file=name)
         return None
     if not isinstance(element, dict):
-        faults.add("json", "is no object: one object a line is expected, an item each", row=number, file=name)
+        faults.add("json", "is not an object: expected one object a line, each an item", row=number, file=name)
     return element
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def _reason(error: Exception) -> str:
@@ -125,7 +125,7 @@ def _skip(text: str, place: int) -> int:
 
 
 def _table(elements: Iterator[dict[str, Any]], words: str, name: str) -> Table:
-    """Gather objects into rows; the columns are all names that occur, in the order in which they come."""
+    """Return objects as rows; the columns are all names in them, in the order of their first use."""
     places: dict[str, int] = {}
     rows: list[list[Any]] = []
     budget = Budget(name)
@@ -149,7 +149,7 @@ def _table(elements: Iterator[dict[str, Any]], words: str, name: str) -> Table:
 
 
 def _cells(element: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of an object by column; what is nested becomes text, so that every cell is one value."""
+    """Return the values of an object by column; nested values become text, so that every cell is one value."""
     cells: dict[str, Any] = {}
     for column, value in element.items():
         if column == DETAILS and isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a file is: by its first bytes where they tell, by the ending of its name where they do not."""
+"""Recognises files by their first bytes, or where these do not tell, by the endings of their names."""
 
 import re
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ VIDEO = {b"isom", b"iso2", b"mp42", b"mp41", b"qt  ", b"M4A ", b"M4V ", b"3gp4",
 
 @dataclass(frozen=True)
 class Recognised:
-    """A source file and what it is; `detail` says for a foreign one what it seems to be."""
+    """A source file and its kind; for a foreign one `detail` is what it seems to be."""
 
     source: SourceFile
     kind: Kind
@@ -43,12 +43,12 @@ class Recognised:
 
     @property
     def path(self) -> str:
-        """The path as people read it."""
+        """The path as a text."""
         return str(self.source.path)
 
 
 def recognise(source: SourceFile) -> Recognised:
-    """Return what a file is; raise Invalid if it calls itself a sound, a picture or an array and is none."""
+    """Return the kind of a file; raise Invalid if by its name it is a sound or a picture, but not by its content."""
     if fault := fault_of_file(source.local):
         return Recognised(source, "foreign", fault)
     if source.kind is not None:
@@ -63,7 +63,7 @@ def recognise(source: SourceFile) -> Recognised:
 
 
 def holds_files(source: SourceFile) -> bool:
-    """Return whether a file is an archive of files to read; a damaged one is, too."""
+    """Return whether a file is an archive of files to read."""
     if fault_of_file(source.local) or source.kind or ending_of(source.path) in ARRAYS:
         return False
     try:
@@ -71,11 +71,11 @@ def holds_files(source: SourceFile) -> bool:
             is_zip = archives.is_zip(stream.read(4))
         return is_zip and archives.zip_content(source.local, str(source.path)) == "files"
     except (OSError, Invalid):
-        return False  # what is wrong is said where the file is recognised
+        return False  # the fault is reported where the file is recognised
 
 
 def ending_of(path: PurePosixPath) -> str:
-    """Return the ending of a file's name in small letters."""
+    """Return the ending of a file's name in lower case."""
     return path.suffix.lower()
 
 
@@ -102,7 +102,7 @@ def _by_name(source: SourceFile, beginning: bytes) -> tuple[Kind, str]:
         kind = "sound" if ending in SOUND_NAMES else "picture"
         raise fail(
             "media",
-            f"is no {kind} that can be read, whatever its name says: it {_seems(beginning)}",
+            f"is not a {kind} that can be read, although its name says so: it {_seems(beginning)}",
             file=str(source.path),
         )
     if ending in ARRAYS:
@@ -124,7 +124,7 @@ def _text_kind(source: SourceFile, beginning: bytes, ending: str) -> tuple[Kind,
 
 
 def _seems(beginning: bytes) -> str:
-    """Say what a file seems to be."""
+    """Return a clause on what a file seems to be, by its first bytes."""
     if not beginning:
         return "is empty"
     if match := MARKUP.match(beginning):

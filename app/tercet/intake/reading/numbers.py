@@ -1,4 +1,4 @@
-"""Features that come along: arrays, and tables of numbers only, fitted to the items of the import."""
+"""Features among the files of an import: arrays and tables of numbers only, matched to the items."""
 
 import itertools
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ MOST_BYTES = 2**30  # of a table of numbers, which takes eight bytes a number in
 
 
 def holds_numbers(path: Path, name: str) -> bool:
-    """Return whether a table has a header and below it only numbers, perhaps beside a column `key`."""
+    """Return whether a table has a header and below it only numbers, apart from a column `key`."""
     rows = records(path, layout_of(path, name), name)
     _, header = next(rows, (0, []))
     sample = [cells for _, cells in itertools.islice(rows, SAMPLE)]
     if not sample or any(len(cells) != len(header) for cells in sample) or all(is_number(cell) for cell in header):
         return False
     others = [column for column in header if column.strip() != "key"]
-    enough = 1 if len(others) == len(header) else 2  # one number beside a key may well be an age or a count
+    enough = 1 if len(others) == len(header) else 2  # a single number beside a key is likely metadata, like an age
     return len(others) >= enough and set(others) <= number_columns(header, sample)
 
 
 def read_numbers(files: Sequence[Recognised], findings: Findings) -> Features | None:
-    """Return the features of the one file that holds some; note what is wrong with it."""
+    """Return the features of the only file with some; add its faults to the findings."""
     if len(files) > 1:
         names = " and ".join(f"'{file.path}'" for file in files[:3])
         findings.faults.add("features", f"{names} both hold features: send one file", file=files[1].path)
@@ -61,7 +61,7 @@ def _read(file: Recognised) -> Features:
 
 
 def rows_of_features(features: Features) -> list[ItemRow]:
-    """Return an item for each row of features that came alone: its key is there, or its number."""
+    """Return an item for each row of features that have no other files: its key is the row's, or its number."""
     keys = features.keys or [str(number) for number in range(1, len(features.values) + 1)]
     return [ItemRow(key) for key in keys]
 
@@ -69,9 +69,9 @@ def rows_of_features(features: Features) -> list[ItemRow]:
 def fit(
     features: Features | None, keys: Sequence[str], good: Sequence[int], options: ReadOptions, findings: Findings
 ) -> Features | None:
-    """Return the features without the rows of bad items; note what does not fit the items.
+    """Return the features without the rows of bad items; add a fault where they do not fit the items.
 
-    Where the project has items already, whoever stores the features knows which of them they belong to.
+    Where the project has items already, the features are matched to items when they are stored.
     """
     if features is None or options.items_before:
         return features

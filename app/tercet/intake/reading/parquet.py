@@ -1,4 +1,4 @@
-"""Tables of Parquet, where pyarrow is installed: the extra `tercet[parquet]`."""
+"""Reads tables of Parquet, where pyarrow is installed: the extra `tercet[parquet]`."""
 
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -12,7 +12,7 @@ ROWS_AT_ONCE = 1_000
 
 
 def read_parquet(path: Path, name: str) -> Table:
-    """Read a table of Parquet; raise Invalid saying what is missing or wrong."""
+    """Read a table of Parquet; raise Invalid with a sentence on what is missing or wrong."""
     try:
         import pyarrow.parquet as pq
         from pyarrow import ArrowException
@@ -37,7 +37,7 @@ def read_parquet(path: Path, name: str) -> Table:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value that JSON knows."""
+    """Return a value as one that JSON can hold."""
     if value is None:
         return ""
     if isinstance(value, date | datetime | time):

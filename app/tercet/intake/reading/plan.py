@@ -1,4 +1,4 @@
-"""What reading takes and gives: source files and options in, an import plan out."""
+"""The input of reading, source files and options, and its result, an import plan."""
 
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -17,9 +17,9 @@ Role = Literal["key", "text", "bag", "bag_labels", "file", "metadata"]
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file as the user has it, its path within what was dropped, and where it lies on this machine.
+    """A file: its path as the user dropped it, and its place on this machine.
 
-    `kind` is what its sender says it is; where nobody says, that is seen by its content and its name.
+    `kind` is the kind that its sender named; where None, it is recognised by content and name.
     """
 
     path: PurePosixPath
@@ -29,12 +29,12 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user decides about an import.
+    """The user's options for an import.
 
-    `skip_bad` keeps the good items where some are bad. `bags_from_folders` makes each folder a bag. `cut` says which
-    recordings become many items: those that a selection table belongs to, these and by proposed segments all others,
-    or none. `media_column` is the column of the tables that names files, where it is not to be recognised.
-    `items_before` is how many items the project has: features that come alone belong to them.
+    `skip_bad` imports the good items where some are bad. `bags_from_folders` makes each folder a bag. `cut` is which
+    recordings become many items: "tables" are those with a selection table, "segments" all others too, at proposed
+    segments, "never" none. `media_column` is the column with file names, where it should not be recognised.
+    `items_before` is how many items the project has: features without other files belong to them.
     """
 
     skip_bad: bool = False
@@ -47,7 +47,7 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class MediaSource:
-    """Where an item's media come from: a file, or a stretch of it in seconds with its range of frequencies."""
+    """The source of an item's media: a file, or a part of it in seconds with its range of frequencies."""
 
     file: SourceFile
     begin_s: float | None = None
@@ -58,7 +58,7 @@ class MediaSource:
 
 @dataclass(frozen=True)
 class FileReport:
-    """What a file became, why or how in words, and how many items came of it."""
+    """What a file became, how or why in words, and the number of its items."""
 
     path: str
     became: Became
@@ -68,7 +68,7 @@ class FileReport:
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """What a column of a table was taken for, with a few of its values."""
+    """The role of a table's column, with a few of its values."""
 
     name: str
     role: Role
@@ -78,7 +78,7 @@ class ColumnReport:
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """The items to be, in their order, and all that a preview shows; with faults and no `skip_bad`, nothing is kept."""
+    """The future items in their order, and all that a preview shows. With faults it is stored only with `skip_bad`."""
 
     rows: tuple[ItemRow, ...]
     media: dict[str, MediaSource]

@@ -1,4 +1,4 @@
-"""Reads whatever files came into an import plan: nothing is stored, and every fault is named at once."""
+"""Reads any files into an import plan; nothing is stored, and all faults are reported at once."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ STEP = 200  # files between two reports of progress
 
 
 def read_files(files: Sequence[SourceFile], options: ReadOptions, report: Report, scratch: Path) -> ImportPlan:
-    """Return what would become of files; archives are unpacked into `scratch`, where the plan's files then lie.
+    """Return the plan of the items that files would become; archives are unpacked into `scratch`.
 
-    `report` hears the share that is done, and a sentence; it may raise to cancel. The plan holds the good items and
-    all faults: whoever stores it refuses it whole while there is a fault, unless the bad ones are to be left out.
+    `report` is called with the progress and a sentence, and may raise to cancel. The plan holds the good items and all
+    faults; the caller refuses a plan with faults unless `skip_bad` is set.
     """
     findings = Findings()
     reading = Reading(options, report, findings)
@@ -40,17 +40,17 @@ def read_files(files: Sequence[SourceFile], options: ReadOptions, report: Report
     reading.look_at_media()
     drafts = reading.drafts()
     if not drafts and not reading.number_files and not findings.faults.count:
-        findings.faults.add("files", "there is nothing to import: no sound, picture, text or table came")
+        findings.faults.add("files", "there is nothing to import: no sound, picture, text or table")
     return _plan(drafts, reading)
 
 
 def source_files(files: Sequence[SourceFile], scratch: Path) -> dict[str, SourceFile]:
-    """Return the files that a plan's media may name, by path: those that came, and what archives among them hold."""
+    """Return the files that the media of a plan may come from, by path, with those of archives."""
     return {str(source.path): source for source in _unpacked(files, scratch, Findings())}
 
 
 def _unpacked(files: Sequence[SourceFile], scratch: Path, findings: Findings) -> list[SourceFile]:
-    """Return the files without litter and with what archives hold; archives within archives stay as they are."""
+    """Return the files without litter, archives replaced by their files; archives within archives are not unpacked."""
     sources = []
     for number, source in enumerate(sorted(files, key=lambda file: file.path)):
         if is_litter(source.path):
@@ -72,7 +72,7 @@ def _unpacked(files: Sequence[SourceFile], scratch: Path, findings: Findings) ->
 
 @dataclass
 class Reading:
-    """The files of one import, sorted by what they are, and what was learned of them."""
+    """The files of one import by kind, and what was learned about them."""
 
     options: ReadOptions
     report: Report
@@ -89,7 +89,7 @@ class Reading:
         return sorted(files, key=lambda file: file.source.path)
 
     def sort(self, sources: Sequence[SourceFile]) -> None:
-        """Recognise all files; foreign ones are noted as skipped."""
+        """Recognise all files; foreign ones are reported as skipped."""
         self.root = common_folder([source.path for source in sources])
         for number, source in enumerate(sources):
             if number % STEP == 0:
@@ -104,7 +104,7 @@ class Reading:
                 self.findings.note(FileReport(file.path, "skipped", detail))
             else:
                 self.by_kind.setdefault(file.kind, []).append(file)
-        if not self.by_kind.get("sound"):  # what would be selections has nothing to cut
+        if not self.by_kind.get("sound"):  # without a recording to cut, selection tables are texts or tables
             for file in self.by_kind.pop("selections", []):
                 kind: Kind = "text" if ending_of(file.source.path) in (".txt", ".textgrid") else "table"
                 self.by_kind.setdefault(kind, []).append(replace(file, kind=kind))
@@ -128,7 +128,7 @@ class Reading:
                 self.findings.note(FileReport(file.path, "sound" if file.kind == "sound" else "picture", items=1))
 
     def drafts(self) -> list[ItemDraft]:
-        """Return the items that tables, media and texts describe, the recordings cut."""
+        """Return the items from tables, media and texts, with recordings cut."""
         self.report(0.8, "Reading tables and texts")
         texts = self._texts()
         cuts = selections_of(self.of_kind("selections"), self.sounds, self.options, self.findings)
@@ -153,7 +153,7 @@ class Reading:
         return texts
 
     def _tables(self, files_came: bool) -> list[tuple[Recognised, Table]]:
-        """Return the tables of items; those of numbers only are set aside where there are other items."""
+        """Return the tables of items; where there are other items, tables of numbers only are features."""
         candidates = self.of_kind("table", "json", "parquet")
         self.number_files = self.of_kind("array")
         numbers = [file for file in candidates if self._is_of_numbers(file)]
@@ -174,7 +174,7 @@ class Reading:
         try:
             return holds_numbers(file.source.local, file.path)
         except Invalid:
-            return False  # what is wrong is said where it is read as a table
+            return False  # the fault is reported where it is read as a table
 
     def _read_table(self, file: Recognised) -> Table:
         local, name = file.source.local, file.path
@@ -186,7 +186,7 @@ class Reading:
         return table
 
     def _rows(self, file: Recognised, table: Table, index: FileIndex) -> list[ItemDraft]:
-        """Return an item for each row of a table, with the file that the row names."""
+        """Return a draft for each row of a table, with the file that the row names."""
         if not any(any(cell != "" for cell in cells) for cells in table.rows):
             self.findings.note(FileReport(file.path, "skipped", "has no rows below the names of its columns"))
             return []
@@ -203,9 +203,9 @@ class Reading:
             if any(cell != "" for cell in cells):
                 draft = self._draft(file, number, read(cells), index, roles.file or roles.key or "media")
                 drafts += [draft] if draft else []
-            table.rows[number - 1] = []  # the draft holds what it said
+            table.rows[number - 1] = []  # frees its memory: the draft holds the values
         if index and not any(draft.media or draft.row.media for draft in drafts) and roles.text is None:
-            detail = "no column names the sounds and pictures that came: put their names into a column 'file'"
+            detail = "no column has the names of the sounds and pictures: put them into a column 'file'"
             self.findings.note(FileReport(file.path, "skipped", detail))
             return []
         words = table.words + (f"; the column '{roles.file}' names the files" if roles.file else "")
@@ -215,9 +215,9 @@ class Reading:
     def _draft(
         self, file: Recognised, number: int, values: dict[str, Any], index: FileIndex, column: str
     ) -> ItemDraft | None:
-        """Return the item of a row, None if the file that its `column` names is not there.
+        """Return the draft of a row; None, with a fault added, if the file in its `column` was not sent.
 
-        Its `media` keeps the name of a text.
+        `media` of its row is also the path of a text file.
         """
         cell = values.get("file", "").strip()
         key = values.get("key", "").strip()
@@ -227,7 +227,7 @@ class Reading:
             self.findings.faults.add(column, str(error), row=number, file=file.path)
             return None
         if cell and source is None:
-            self.findings.faults.add(column, f"the file '{cell[:200]}' did not come along", row=number, file=file.path)
+            self.findings.faults.add(column, f"the file '{cell[:200]}' was not sent", row=number, file=file.path)
             return None
         labels = (label.strip() for label in values.get("bag_labels", "").split(";"))
         row = ItemRow(
@@ -241,9 +241,9 @@ class Reading:
         return ItemDraft(row, MediaSource(source) if source else None, file.path, number)
 
     def _with_files(self, drafts: list[ItemDraft], texts: dict[SourceFile, str], cuts: Cuts) -> list[ItemDraft]:
-        """Complete the items of tables from their files, and add items for files where no table names any.
+        """Complete the drafts of tables from their files, and add drafts for files where no table names any.
 
-        A recording that has selections is named by these.
+        A recording with selections gets a draft even if no table names it.
         """
         all_media = [*self.sounds, *self.pictures]
         named = {draft.media.file for draft in drafts if draft.media}
@@ -267,7 +267,7 @@ class Reading:
     def _with_texts(
         self, drafts: list[ItemDraft], texts: dict[SourceFile, str], named: set[SourceFile]
     ) -> list[ItemDraft]:
-        """Give each text to the item that its file belongs to; without sounds, pictures and tables each is an item."""
+        """Add each text to the draft of the file with the same name; where there are no other drafts, make it one."""
         owners = {(d.media.file.path.parent, d.media.file.path.stem): d for d in drafts if d.media}
         result = list(drafts)
         for file, content in texts.items():
@@ -286,7 +286,7 @@ class Reading:
         return result
 
     def _completed(self, draft: ItemDraft, keys: dict[SourceFile, str], media_files: set[SourceFile]) -> ItemDraft:
-        """Add what a file's place says: key, folder and, where that is wanted, bag."""
+        """Complete a draft from its file: key, folder and, with `bags_from_folders`, bag."""
         source = draft.media.file if draft.media else None
         row = replace(draft.row, key=draft.row.key or (keys[source] if source else str(draft.number)), media=None)
         folder = str(source.path.parent.relative_to(self.root)) if source else "."
@@ -300,7 +300,7 @@ class Reading:
 def _read_text(file: Recognised) -> str:
     if file.source.local.stat().st_size > LONGEST_TEXT:
         raise fail(
-            "text", f"is longer than {LONGEST_TEXT:,} bytes: cut it into texts that people can read", file=file.path
+            "text", f"is longer than {LONGEST_TEXT:,} bytes: split it into texts that people can read", file=file.path
         )
     codec, _ = encodings.encoding_of(file.source.local, file.path)
     return "".join(encodings.lines_of(file.source.local, codec, file.path)).replace("\r\n", "\n").strip()
@@ -311,7 +311,7 @@ def _draft_of_file(file: SourceFile) -> ItemDraft:
 
 
 def _text_drafts(file: SourceFile, content: str, alone: bool) -> list[ItemDraft]:
-    """Return a text as an item, or each line of a lone `texts.txt`."""
+    """Return the draft of a text, or of each line of a file `texts.txt` that has no other texts beside it."""
     if alone and file.path.stem.lower() == ONE_A_LINE:
         lines = [(number, line.strip()) for number, line in enumerate(content.splitlines(), start=1)]
         return [ItemDraft(ItemRow(str(number), line), None, str(file.path), number) for number, line in lines if line]
@@ -340,7 +340,7 @@ def _plan(drafts: list[ItemDraft], reading: Reading) -> ImportPlan:
 
 
 def _content(drafts: Sequence[ItemDraft], reading: Reading) -> Content:
-    """Return what the items are: what most people would call them at a glance."""
+    """Return what the items are, as a whole."""
     files = {draft.media.file for draft in drafts if draft.media}
     kinds: set[Content] = set()
     if not files.isdisjoint(reading.sounds):

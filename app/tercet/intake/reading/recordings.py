@@ -1,4 +1,4 @@
-"""Long recordings and the selection tables that cut them into items: the recording is the bag of what comes of it."""
+"""Long recordings, and the selection tables that cut them into items: the recording is the bag of its items."""
 
 import re
 from collections import Counter, defaultdict
@@ -44,7 +44,7 @@ def selections_of(tables: Sequence[Recognised], sounds: Sounds, options: ReadOpt
 
 
 def _pairs(table: Recognised, sounds: Sounds, findings: Findings) -> list[tuple[SourceFile, Selection]]:
-    """Return the selections of a table, each with its recording; those that do not fit are noted and left out."""
+    """Return the selections of a table, each with its recording; those outside of it are faults and left out."""
     index, own = FileIndex(sounds), None
     pairs = []
     for selection in _read(table):
@@ -79,13 +79,13 @@ def _named(selection: Selection, index: FileIndex, table: Recognised) -> SourceF
 
 def _why_no_recording(table: Recognised, selection: Selection) -> str:
     if selection.recording:
-        return f"the recording '{selection.recording}' did not come along"
+        return f"the recording '{selection.recording}' was not sent"
     stem = table.source.path.name.split(".")[0]
     return f"belongs to no recording: name it like one, as {stem}.txt goes with {stem}.wav"
 
 
 def recording_of(table: SourceFile, sounds: Sequence[SourceFile]) -> SourceFile | None:
-    """Return the recording that a table is called like, the nearest one; or the only one that lies beside it."""
+    """Return the recording with a table's name, preferably in its folder, or else the only recording in its folder."""
     by_stem = defaultdict(list)
     for sound in sounds:
         by_stem[sound.path.stem.casefold()].append(sound)
@@ -100,7 +100,7 @@ def recording_of(table: SourceFile, sounds: Sequence[SourceFile]) -> SourceFile 
 
 
 def _stems(path: PurePosixPath) -> Iterator[str]:
-    """Yield the name of a table, shortened by one ending after the other: rec.Table.1.selections, rec.Table.1, ..."""
+    """Yield the name of a table, shortened by one ending at a time: rec.Table.1.selections, rec.Table.1, ..."""
     name = path.name
     while "." in name[1:]:
         name = name.rpartition(".")[0]
@@ -117,7 +117,7 @@ def _fault_of(selection: Selection, recording: SourceFile, seconds: float) -> st
 def cut_drafts(
     drafts: Sequence[ItemDraft], cuts: Cuts, sounds: Sounds, options: ReadOptions, report: Report
 ) -> list[ItemDraft]:
-    """Return the drafts, those of recordings that are cut replaced by one for each selection."""
+    """Return the drafts, with one for each selection in place of those of recordings that are cut."""
     result: list[ItemDraft] = []
     for number, draft in enumerate(drafts):
         file = draft.media.file if draft.media else None
@@ -134,7 +134,7 @@ def cut_drafts(
 
 
 def _pieces(draft: ItemDraft, selections: Sequence[Selection], seconds: float) -> list[ItemDraft]:
-    """Return a draft for each selection: it has the recording's metadata and bag labels, and its own place in it."""
+    """Return a draft for each selection, with the recording's metadata and bag labels and the selection's place."""
     assert draft.media is not None
     places = Counter(_place(selection) for selection in selections)
     seen: Counter[str] = Counter()
@@ -152,7 +152,7 @@ def _pieces(draft: ItemDraft, selections: Sequence[Selection], seconds: float) -
 
 
 def _recording(draft: ItemDraft) -> str:
-    """Return the file that a draft is of, in the folder that the item's key begins with."""
+    """Return the name of a draft's recording, with the folder of the draft's key."""
     assert draft.media is not None
     return str(PurePosixPath(draft.row.key).parent / draft.media.file.path.name)
 
@@ -162,7 +162,7 @@ def _place(selection: Selection) -> str:
 
 
 def _details(selection: Selection) -> dict[str, float | str]:
-    """Return what a selection says of its item; what it does not know is left out."""
+    """Return the metadata from a selection; missing values are left out."""
     values = {
         "label": selection.label,
         "begin_s": round(selection.begin_s, 6),

@@ -1,7 +1,6 @@
-"""Tables of items: delimited text of any encoding and separator, JSON, NDJSON and Parquet in, rows and columns out.
+"""Reads tables of delimited text in any encoding and with any separator; limits the size of all tables.
 
-Memory is bounded by the number of cells and of bytes, whatever a file claims: Python needs some fifty bytes for a cell
-of two letters.
+Limits on cells and bytes bound the memory: Python needs about fifty bytes for a cell of two letters.
 """
 
 import csv
@@ -29,7 +28,7 @@ SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)  # Excel's first li
 
 @dataclass
 class Table:
-    """Rows of cells under named columns; cells are texts, or what JSON and Parquet know; rows count from 1."""
+    """Rows of cells under named columns; cells are texts, or any values from JSON and Parquet; rows count from 1."""
 
     columns: list[str]
     rows: list[list[Any]]
@@ -40,7 +39,7 @@ class Budget:
     """Counts cells while a table is read, and ends the reading when there are too many to hold."""
 
     def __init__(self, name: str) -> None:
-        """Begin with nothing spent."""
+        """Start at 0 cells."""
         self.name = name
         self.spent = 0
 
@@ -56,7 +55,7 @@ class Budget:
 
 
 def check_bytes(path: Path, name: str) -> None:
-    """Raise Invalid if a table is larger than what is read."""
+    """Raise Invalid if a table has too many bytes."""
     size = path.stat().st_size
     if size > MOST_BYTES:
         raise fail(
@@ -65,7 +64,7 @@ def check_bytes(path: Path, name: str) -> None:
 
 
 def check_columns(columns: Sequence[str], name: str) -> None:
-    """Raise Invalid if there are too many columns or one is there twice."""
+    """Raise Invalid if there are too many columns or one is repeated."""
     if len(columns) > MOST_COLUMNS:
         detail = f"the first line names {len(columns):,} columns; at most {MOST_COLUMNS:,} are read"
         raise fail("header", f"{detail}: a table has one row for each item", file=name)
@@ -76,16 +75,16 @@ def check_columns(columns: Sequence[str], name: str) -> None:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a delimited file is written."""
+    """The encoding and the separator of a delimited file."""
 
     codec: str
     encoding: str
     separator: str
-    first_line: int  # 1 where Excel's line with the separator stands above the header
+    first_line: int  # 1 where Excel's line with the separator is above the header
 
     @property
     def words(self) -> str:
-        """The layout as people read it."""
+        """The layout in words."""
         guessed = ", a guess: save it as UTF-8 if letters look wrong" if encodings.is_last_resort(self.codec) else ""
         return f"{self.encoding}{guessed}, separated by {SEPARATORS.get(self.separator, repr(self.separator))}"
 
@@ -100,7 +99,7 @@ def layout_of(path: Path, name: str) -> Layout:
 
 
 def _separator_of(lines: Sequence[str]) -> str:
-    """Return the separator that gives most rows the width of the header, the widest of those that do."""
+    """Return the separator with which most rows are as wide as the header; of several the one with most columns."""
     text = "".join(lines)[:SNIFFED_CHARACTERS].splitlines(keepends=True)
     best, best_score = ",", (0.0, 0)
     for separator in SEPARATORS:
@@ -122,7 +121,7 @@ def records(path: Path, layout: Layout, name: str) -> Iterator[tuple[int, list[s
 
 
 def read_delimited(path: Path, name: str) -> tuple[Table, Faults]:
-    """Read a table of delimited text; rows of another width than the header are left out and noted."""
+    """Read a table of delimited text; rows of another width than the header are faults and left out."""
     check_bytes(path, name)
     layout = layout_of(path, name)
     rows = records(path, layout, name)
@@ -140,7 +139,7 @@ def read_delimited(path: Path, name: str) -> tuple[Table, Faults]:
 
 
 def _columns_of(header: Sequence[str], name: str) -> list[str]:
-    """Return the names of the columns; those without a name at the end, which spreadsheets leave, are left out."""
+    """Return the names of the columns without unnamed ones at the end, which spreadsheets leave."""
     names = [cell.strip() for cell in header]
     while names and not names[-1]:
         names.pop()

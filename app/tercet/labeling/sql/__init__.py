@@ -1,6 +1,6 @@
-"""The statements of every question and answer, and how they are run.
+"""The SQL that runs for every question and answer.
 
-- `statements`: leasing and showing questions, counting progress; the pieces that several statements share
-- `answers`: the one way in which answers are stored
-- `drivers`: several statements on one journey to PostgreSQL, and past SQLAlchemy to SQLite
+- `statements`: leasing and showing questions, counting progress; the parts that several statements share
+- `answers`: storing answers, one or many
+- `drivers`: sends several statements to PostgreSQL at once, and runs them on SQLite without SQLAlchemy
 """

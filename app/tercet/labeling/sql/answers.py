@@ -1,8 +1,8 @@
-"""How answers are stored, one or many, on both databases.
+"""Stores answers, one or many, in both databases.
 
-A new answer takes the project's next number, so that numbers have no gap; the lease by which its labeler held the
-triplet ends; and the triplet leaves the queue with the last answer that it needs. Only answers that count do so
-(`Answer.counts`). The databases differ in how they read a list (`among`, `rows_of`) and in nothing else.
+A new answer gets the project's next number, so that numbers have no gap; its labeler's lease of the triplet ends; and
+the triplet leaves the queue with the last answer that it needs. Only answers that count are counted for that
+(`Answer.counts`). The databases differ only in how they read a list (`among`, `rows_of`).
 """
 
 import json
@@ -37,7 +37,7 @@ from tercet.models import ProjectView, Source, now
 
 
 class Content(NamedTuple):
-    """What an id stands for: an answer sent again with the same content is the same answer."""
+    """What an answer with a known id says: the same id sent again with the same content is the same answer."""
 
     project_id: int
     anchor_id: int
@@ -59,15 +59,15 @@ class NewAnswer(NamedTuple):
     response_ms: int | None
 
     def content(self, project_id: int) -> Content:
-        """Return what its id will stand for."""
+        """Return the content of the answer in a project."""
         return Content(project_id, self.anchor_id, self.left_id, self.right_id, self.labeler_id, self.value)
 
 
 class Overtaken(Exception):
-    """Another transaction has just stored one of the ids, or deleted one of the triplets: look them up again."""
+    """Another transaction has just stored one of the ids, or deleted one of the triplets; both must be read again."""
 
 
-# Also locks the project's row: answers of one project are numbered one transaction after the other.
+# This also locks the project's row, so that answers of one project are numbered one transaction after the other.
 RAISE_ANSWER_NUMBER = (
     update(PROJECTS)
     .where(project.id == bindparam("project"))
@@ -83,7 +83,7 @@ STORED_CONTENTS = {
 
 
 def _add_answers(dialect: str) -> Executable:
-    """Build the statement that adds answers to stored triplets and returns the ids that were not there before."""
+    """Build the statement that adds answers to stored triplets and returns the ids that are new."""
     columns = (answer.number, answer.id, *IDS, answer.labeler_id, answer.value, answer.response_ms)
     place, answer_id, anchor_id, left_id, right_id, *others = rows_of(dialect, "answers", columns)
     project_id: ColumnElement[int] = bindparam("project", type_=Integer)
@@ -122,9 +122,9 @@ CLOSE_ANSWERED = {
 
 
 def add(connection: Connection, to: ProjectView, new: Sequence[NewAnswer], **queries: Query) -> dict[str, Rows]:
-    """Store new answers in their order; run more queries behind that, and return the rows of each.
+    """Store new answers in their order, run more queries after that, and return the rows of each.
 
-    Raise Overtaken unless all of the answers were stored: then the transaction has to be undone.
+    Raises Overtaken unless all answers were stored; the transaction must be undone then.
     """
     dialect = connection.dialect.name
     rows = [(place, row.id.hex, *row[1:]) for place, row in enumerate(new, 1)]

@@ -1,8 +1,8 @@
-"""Runs the statements of every question and answer on the databases' own drivers.
+"""Runs the statements of every question and answer on the databases' own drivers, since labelers wait for them.
 
-SQLAlchemy compiles them. It also could run them, but labelers wait for these at each key. PostgreSQL would get them
-one by one, each a journey there and back; psycopg's pipeline sends several at once, and SQLAlchemy knows no pipelines.
-SQLite is in the process, where SQLAlchemy takes several times as long to run a statement as SQLite does.
+SQLAlchemy compiles them. If it also ran them, PostgreSQL would get them one by one, each with a round trip; psycopg's
+pipeline sends several at once, which SQLAlchemy does not support. SQLite runs in the process, and SQLAlchemy takes
+several times as long for a statement as SQLite itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +39,10 @@ class Compiled(NamedTuple):
 
 
 def run(connection: Connection, **queries: Query) -> dict[str, Rows]:
-    """Run queries in their order and return the rows of each by its name; a statement without rows has none.
+    """Run queries in their order and return the rows of each by its name; empty for a statement without rows.
 
-    A database that is away raises what SQLAlchemy would raise. PostgreSQL's times come in its session's zone.
+    Raises SQLAlchemy's OperationalError where the database cannot be reached. Times from PostgreSQL are in the time
+    zone of its session.
     """
     driver = connection.connection.driver_connection
     try:
@@ -58,7 +59,7 @@ def _run_in_postgres(driver: "PostgresDriver[Any]", queries: Mapping[str, Query]
         for name, (statement, parameters) in queries.items():
             compiled = _compile(statement, _postgres)
             cursors[name] = driver.execute(compiled.sql, {**compiled.constants, **parameters})
-    # `description` would say the same of a statement without rows, but describes every column first.
+    # `description` would also tell which statements return no rows, but it describes every column, which takes time.
     return {name: [] if cursor.rownumber is None else cursor.fetchall() for name, cursor in cursors.items()}
 
 
@@ -80,7 +81,7 @@ def _converted(row: tuple[Any, ...], converters: dict[int, Converter]) -> tuple[
 
 @cache
 def _compile(statement: Executable, dialect: Dialect) -> Compiled:
-    """Compile a statement once; all that are run here are constants of their modules."""
+    """Compile a statement once; all statements that are run here are constants of modules."""
     compiled = cast(SQLCompiler, cast(ClauseElement, statement).compile(dialect=dialect))
     constants = {name: bind.value for bind, name in compiled.bind_names.items() if not bind.required}
     converters = _sqlite_converters(statement, compiled) if dialect is _sqlite else ({}, {})
@@ -90,7 +91,7 @@ def _compile(statement: Executable, dialect: Dialect) -> Compiled:
 def _sqlite_converters(
     statement: Executable, compiled: SQLCompiler
 ) -> tuple[dict[str, Converter], dict[int, Converter]]:
-    """Return what converts parameters and results: SQLite knows neither times nor JSON, which are text there."""
+    """Return the converters of parameters and results: SQLite stores times and JSON as text."""
     columns = statement.exported_columns if isinstance(statement, ReturnsRows) else ()
     parameters = ((name, _type(bind).bind_processor(_sqlite)) for bind, name in compiled.bind_names.items())
     results = ((place, _type(column).result_processor(_sqlite, None)) for place, column in enumerate(columns))

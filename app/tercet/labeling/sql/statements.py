@@ -1,7 +1,7 @@
-"""The statements by which questions are leased and shown, and what the statements of answers are made of too.
+"""The statements that lease and show questions, and the parts that the statements of answers share with them.
 
-SQLAlchemy takes longer to build these than SQLite takes to run them, and they run for each key that a labeler
-presses; so they are constants with parameters, on tables rather than classes.
+They run for each answer, and SQLAlchemy takes longer to build one than SQLite to run it; so they are constants with
+parameters, on tables rather than classes.
 """
 
 from collections.abc import Sequence
@@ -53,17 +53,17 @@ def _any_of(name: str) -> ColumnElement[object]:
 
 
 def _elements(dialect: str, name: str) -> ColumnElement[Any]:
-    """Return the elements of a parameter that is a list in JSON, to select from."""
+    """Return the elements of a parameter that is a JSON list, to select from."""
     if dialect == "sqlite":
         return func.json_each(bindparam(name)).table_valued("value", name="listed").c.value
     return func.json_array_elements(cast_as(bindparam(name, type_=String), JSON)).column_valued("listed")
 
 
 def among(dialect: str, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Return whether a column is in a parameter that is a list in JSON.
+    """Return the condition that a column is in a parameter that is a JSON list.
 
-    With one parameter for each value it would be another statement for each length. Of a list that is an array
-    PostgreSQL looks at the length each time and makes a plan for it, which takes longer than the answer.
+    With a parameter for each value there would be another statement for each length. For an array PostgreSQL would make
+    a new plan each time, by its length, which takes longer than running the statement.
     """
     element = _elements(dialect, name)
     if dialect == "sqlite":
@@ -73,16 +73,16 @@ def among(dialect: str, column: ColumnElement[Any], name: str) -> ColumnElement[
 
 
 def among_rows(dialect: str, column: ColumnElement[Any], rows: Select[Any]) -> ColumnElement[bool]:
-    """Return whether a column is in the few rows of a statement.
+    """Return the condition that a column is in the few rows of a statement.
 
-    PostgreSQL makes an array of them first: to join them it may read the column's whole table, as it cannot know
-    how few they are.
+    In PostgreSQL the rows become an array first: to join them it may read the whole table of the column, since it does
+    not know how few they are.
     """
     return column.in_(rows) if dialect == "sqlite" else column == any_(func.array(rows.scalar_subquery()))
 
 
 def rows_of(dialect: str, name: str, columns: Sequence[ColumnElement[Any]]) -> list[ColumnElement[Any]]:
-    """Return the values in each row of a parameter that is a list of lists in JSON, of the types of those columns."""
+    """Return the values of each row of a parameter that is a JSON list of lists, in the types of those columns."""
     row = _elements(dialect, name)
     places = range(len(columns))
     if dialect == "sqlite":
@@ -92,9 +92,9 @@ def rows_of(dialect: str, name: str, columns: Sequence[ColumnElement[Any]]) -> l
 
 
 def stored_triplet(*ids: ColumnElement[int]) -> ScalarSelect[int]:
-    """Return the number of the triplet of three items, or null; a refill cannot delete it until the transaction ends.
+    """Return the id of the triplet of three items, or null; no refill can delete it until the transaction ends.
 
-    A look at the index for each, where PostgreSQL may read all triplets to join them.
+    This is one lookup in the index for each triplet; to join them PostgreSQL may read all triplets.
     """
     of_items = (column == number for column, number in zip(IDS, ids, strict=True))
     statement = select(triplet.id).where(triplet.project_id == bindparam("project"), *of_items)
@@ -108,19 +108,19 @@ def _count(*conditions: SQLColumnExpression[bool]) -> ColumnElement[int]:
 COUNTED_ANSWERS = _count(answer.triplet_id == triplet.id, Answer.counts)
 LABELER: ColumnElement[int] = bindparam("user")
 REDUNDANCY: ColumnElement[int] = bindparam("redundancy", type_=Integer)
-# How many answers a triplet needs: as all do, and one more for each time that one was in doubt.
+# How many answers a triplet needs: the redundancy, and its extra answers.
 NEEDED: ColumnElement[int] = REDUNDANCY + triplet.extra_answers
 
 
 def _taken(table: Table, weight: ColumnElement[int], *conditions: ColumnElement[bool]) -> ColumnElement[int]:
-    """Add up how much of a triplet's redundancy the rows of a table take from the labeler who asks."""
+    """Return the sum of the weights of a table's rows for a triplet: how many of the needed answers these stand for."""
     total = func.coalesce(func.sum(weight), 0)
     return select(total).select_from(table).where(*conditions).correlate(TRIPLETS).scalar_subquery()
 
 
-# The rules by which a triplet is open to a labeler. An answer or a lease takes one of those that the triplet needs, and
-# the labeler's own take all of them. Each is one look at the few rows of the triplet: asked apart whether there is none
-# of the labeler's, PostgreSQL may read everything that the labeler ever answered.
+# The rules by which a triplet is open to a labeler. An answer or a lease counts as one of the answers that the triplet
+# needs, and one by the labeler as all of them. So each rule reads only the few rows of the triplet: with a separate
+# condition that none is the labeler's, PostgreSQL may read everything that the labeler ever answered.
 _held_by_labeler = (lease.labeler_id == LABELER) & (lease.expires_at > bindparam("at"))
 _LEASED = _taken(
     LEASES,
@@ -139,9 +139,9 @@ OPEN = (
     NEEDED > _ANSWERED + _LEASED,
     triplet.asked_of.is_(None) | (triplet.asked_of == LABELER),
 )
-# What these rules say of leases, for all triplets at once: most of the head of the queue is on other screens, and
-# looked up one by one those triplets took longer than all else. One that needs extra answers has its others already.
-_leased_triplet = lease.triplet_id + literal_column("0")  # bare, SQLite would read old leases too, to have an order
+# The rule about leases for all triplets at once: most of the head of the queue is on other screens, and checking those
+# triplets one by one took longer than everything else. A triplet that needs extra answers has the others already.
+_leased_triplet = lease.triplet_id + literal_column("0")  # without + 0 SQLite would read old leases too, in index order
 _ON_SCREENS = (
     select(_leased_triplet)
     .where(lease.expires_at > bindparam("at"))
@@ -165,7 +165,7 @@ HELD = (
     .order_by((func.coalesce(triplet.priority, 0.0) == bindparam("undone")).desc(), lease.id)
     .limit(bindparam("wanted"))
 )
-# In the order of the queue's index: sorted otherwise, every question of a long queue is looked at for a few.
+# In the order of the queue's index: in any other order all questions of a long queue would be read for a few.
 _CANDIDATES = (
     select(triplet.id, *IDS)
     .where(
@@ -188,10 +188,10 @@ RENEW_LEASES = {
 
 
 def _add_leases(dialect: str) -> Executable:
-    """Lease to a labeler those of some triplets that are still open to them, in the order of the queue.
+    """Build the statement that leases to a labeler those of some triplets that are still open, in the queue's order.
 
-    Another labeler may have leased one between the look at the queue and our lock on it; now that it is ours, it is
-    looked at again.
+    It checks again that they are open: another labeler may have leased one after the queue was read and before this
+    transaction locked it.
     """
     rows = (
         select(triplet.id, bindparam("user", type_=Integer), bindparam("until", type_=lease.expires_at.type))
@@ -211,7 +211,7 @@ ADD_LEASES = {dialect: _add_leases(dialect) for dialect in DIALECTS}
 
 
 def _add_new_triplets(dialect: str) -> Executable:
-    """Build the statement that adds (anchor, left, right, priority, source) rows and leaves those that exist."""
+    """Build the statement that adds (anchor, left, right, priority, source) rows, except triplets that are stored."""
     columns = (*IDS, triplet.priority, triplet.source)
     values = rows_of(dialect, "triplets", columns)
     project_id, at = bindparam("project", type_=Integer), bindparam("at", type_=triplet.created_at.type)
@@ -223,7 +223,7 @@ def _add_new_triplets(dialect: str) -> Executable:
 
 ADD_NEW_TRIPLETS = {dialect: _add_new_triplets(dialect) for dialect in DIALECTS}
 
-# Locked so that a refill cannot delete them before the transaction that found them ends.
+# Locked, so that a refill cannot delete them before the transaction ends.
 FIND_TRIPLETS = (
     select(*IDS, triplet.id)
     .where(triplet.project_id == bindparam("project"), tuple_(*IDS).in_(_any_of("triplets")))
@@ -269,9 +269,9 @@ def _length(*conditions: ColumnElement[bool]) -> ColumnElement[int]:
 def _progress(of_those: ColumnElement[bool]) -> Select[Any]:
     """Count answers of some users and of the project.
 
-    Answers are never counted one by one in their wide rows: each figure is the length of a stretch of an index,
-    less the few withdrawn ones, which have an index of their own. A day without answers has no first number, and
-    comparing with it counts none.
+    The wide rows of answers are not read: each figure is the length of a range of an index, less the few withdrawn
+    ones, which have an index of their own. On a day without answers the first number is null, and no answer compares as
+    larger.
     """
     since_midnight = answer.number >= _first_today
     return (
