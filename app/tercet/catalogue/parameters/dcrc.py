@@ -46,7 +46,7 @@ class _Dcrc(Parameters):
     the weight is not chosen."""
     weight: Annotated[Literal["shrunk", "balanced", "paper"], advanced("Weight of answers")] = "shrunk"
     """Weight of all answers against the features: balanced is always the same, shrunk is smaller while there are few,
-    so that single wrong answers do not move clusters, and the paper's makes each answer count less where there are more."""
+    so that single wrong answers do not move clusters, and the paper's makes each count less the more there are."""
     max_iter: Iterations = 100
     """Most outer iterations of one start."""
     tol: Tolerance = 1e-5
