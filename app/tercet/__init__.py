@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from tercet_algorithms.common.first_use import importer
 
 if TYPE_CHECKING:
-    from tercet.prediction.model import load_model as load_model
+    from tercet.exchange.loaded_model import load_model as load_model
     from tercet_algorithms import CMBC as CMBC
     from tercet_algorithms import DCRC as DCRC
     from tercet_algorithms import DCRCCV as DCRCCV
@@ -35,7 +35,7 @@ ESTIMATORS = ("CMBC", "DCRC", "DCRCCV", "SKLR", "AnswerEmbedding", "BagSpectralC
 MODEL_SELECTION = ("TripletEstimator", "TripletSplit")
 _MODULES = {
     **dict.fromkeys((*ESTIMATORS, *MODEL_SELECTION), "tercet_algorithms"),
-    "load_model": "tercet.prediction.model",
+    "load_model": "tercet.exchange.loaded_model",
 }
 __all__ = list(_MODULES)
 __version__ = version("tercet")

@@ -29,6 +29,7 @@ from tercet.dashboard import pages as dashboard_pages
 from tercet.database import Database
 from tercet.exchange import api as exchange_api
 from tercet.exchange import pages as exchange_pages
+from tercet.exchange import predictions_api
 from tercet.help import pages as help_pages
 from tercet.intake import api as intake_api
 from tercet.intake import imports_api
@@ -65,6 +66,7 @@ ROUTERS = (
     imports_api.router,
     intake_pages.router,
     exchange_api.router,
+    predictions_api.router,
     exchange_pages.router,
     archives_api.router,
     archives_pages.router,

@@ -69,9 +69,9 @@ function refreshSoon() {
 
 /** @param {RunEvent} event */
 function onRun({ number, purpose, status, progress }) {
-  const bar = document.getElementById("progress");
+  const bars = /** @type {NodeListOf<HTMLProgressElement>} */ (document.querySelectorAll("#progress, #first-run"));
   if (purpose !== "current") refreshSoon();
-  else if (status === "running" && bar instanceof HTMLProgressElement) bar.value = progress;
+  else if (status === "running" && bars.length) for (const bar of bars) bar.value = progress;
   else if (status !== "done") refresh(); // a done run is followed by the event "clusters"
   if (OUTCOMES[status]) byId("news").textContent = `Run ${number} ${OUTCOMES[status]}.`;
 }

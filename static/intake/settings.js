@@ -1,5 +1,5 @@
-// Pictures of sounds on the settings page: three sounds of the project are drawn with the settings of the form before it
-// is sent.
+// The settings page. Which section is shown is said to screen readers too; three sounds of the project are drawn as the form
+// for pictures says, before it is sent.
 
 import { explain } from "../web/problem.js";
 
@@ -7,6 +7,18 @@ const PAUSE_MS = 300;
 const NAMES = ["low_hz", "high_hz", "window_seconds", "dynamic_range_db", "seconds", "expansion", "colour_map"];
 const FIT = "fit"; // settings that the server fits to the recordings when the form is sent
 const DRAWN = "Preview; nothing is changed yet.";
+
+/** Mark the link of the section that the address names; without a name, the first is shown. */
+function markSection() {
+  const links = [...document.querySelectorAll(".contents a")];
+  const refused = document.querySelector("[data-refused]")?.id;
+  const shown = document.querySelector(".sections :target")?.closest(".sections > section")?.id ?? refused;
+  const current = links.find((link) => link.getAttribute("href") === `#${shown}`) ?? links[0];
+  for (const link of links) link.toggleAttribute("aria-current", link === current);
+}
+
+addEventListener("hashchange", markSection);
+markSection();
 
 const form = document.getElementById("picture-form");
 let timer = 0;

@@ -7,6 +7,7 @@ import { explain, readBody } from "../web/problem.js";
 import { Listening } from "./listening.js";
 import { dropUnloaded, isSound, preload } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
+import { PreferencesForm } from "./preferences.js";
 import { part, Spectrograms } from "./spectrograms.js";
 import * as view from "./label_view.js";
 
@@ -45,6 +46,13 @@ const listening = new Listening({
   },
   onFailure: (place) => view.showPlaying(place, null, "Cannot play"),
 });
+
+const preferences = new PreferencesForm(({ colours, isLevelled }) => {
+  root.dataset.colours = colours;
+  listening.isLevelled = isLevelled;
+});
+/** @type {string | null} the key that is held to hear two sounds by turns */
+let heldKey = null;
 
 /** @type {Question[]} */
 let upcoming = [];
@@ -257,10 +265,14 @@ function undo() {
 
 /** @param {KeyboardEvent} event */
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (closest(event, "input:not([type=hidden]), textarea, select, [contenteditable]")) return;
   if (event.key === " " && closest(event, "button, summary, a")) return; // the key presses the focused button
   const key = event.key.toLowerCase();
+  if (event.repeat) {
+    hold(key);
+    return;
+  }
   const help = byId("help", HTMLDetailsElement);
   if (help.open && key.startsWith("arrow")) return; // the arrow keys scroll the guidelines
   /** @type {Record<string, () => void>} */
@@ -271,6 +283,8 @@ function onKey(event) {
     escape: () => (help.open = false),
     " ": () => listening.toggleAll(),
     h: () => view.showSpeed(listening.changeSpeed()),
+    c: () => view.announce(`Colours: ${preferences.changeColours()}`),
+    v: () => view.announce(preferences.changeLevel() ? "All sounds equally loud" : "Sounds as loud as recorded"),
     "+": () => spectrograms.zoom({ time: ZOOM_STEP, frequency: ZOOM_STEP }),
     "-": () => spectrograms.zoom({ time: 1 / ZOOM_STEP, frequency: 1 / ZOOM_STEP }),
     0: () => spectrograms.reset(),
@@ -283,6 +297,24 @@ function onKey(event) {
   else if (place >= 0) listening.toggle(place);
   else return;
   event.preventDefault();
+}
+
+/**
+ * Play the sound of a key that is held, and that of the first item, by turns.
+ * @param {string} key
+ */
+function hold(key) {
+  const place = PLAY_KEYS.indexOf(key);
+  if (place < 1 || heldKey) return;
+  heldKey = key;
+  listening.compare(place);
+}
+
+/** @param {KeyboardEvent} event */
+function onKeyUp(event) {
+  if (heldKey !== event.key.toLowerCase()) return;
+  heldKey = null;
+  listening.stop();
 }
 
 /**
@@ -326,6 +358,7 @@ view.showOutbox(outbox);
 if (upcoming.length) showNext();
 byId("load-again").addEventListener("click", loadAgain);
 document.addEventListener("keydown", onKey);
+document.addEventListener("keyup", onKeyUp);
 document.addEventListener("submit", onSubmit);
 byId("asking").addEventListener("click", onClick);
 document.addEventListener("visibilitychange", () => {

@@ -1,4 +1,5 @@
-// Plays the sounds of the question on the screen: one at a time, from any point, at full speed or slower, or all in turn.
+// Plays the sounds of the question on the screen: one at a time, from any point, at full speed or slower, all in turn, or
+// two of them by turns.
 
 import { loadSound } from "./preload.js";
 
@@ -17,6 +18,8 @@ export class Listening {
   #urls = [];
   #speed = 0;
   #pause = 0;
+  /** Whether sounds are played at one loudness instead of that of the recordings. */
+  isLevelled = false;
 
   /**
    * `onTime(place, time)` is called in every frame while a sound is played, and with null when it ends;
@@ -66,6 +69,19 @@ export class Listening {
     playNext();
   }
 
+  /**
+   * Play the sound of a place and that of the first item by turns, until `stop`; what is being played goes on to its end.
+   * @param {number} place
+   */
+  compare(place) {
+    /** @param {number} current */
+    const playNext = (current) => {
+      this.play(current, 0, () => playNext(current ? 0 : place));
+    };
+    if (this.#playing) this.#playing.then = () => playNext(0);
+    else playNext(place);
+  }
+
   /** Change to the next slower speed, from the slowest one to that of the recording; the pitch changes too. */
   changeSpeed() {
     this.#speed = (this.#speed + 1) % SPEEDS.length;
@@ -88,7 +104,7 @@ export class Listening {
     audio.preservesPitch = false;
     audio.onended = () => this.#end(current);
     try {
-      audio.src = await loadSound(url);
+      audio.src = await loadSound(this.isLevelled ? levelled(url) : url);
       if (this.#playing !== current) return;
       audio.currentTime = from;
       audio.playbackRate = this.speed;
@@ -123,4 +139,12 @@ export class Listening {
     this.onTime(current.place, current.audio.currentTime);
     requestAnimationFrame(() => this.#follow(current));
   }
+}
+
+/**
+ * Return the address of the same sound at the loudness that all sounds are brought to.
+ * @param {string} url
+ */
+function levelled(url) {
+  return `${url}${url.includes("?") ? "&" : "?"}level=true`;
 }

@@ -210,6 +210,12 @@ def test_a_picture_that_is_none_and_arrays_that_run(files: Files, refused: Calla
     assert "which is not a picture" in refused(pack(page))
     array = next(name for name in files if name.endswith(".npy"))
     assert "cannot be read" in refused(pack(files | {array: b"\x93NUMPY\x01\x00\xff\xff" + bytes(99)}))
+    learned = next(name for name in files if name.startswith("blobs/") and name.endswith(".npz"))
+    assert "what the recipe learned is not there, or damaged" in refused(pack(files | {learned: b"\x80\x04K\x01."}))
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("recipe.npy", bytes(2**28 + 1))
+    assert "would take 268,435,457 bytes" in refused(pack(files | {learned: bomb.getvalue()}))
     assert "cannot be read" in refused(pack(files | {"results/000001/result.npz": b"\x80\x04K\x01."}))
     assert "another number of items" in refused(pack(files | {"results/000001/map.bin": bytes(16)}))
 

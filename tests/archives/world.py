@@ -12,11 +12,16 @@ from tercet.archives import service
 from tercet.archives.layout import ARCHIVED, table_of
 from tercet.database import Database
 from tercet.demo.birdsong import make_syllables, to_wav
+from tercet.features.computing import compute
+from tercet.features.fitted import FittedRecipe
+from tercet.features.inputs import FeatureInput
+from tercet.features.recipes import default_recipe
 from tercet.intake.media import prepare
 from tercet.models import Answer, Bag, ClusterNote, Decision, Item, Project, Role, Run, Triplet, now
 from tercet.runs import results
 from tercet.runs.results import AnswerReport, LabelerReport, Report
 from tercet.storage import Storage
+from tercet.web.zip_stream import npz_bytes
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member, make_project
 
@@ -27,6 +32,12 @@ class Place:
 
     database: Database
     storage: Storage
+
+
+def what_was_learned() -> FittedRecipe:
+    """Return what a recipe for tables learned of a few rows."""
+    rows = [FeatureInput(str(number), details={"hz": number, "low": -(number**2)}) for number in range(12)]
+    return compute(default_recipe(rows), rows, None, lambda share, words: None).fitted
 
 
 def fill(place: Place, key: str = "songs") -> int:
@@ -50,7 +61,8 @@ def fill(place: Place, key: str = "songs") -> int:
             session.add(item)
         session.flush()
         for version in (1, 2):
-            add_features(session, place.storage, project, np.arange(36.0).reshape(12, 3) ** version, version)
+            made = add_features(session, place.storage, project, np.arange(36.0).reshape(12, 3) ** version, version)
+        made.learned = place.storage.put_content("features", npz_bytes(what_was_learned().arrays()), ".npz")
         _answer(session, project)
         _add_runs(session, place.storage, project)
         return project.id
@@ -133,7 +145,7 @@ def _plain(place: Place, session: Any, name: str, row: dict[str, Any], places: d
             row[column.name] = session.scalar(sa.text('SELECT name FROM "user" WHERE id = :id'), {"id": value})
         elif parent is not None and value is not None:
             row[column.name] = places[parent][value]
-    for column_name in {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob",)}.get(name, ()):
+    for column_name in {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob", "learned")}.get(name, ()):
         row[column_name] = row[column_name] and place.storage.get(row[column_name])
     if name == "run" and row["result"]:
         key = row["result"]

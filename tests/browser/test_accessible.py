@@ -58,6 +58,10 @@ VIEWS = {
     "an import": View("/projects/{project}/imports/{number}", "/projects/{world.full.key}/imports/1"),
     "no such import": View("/projects/{project}/imports/{number}", "/projects/{world.full.key}/imports/9", 404),
     "settings": View("/projects/{project}/settings", "/projects/{world.full.key}/settings"),
+    **{
+        f"settings: {section}": View("/projects/{project}/settings", f"/projects/{{world.full.key}}/settings#{section}")
+        for section in ("items", "labelers", "clustering", "features", "project")
+    },
     "settings refused": View("/projects/{project}/settings", "/projects/{world.full.key}/settings", 403, who="labeler"),
     "dashboard": View("/projects/{project}", "/projects/{world.full.key}"),
     "a new dashboard": View("/projects/{project}", "/projects/{world.empty.key}"),

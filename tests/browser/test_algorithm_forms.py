@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 def test_the_settings_show_the_chosen_algorithms_fields(live_server: LiveServer, open_page: OpenPage) -> None:
     project, analyst = make_board(live_server)
-    page = open_page(analyst, f"/projects/{project.key}/settings", java_script_enabled=False)
+    page = open_page(analyst, f"/projects/{project.key}/settings#clustering", java_script_enabled=False)
     errors, apart = page.locator("#dcrc\\.epsilon"), page.get_by_label("How far apart")
     expect(errors).to_be_visible()
     expect(apart).to_be_hidden()
@@ -44,7 +44,7 @@ def test_one_run_with_another_algorithm(live_server: LiveServer, open_page: Open
 def test_accessible_and_never_wider_than_the_window(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     project, analyst = make_board(live_server)
     size = {"width": width, "height": 844}
-    page = open_page(analyst, f"/projects/{project.key}/settings", viewport=size)
+    page = open_page(analyst, f"/projects/{project.key}/settings#clustering", viewport=size)
     page.get_by_role("radio", name="DCRC, parameters chosen").check()
     page.locator("#dcrc-cv-advanced > summary").click()
     assert_accessible(page, "algorithms")

@@ -1,14 +1,23 @@
 """The page of exports, the report that it hands out, and the way of a project through a file and back, in a browser."""
 
+import uuid
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from tercet.models import ClusterNote, Project, Role, Run
+from tercet.intake.local import import_here
+from tercet.intake.reading.folders import gather
+from tercet.intake.reading.plan import ReadOptions
+from tercet.intake.work import Unwatched
+from tercet.models import ClusterNote, Project, Role, Run, User
+from tercet.runs import lifecycle
+from tercet.worker.job import run_job
+from tercet.worker.place import JobPlace
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board
-from tests.factories import add_member
+from tests.browser.test_new_project import do_jobs
+from tests.factories import add_member, make_project
 
 pytestmark = [pytest.mark.browser, pytest.mark.only_on("sqlite")]
 SIZES = [(1440, 900), (390, 844)]
@@ -60,6 +69,46 @@ def test_through_a_file_and_back(live_server: LiveServer, open_page: OpenPage, t
     page.get_by_label("Key of the new project").fill("never")
     page.get_by_role("button", name="Restore").click()
     expect(page.get_by_role("main")).to_contain_text("It is not a complete ZIP file")
+
+
+def make_texts(live: LiveServer, folder: Path) -> tuple[str, User]:
+    """Make a project of texts with a run that new ones can be assigned by."""
+    ends = {"bird": "sings at dawn in the wood", "rock": "lies heavy below", "ship": "sails over the sea"}
+    for number, (noun, end) in enumerate(list(ends.items()) * 8):
+        (folder / f"{number:02d}.txt").write_text(f"the {noun} number {number} {end}")
+    with live.database.transaction() as session:
+        project = make_project(session, f"texts-{uuid.uuid4().hex[:8]}", n_items=0, n_clusters=3)
+        owner, key = add_member(session, project, Role.OWNER, "Olga"), project.key
+    import_here(live.database, live.storage, key, gather([folder]), ReadOptions(), Unwatched())
+    place = JobPlace(live.database.engine.url.render_as_string(hide_password=False), live.storage.root, 15.0)
+    while claim := lifecycle.claim_next(live.database, 15):
+        assert run_job(place, claim.run_id) == "done"
+    return key, owner
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["desk", "phone"])
+def test_clusters_of_new_files(
+    live_server: LiveServer, open_page: OpenPage, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    (tmp_path / "texts").mkdir()
+    key, owner = make_texts(live_server, tmp_path / "texts")
+    new = {"another bird.txt": "a bird in the wood", "ships.txt": "two ships over the sea", "odd.pdf": "%PDF-1.4"}
+    for name, content in new.items():
+        (tmp_path / name).write_text(content)
+    page = open_page(owner, f"/projects/{key}/export", viewport={"width": size[0], "height": size[1]})
+    page.locator("#pick-files").set_input_files([tmp_path / name for name in new])
+    expect(page.locator("#new-note")).to_contain_text("A worker will look at them")
+    assert do_jobs(live_server) == ["done"]
+    rows = page.locator("#new-rows tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text("another bird")
+    expect(page.locator("#new-faults")).to_contain_text("odd.pdf: it is a PDF")
+    assert_accessible(page, "new-items")
+    table = download(page, "Clusters of new items as CSV", tmp_path).read_text().splitlines()
+    assert [line.split(",")[0] for line in table] == ["item", "another bird", "ships"]
+    clusters = [line.split(",")[1] for line in table[1:]]
+    assert clusters[0] != clusters[1]
+    assert clusters == [rows.nth(place).locator(".chip").inner_text() for place in (0, 1)]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["desk", "phone"])

@@ -93,7 +93,7 @@ def test_what_features_are_made_from_is_said_and_made_again(open_page: OpenPage,
     project, _ = make_board(live_server)
     with live_server.database.transaction() as session:
         owner = add_member(session, session.get_one(Project, project.id), Role.OWNER)
-    page = open_page(owner, f"/projects/{project.key}/settings")
+    page = open_page(owner, f"/projects/{project.key}/settings#features")
     expect(page.get_by_text("Clusters are made from an array of your own")).to_be_visible()
     page.get_by_role("button", name="Have them computed").click()
     expect(page.get_by_text("They are being computed")).to_be_visible()
@@ -104,7 +104,7 @@ def test_what_features_are_made_from_is_said_and_made_again(open_page: OpenPage,
 
 def test_settings_are_copied_into_another_project(open_page: OpenPage, live_server: LiveServer) -> None:
     project, owner = make_owned(live_server, "first-of-two")
-    page = open_page(owner, f"/projects/{project.key}/settings")
+    page = open_page(owner, f"/projects/{project.key}/settings#project")
     page.get_by_label("Name of the new project").fill("Second of two")
     page.get_by_role("button", name="Make it").click()
     expect(page).to_have_url(f"{live_server.url}/projects/second-of-two/imports")
@@ -115,7 +115,7 @@ def test_settings_are_copied_into_another_project(open_page: OpenPage, live_serv
 
 def test_a_deleted_project_is_had_back(open_page: OpenPage, live_server: LiveServer) -> None:
     project, owner = make_owned(live_server, "gone-and-back")
-    page = open_page(owner, f"/projects/{project.key}/settings")
+    page = open_page(owner, f"/projects/{project.key}/settings#project")
     page.get_by_label("to confirm").fill(project.key)
     page.get_by_role("button", name="Delete the project").click()
     expect(page.get_by_text("gone for good after")).to_be_visible()
@@ -132,7 +132,7 @@ def test_pictures_of_sounds_are_drawn_by_a_preset(open_page: OpenPage, live_serv
         stored = session.get_one(Project, project.id)
         stored.picture_settings = asdict(PictureSettings()) | {"reason": "fits the recordings"}
         owner = add_member(session, session.get_one(Project, project.id), Role.OWNER)
-    page = open_page(owner, f"/projects/{project.key}/settings")
+    page = open_page(owner, f"/projects/{project.key}/settings#items")
     expect(page.get_by_text("From 300 to 11,000 Hz")).to_be_visible()
     trials = page.locator("img[data-key]")
     expect(trials).to_have_count(3)
@@ -141,6 +141,7 @@ def test_pictures_of_sounds_are_drawn_by_a_preset(open_page: OpenPage, live_serv
     for trial in trials.all():
         expect(trial).to_have_attribute("src", re.compile("high_hz=6000"))
         expect(trial).to_have_js_property("naturalWidth", PICTURE_SIZE[0])
+    page.get_by_text("Every setting").click()
     page.get_by_label("Lowest frequency").fill("7000")
     expect(page.locator("#trial-words")).to_contain_text("low_hz has to lie 10 Hz or more below high_hz")
     page.get_by_label("Draw them for").select_option("frog")

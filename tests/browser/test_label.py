@@ -437,6 +437,55 @@ def test_sounds_play_in_turn_from_where_one_clicks_and_slower(live_server: LiveS
     assert shown(page), "a click on the marks of time is no answer"
 
 
+RECORD_SOUNDS = """() => {
+  window.played = [];
+  HTMLMediaElement.prototype.play = function () {
+    played.push(this.src);
+    setTimeout(() => this.onended?.(), 50);
+    return Promise.resolve();
+  };
+}"""
+
+
+def test_a_key_that_is_held_plays_two_sounds_by_turns(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    page.evaluate(RECORD_SOUNDS)
+    page.keyboard.down("3")
+    page.keyboard.down("3")  # as a key that is held repeats
+    wait_until(lambda: len(page.evaluate("played")) >= 4)
+    page.keyboard.up("3")
+    third, first, *others = page.evaluate("played")
+    assert third != first
+    assert others[:2] == [third, first]
+    expect(page.locator(".playing")).to_have_count(0)
+    n_played = len(page.evaluate("played"))
+    page.wait_for_timeout(500)
+    assert len(page.evaluate("played")) == n_played
+    assert shown(page), "no key was an answer"
+
+
+def test_colours_and_loudness_are_the_labelers_own(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    spectrogram = page.locator(".media.spectrogram").first
+    expect(spectrogram).to_have_css("filter", "none")
+    page.keyboard.press("c")
+    expect(page.locator("#spoken")).to_have_text("Colours: more contrast")
+    expect(spectrogram).to_have_css("filter", "contrast(1.6)")
+    page.keyboard.press("v")
+    page.reload()
+    wait_for_paint(page)
+    expect(spectrogram).to_have_css("filter", "contrast(1.6)")
+    with page.expect_response(lambda response: "level=true" in response.url) as levelled:
+        page.keyboard.press("1")
+    assert levelled.value.ok
+    page.keyboard.press("?")
+    expect(page.get_by_label("all equally loud")).to_be_checked()
+    page.get_by_label("Colours of spectrograms").select_option("dark on white")
+    expect(spectrogram).to_have_css("filter", re.compile("invert"))
+
+
 def test_items_without_media_show_their_text_or_key(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server, question_text="Is <b>1</b> nearer to 2?")
     with live_server.database.transaction() as session:

@@ -91,6 +91,7 @@ def test_next_run_waits_for_the_rest_of_the_rule(app: FastAPI, analyst: User) ->
         "after_answers": 8,
         "due_at": None,
         "progress": None,
+        "note": "",
     }
 
 

@@ -269,14 +269,14 @@ def test_rows_that_cannot_be_predicted(fitted: TestClient, body: dict[str, objec
     assert sentence in " ".join(error["detail"] for error in answer.json()["errors"])
 
 
-def test_items_themselves_cannot_be_predicted(fitted: TestClient, database: Database) -> None:
+def test_rows_where_the_items_themselves_are_expected(fitted: TestClient, database: Database) -> None:
     answer = fitted.post(f"{LATEST}/predict", content=b"RIFF", headers={"Content-Type": "audio/wav"})
     assert answer.status_code == 415
-    assert "only rows of features" in answer.json()["detail"]
+    assert "send recordings, pictures, texts and tables as multipart/form-data" in answer.json()["detail"]
     with database.transaction() as session:
         session.scalars(select(FeatureSet)).one().extractor = "sounds"
     answer = fitted.post(f"{LATEST}/predict", json={"features": [[1]]})
-    assert "computed from the items themselves" in answer.json()["errors"][0]["detail"]
+    assert "are made of the items themselves" in answer.json()["errors"][0]["detail"]
 
 
 def test_runs_without_a_model(songs: TestClient) -> None:

@@ -13,6 +13,7 @@ from tercet.demo.birdsong import make_syllables
 from tercet.features.computing import compute
 from tercet.features.decoding import MOST_SECONDS
 from tercet.features.inputs import FeatureInput
+from tercet.features.media import Remark
 from tercet.features.recipes import GroupSettings, Recipe, default_recipe, describe
 from tercet.features.scaling import total_variance
 
@@ -157,8 +158,8 @@ def test_bad_recordings_are_average_and_named(songs, tmp_path):
     names = ("silence", "endless", "text", "empty", "absent")
     bad = [FeatureInput(name, media_type="audio/wav", path=tmp_path / f"{name}.wav") for name in names]
     table = compute(default_recipe(inputs), [*inputs, *bad, FeatureInput("bare")], RANGE, silent)
-    assert [key for key, _ in table.faults] == [*names, "bare"]
-    sentences = dict(table.faults)
+    assert [fault.key for fault in table.faults] == [*names, "bare"]
+    sentences = {fault.key: fault.detail for fault in table.faults}
     assert sentences["silence"].startswith("the recording has only silence")
     assert sentences["endless"].startswith("the recording holds samples that are not numbers")
     assert sentences["text"].startswith("the recording is no sound that can be read")
@@ -177,7 +178,9 @@ def test_a_long_recording_is_cut_with_a_word(songs, tmp_path):
     soundfile.write(tmp_path / "long.wav", samples, 8_000)
     long = FeatureInput("long", media_type="audio/wav", path=tmp_path / "long.wav")
     table = compute(Recipe((GroupSettings("sound_measures"),)), [*inputs, long], RANGE, silent)
-    assert table.faults == [("long", "the recording is longer than 120 seconds; the part after that is not used")]
+    assert table.faults == [
+        Remark("long", "the recording is longer than 120 seconds; the part after that is not used", is_measured=True)
+    ]
     assert table.values[-1].any()
 
 
@@ -221,8 +224,8 @@ def test_bad_pictures_are_average_and_named(digits, tmp_path):
     (tmp_path / "text.png").write_text("<svg>")
     bad = [FeatureInput(name, media_type="image/png", path=tmp_path / f"{name}.png") for name in ("cut", "text")]
     table = compute(default_recipe(inputs), [*inputs, *bad], None, silent)
-    sentence = "the picture cannot be decoded; its features are those of the average item"
-    assert table.faults == [("cut", sentence), ("text", sentence)]
+    sentence = "the picture cannot be decoded"
+    assert table.faults == [Remark("cut", sentence), Remark("text", sentence)]
     assert not table.values[-2:].any()
 
 
@@ -240,7 +243,7 @@ def test_texts_and_tables():
     birds = [FeatureInput(f"b{n}", text=f"a {bird} sings at dawn") for n, bird in enumerate(("wren", "robin", "tit"))]
     rocks = [FeatureInput(f"r{n}", text=f"heavy {rock} layers below") for n, rock in enumerate(("chalk", "basalt"))]
     texts = compute(default_recipe(birds), [*birds, *rocks, FeatureInput("x")], None, silent)
-    assert texts.faults == [("x", "its text has no word in common with others; it counts as average")]
+    assert texts.faults == [Remark("x", "its text has no word in common with the others")]
     rows = [
         FeatureInput(str(n), details={"hz": n, "site": "creek" if n % 2 else "ridge", "id": f"k{n}"}) for n in range(9)
     ]

@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 import tercet
 from tercet.database import Database
 from tercet.models import FeatureSet, Project, Run
-from tercet.prediction.model import ClusterModel, load_model, model_file, with_rows_of_items
+from tercet.prediction.model import ClusterModel, model_file, read_model, with_rows_of_items
 from tercet.runs import results
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -34,7 +34,7 @@ def model_of(database: Database, storage: Storage, run: Run) -> tuple[ClusterMod
         features = np.array(storage.memory_map(session.get_one(FeatureSet, run.feature_set_id).blob))
     arrays = results.load_model_arrays(storage, run.result)
     assert arrays is not None
-    loaded = load_model(io.BytesIO(model_file(with_rows_of_items(arrays, features), {"run": run.number})))
+    loaded = read_model(io.BytesIO(model_file(with_rows_of_items(arrays, features), {"run": run.number})))
     return loaded, results.load(storage, run.result), features
 
 
@@ -74,7 +74,7 @@ def test_graph_of_neighbours() -> None:
     fitted.fit(X, triplets=triplets, answers=true_answers(y, triplets))
     arrays = {**model_of_dcrc(fitted), "n_clusters": np.array(2)}
     assert str(arrays["kind"]) == "graph"
-    model = load_model(io.BytesIO(model_file(arrays, {"run": 1})))
+    model = read_model(io.BytesIO(model_file(arrays, {"run": 1})))
     near = X + 0.01
     np.testing.assert_allclose(model.predict_proba(near), fitted.predict_proba(near), atol=1e-6)
 
@@ -162,15 +162,15 @@ def test_what_a_model_refuses() -> None:
 )
 def test_files_that_are_no_models(content: bytes) -> None:
     with pytest.raises(ValueError, match="not a model file"):
-        load_model(io.BytesIO(content))
+        read_model(io.BytesIO(content))
 
 
 def test_other_arrays_and_newer_models_are_no_models(tmp_path: object) -> None:
     out = io.BytesIO()
     np.savez(out, X=np.eye(2))
     with pytest.raises(ValueError, match="no entry 'about'"):
-        load_model(io.BytesIO(out.getvalue()))
+        read_model(io.BytesIO(out.getvalue()))
     with pytest.raises(ValueError, match="of version 9"):
-        load_model(io.BytesIO(model_file({"mean": np.zeros(1)}, {"version": 9})))
+        read_model(io.BytesIO(model_file({"mean": np.zeros(1)}, {"version": 9})))
     with pytest.raises(FileNotFoundError):
-        load_model("no such file.npz")
+        read_model("no such file.npz")

@@ -111,7 +111,7 @@ def test_a_labeling_link_is_shown_once(owner: TestClient, database: Database) ->
     assert link.token_hash == hash_token(address[1])
     later = owner.get(PAGE)
     assert address[1] not in later.text
-    revoke = re.search(r'action="([^"]+/revoke)"', later.text)
+    revoke = re.search(r'action="([^"]+/revoke)#labelers"', later.text)
     assert revoke
     assert "There is none." in owner.post(revoke[1]).text
     assert owner.get(f"/join/{address[1]}").status_code == 404

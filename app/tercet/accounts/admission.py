@@ -71,6 +71,7 @@ RULES = (
     BodyRule(_in_project("POST|PUT", "/(?:items|features|constraints)"), may(Action.WRITE), None),
     BodyRule(_in_project("PUT", "/imports/[^/]+/files/.+"), may(Action.WRITE), None),
     BodyRule(_in_project("POST", "/runs/[^/]+/predict"), may(Action.READ), None),
+    BodyRule(_in_project("DELETE", "/predictions/[^/]+"), may(Action.READ)),
     BodyRule(_in_project("POST", "/answers"), may(Action.LABEL), 2),
     BodyRule(_in_project("POST", "/(?:skips|label|label/skip|label/undo)"), may(Action.LABEL)),
     BodyRule(_in_project("DELETE", "/answers/[^/]+"), may(Action.LABEL)),

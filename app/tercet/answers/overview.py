@@ -79,7 +79,7 @@ def gather(session: Session, storage: Storage, access: Access, filters: Filters)
         people=quality.page(session, storage, project, 0, PEOPLE),
         log=queries.decisions(session, project.id, DECISIONS),
         changes=_changes(session, project, page.run),
-        next_run=dashboard.next_run(project, page_of_runs(session, project.id, None, dashboard.MOST_RUNS)),
+        next_run=dashboard.next_run(session, project, page_of_runs(session, project.id, None, dashboard.MOST_RUNS)),
         may_write=Action.WRITE in ROLE_MAY[access.role],
     )
 

@@ -36,7 +36,7 @@ LEFT_OUT_COLUMNS = {
     ("triplet", "asked_of"),
 }
 # Columns that hold a key of the storage.
-BLOBS = {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob",)}
+BLOBS = {"item": ("media", "picture", "thumbnail"), "feature_set": ("blob", "learned")}
 # The files of a run's result. The state that warm starts continue from is left out: it is large, and refers to labelers
 # by their ids on this server. The first run on the other server is a cold start.
 RESULT_FILES = ("result.npz", "map.bin", "report.npz", "resolutions.bin", "model.npz")

@@ -25,6 +25,7 @@ from tercet.archives import layout
 from tercet.archives.checking import Archive, refusal
 from tercet.archives.rows import Row, decode
 from tercet.database import Database
+from tercet.features.fitted import FittedRecipe
 from tercet.intake.media import is_image
 from tercet.items.media_types import CONTENT_TYPES
 from tercet.models import Answer, Item, Membership, Project, Role, Run, Triplet, User, now
@@ -39,6 +40,8 @@ from tercet.web.texts import fault_of_name
 ROWS_AT_ONCE = 2_000
 HIDDEN_KEY = "restoring/"  # no key that people choose can have a slash
 STALE = timedelta(days=1)
+# The endings of files that are no media.
+SUFFIXES = {"feature_set.blob": {".npy"}, "feature_set.learned": {".npz"}}
 
 
 class _Ids:
@@ -194,16 +197,16 @@ class _Restoration:
             row |= {"key": f"{HIDDEN_KEY}{uuid.uuid4().hex}", "created_at": now()}
         for column_name in layout.BLOBS.get(table.name, ()):
             if row.get(column_name) is not None:
-                row[column_name] = self._store_blob(table.name, row[column_name])
+                row[column_name] = self._store_blob(f"{table.name}.{column_name}", row[column_name])
         if table.name == "feature_set":
             self._check_features(row)
         return row
 
-    def _store_blob(self, table: str, name: str) -> str:
+    def _store_blob(self, column: str, name: str) -> str:
         if not self.archive.has(name) or not name.startswith("blobs/"):
             raise ValueError(f"names the file '{name:.200}', which is not in the archive")
         suffix = PurePosixPath(name).suffix
-        if suffix not in ({".npy"} if table == "feature_set" else CONTENT_TYPES):
+        if suffix not in SUFFIXES.get(column, CONTENT_TYPES):
             raise ValueError(f"names the file '{name}', which is of a kind that is not served")
         with self.archive.zip.open(name) as stream:
             start = stream.read(16)
@@ -224,6 +227,8 @@ class _Restoration:
             raise ValueError(f"says {row['n']} x {row['d']} numbers; the array holds {features.shape}")
         if row["n"] > len(self.ids["item"].new):
             raise ValueError(f"has features of {row['n']} items, and there are {len(self.ids['item'].new)}")
+        if row.get("learned") is not None:
+            FittedRecipe.of_file(self.storage.get(row["learned"]))
         blocks = range(0, len(features), ROWS_AT_ONCE)
         if not all(np.isfinite(features[start : start + ROWS_AT_ONCE]).all() for start in blocks):
             raise ValueError("names an array with NaN or infinity in it")

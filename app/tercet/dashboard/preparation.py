@@ -15,6 +15,7 @@ from tercet.dashboard import queries
 from tercet.items.checks import Finding, ItemFacts, find_problems
 from tercet.items.queries import latest_features
 from tercet.jobs import queries as jobs
+from tercet.jobs.wording import words_of
 from tercet.models import BackgroundJob, FeatureSet, JobKind, JobStatus, Project
 from tercet.storage import Storage
 
@@ -24,6 +25,7 @@ class Preparation:
     """The state of the features, and what the checks of all items find."""
 
     features_job: BackgroundJob | None
+    job_words: str
     words: str
     failure: str
     findings: list[Finding]
@@ -40,8 +42,10 @@ def preparation(session: Session, storage: Storage, project: Project) -> Prepara
     """Collect the state of the features and the problems of the items."""
     job = jobs.newest(session, project.id, JobKind.MAKE_FEATURES)
     features = latest_features(session, project.id)
+    is_under_way = job is not None and job.status in jobs.UNFINISHED
     return Preparation(
-        features_job=job if job is not None and job.status in jobs.UNFINISHED else None,
+        features_job=job if is_under_way else None,
+        job_words=words_of(session, job) if job is not None and is_under_way else "",
         words=features.words if features else "",
         failure=(job.error or "") if job is not None and job.status == JobStatus.FAILED else "",
         findings=_findings_of(session, storage, project, features),

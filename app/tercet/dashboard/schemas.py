@@ -44,13 +44,17 @@ class AnswerFigures(BaseModel):
 
 
 class NextRun(BaseModel):
-    """What happens next: `waiting` for answers, `queued` until `due_at` or enough answers, or `running`."""
+    """What happens next: `waiting` for answers, `queued` until `due_at` or enough answers, or `running`.
+
+    `note` says why a run that is due has not begun.
+    """
 
     state: Literal["waiting", "queued", "running"]
     number: int | None = None
     after_answers: int
     due_at: datetime | None = None
     progress: float | None = None
+    note: str = ""
 
 
 class Outlook(BaseModel):

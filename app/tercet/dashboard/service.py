@@ -15,7 +15,8 @@ from tercet.dashboard.preparation import Preparation, preparation
 from tercet.dashboard.queries import Labeler
 from tercet.dashboard.schemas import AnswerFigures, LabelerFigures, MapItems, NextRun, Outlook, ProjectFigures, Summary
 from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features
-from tercet.models import Project, Purpose, Run, RunStatus
+from tercet.jobs.wording import waiting
+from tercet.models import Project, Purpose, Run, RunStatus, now
 from tercet.runs import outlook
 from tercet.runs import service as runs
 from tercet.runs.queries import last_done, page_of_runs
@@ -108,7 +109,7 @@ def summarize(session: Session, project: Project) -> Summary:
             withdrawn=withdrawn,
             labelers=[LabelerFigures.model_validate(person) for person in people if person.answers],
         ),
-        next_run=next_run(project, newest),
+        next_run=next_run(session, project, newest),
         latest=RunOut.of(latest) if latest else None,
         outlook=outlook_of(latest.metrics if latest else {}),
         runs=[RunOut.of(run) for run in newest],
@@ -142,7 +143,7 @@ def count_answers(session: Session, project: Project) -> Counter[int]:
     return answers
 
 
-def next_run(project: Project, newest: list[Run]) -> NextRun:
+def next_run(session: Session, project: Project, newest: list[Run]) -> NextRun:
     """Return what happens next: the running run, else the queued one, else how many answers start one.
 
     Alternatives and comparisons use no new answers, so they are not what people wait for.
@@ -154,7 +155,8 @@ def next_run(project: Project, newest: list[Run]) -> NextRun:
     if running := active.get(RunStatus.RUNNING):
         return NextRun(state="running", number=running.number, after_answers=after, progress=running.progress)
     if queued := active.get(RunStatus.QUEUED):
-        return NextRun(state="queued", number=queued.number, after_answers=after, due_at=queued.due_at)
+        note = waiting(session, queued.due_at) if queued.due_at <= now() else ""
+        return NextRun(state="queued", number=queued.number, after_answers=after, due_at=queued.due_at, note=note)
     return NextRun(state="waiting", after_answers=after)
 
 

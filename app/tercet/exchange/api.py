@@ -1,8 +1,6 @@
 """REST: import and export constraints in bulk, and download what a run computed; all streamed."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -16,17 +14,13 @@ from tercet.exchange.contents import MatrixFormat
 from tercet.exchange.downloads import Download
 from tercet.exchange.exporting import export, export_foreign
 from tercet.exchange.foreign import ForeignFormat
-from tercet.exchange.predicting import BY_RECIPE, find_model, predictions, rows_for, rows_of_json
 from tercet.exchange.reading import READERS
-from tercet.exchange.schemas import PREDICTED_EXAMPLE, ROW_EXAMPLE, ROW_OUT_EXAMPLE, ROWS_EXAMPLE, ReceivedOut, RowsIn
+from tercet.exchange.schemas import ROW_EXAMPLE, ROW_OUT_EXAMPLE, ReceivedOut
 from tercet.exchange.selections import SelectionFormat
 from tercet.exchange.service import Upload
-from tercet.intake.feature_files import Features, read_features
 from tercet.intake.uploads import content_type, spooled
 from tercet.models import Project
-from tercet.storage import Storage
 from tercet.web.dependencies import Blobs, Db
-from tercet.web.errors import WrongType
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
 from tercet.web.row_formats import RowFormat
@@ -110,16 +104,6 @@ def get_constraints(
 
 ZIP_OUT: dict[str, Any] = {"application/zip": {"example": "the bytes of a ZIP"}}
 BYTES_OUT: dict[str, Any] = {"application/octet-stream": {"example": "the bytes of an .npz"}}
-PREDICT_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": RowsIn.model_json_schema(), "example": ROWS_EXAMPLE},
-            "application/octet-stream": {"schema": {}, "example": "the bytes of new.npy or new.npz"},
-            "text/csv": {"schema": {}, "example": "key,pitch,length\nsong-901,2.1,0.4\n"},
-        },
-    }
-}
 
 
 def _file(description: str, content: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
@@ -192,7 +176,8 @@ def get_feature_array(project: str, version: str, me: Me, db: Db, blobs: Blobs) 
 def get_model(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> StreamingResponse:
     """Download the fitted model, to cluster new items in Python.
 
-    `tercet.load_model(file)` gives an object with `predict` and `predict_proba`. An .npz without pickles. 409: the run
+    `tercet.load_model(file)` gives an object with `predict` and `predict_proba` of rows of features and, where Tercet
+    made the features, `predict_files`. An .npz without pickles. 409: the run
     is not done, or its method cannot predict.
     """
     return _send(downloads.model(db, blobs, _readable(db, me, project), run))
@@ -206,46 +191,6 @@ def get_model(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> Streaming
 def get_report(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> StreamingResponse:
     """Export a run as one HTML page with pictures, map and figures, which opens without this server. 409: not done."""
     return _send(downloads.html_report(db, blobs, _readable(db, me, project), run))
-
-
-@router.post(
-    "/{project}/runs/{run}/predict",
-    response_class=StreamingResponse,
-    openapi_extra=PREDICT_BODY,
-    responses={
-        **problems(409, 413, 415, 422),
-        200: {
-            "description": "A row for each of yours.",
-            "content": {"application/json": {"example": PREDICTED_EXAMPLE}},
-        },
-    },
-)
-async def predict(project: str, run: str, request: Request, me: Me, db: Db, blobs: Blobs) -> StreamingResponse:
-    """Assign new items to the clusters of a run, by their features; nothing is stored.
-
-    Send rows of features as uploads of features come: JSON `{"features": [[...], ...]}`, .npy, .npz or CSV; columns
-    with names may come in any order. The answer has the cluster, the confidence and the posterior of every row. What
-    people answered about an item moves its own cluster alone, so an item of the project may be in another one here.
-    """
-    row = await run_in_threadpool(_readable, db, me, project)
-    async with spooled(request) as path:
-        features = await run_in_threadpool(_read_rows, path, content_type(request))
-    pieces = await run_in_threadpool(_predict, db, blobs, row, run, features)
-    return StreamingResponse(pieces, media_type="application/json")
-
-
-def _read_rows(path: Path, media_type: str) -> Features:
-    if media_type == "application/json":
-        return rows_of_json(path.read_bytes())
-    if media_type in ("application/octet-stream", "application/zip", "text/csv", ""):
-        return read_features(path, "features")
-    raise WrongType(f"Send rows of features as JSON, .npy, .npz or CSV, not as '{media_type}'. {BY_RECIPE}")
-
-
-def _predict(db: Database, blobs: Storage, project: Project, run: str, features: Features) -> Iterator[str]:
-    with db.reading() as session:
-        model = find_model(session, blobs, project, run)
-    return predictions(model, rows_for(model, features), features.keys)
 
 
 def _readable(db: Database, me: Caller, project: str) -> Project:

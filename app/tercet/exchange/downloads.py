@@ -165,9 +165,8 @@ def _chunks(storage: Storage, key: str) -> Iterator[bytes]:
 def model(database: Database, storage: Storage, project: Project, run_name: str) -> Download:
     """Return the fitted model."""
     with database.reading() as session:
-        fitted = predicting.find_model(session, storage, project, run_name)
-    name = f"{project.key}-run-{fitted.about_['run']}-model.npz"
-    return Download(iter([predicting.file_of(fitted)]), BYTES, name)
+        number, content = predicting.file_of(session, storage, project, run_name)
+    return Download(iter([content]), BYTES, f"{project.key}-run-{number}-model.npz")
 
 
 def html_report(database: Database, storage: Storage, project: Project, run_name: str) -> Download:

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from tercet import __version__
 from tercet.exchange.schemas import RowsIn
+from tercet.features.fitted import FittedRecipe
 from tercet.intake.feature_files import Features
 from tercet.models import FeatureSet, Project, Run
 from tercet.prediction.model import ClusterModel, model_file, with_rows_of_items
@@ -22,8 +24,8 @@ from tercet.web.errors import Conflict, FieldError, Invalid
 
 ROWS_AT_ONCE = 1_000
 BY_RECIPE = (
-    "The features of this project were computed from the items themselves; recordings, pictures and texts cannot be "
-    "sent here yet, only rows of features."
+    "The features of this project are made of the items themselves: send recordings, pictures, texts and tables as "
+    "multipart/form-data, or rows of texts and metadata as JSON."
 )
 
 
@@ -56,9 +58,13 @@ def _about(project: Project, run: Run, features: FeatureSet) -> dict[str, Any]:
     }
 
 
-def file_of(model: ClusterModel) -> bytes:
-    """Return the model as the file that `load_model` reads."""
-    return model_file(model.arrays, model.about_)
+def file_of(session: Session, storage: Storage, project: Project, run_name: str) -> tuple[int, bytes]:
+    """Return the number of a run, and its model as the file that `read_model` reads, with what its recipe learned."""
+    model = find_model(session, storage, project, run_name)
+    run, _ = find_result(session, project, run_name)
+    learned = session.get_one(FeatureSet, run.feature_set_id).learned
+    recipe = FittedRecipe.of_file(storage.get(learned)).arrays() if learned else {}
+    return run.number, model_file(model.arrays, model.about_, recipe)
 
 
 def rows_for(model: ClusterModel, features: Features) -> Array:
@@ -81,29 +87,31 @@ def _wrong_names(names: Sequence[str], expected: Sequence[str]) -> list[FieldErr
     return missing + [FieldError(name, "there is no such feature") for name in names if name not in expected]
 
 
-def predictions(model: ClusterModel, rows: Array, keys: Sequence[str] | None) -> Iterator[str]:
-    """Return the pieces of a JSON object with the cluster, confidence and posterior of every row."""
-    names = json.dumps(model.cluster_names_, ensure_ascii=False)
-    yield f'{{"run": {model.about_["run"]}, "cluster_names": {names}, "items": ['
-    separator = ""
+def predicted(model: ClusterModel, rows: Array, keys: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    """Yield the cluster, confidence and posterior of every row."""
     for start in range(0, len(rows), ROWS_AT_ONCE):
         posterior = model.predict_proba(rows[start : start + ROWS_AT_ONCE])
         best = posterior.argmax(axis=1)
-        objects = (
-            json.dumps(
-                {
-                    "item": keys[start + offset] if keys else start + offset,
-                    "cluster": int(model.classes_[best[offset]]),
-                    "confidence": round(float(posterior[offset, best[offset]]), 4),
-                    "posterior": [round(float(p), 4) for p in posterior[offset]],
-                },
-                ensure_ascii=False,
-            )
-            for offset in range(len(posterior))
-        )
-        yield separator + ", ".join(objects)
+        for offset in range(len(posterior)):
+            yield {
+                "item": keys[start + offset] if keys else start + offset,
+                "cluster": int(model.classes_[best[offset]]),
+                "confidence": round(float(posterior[offset, best[offset]]), 4),
+                "posterior": [round(float(p), 4) for p in posterior[offset]],
+            }
+
+
+def json_pieces(
+    run: int, cluster_names: Sequence[str], items: Iterable[Mapping[str, Any]], **more: object
+) -> Iterator[str]:
+    """Return the pieces of a JSON object with predicted items."""
+    names = json.dumps(cluster_names, ensure_ascii=False)
+    yield f'{{"run": {run}, "cluster_names": {names}, "items": ['
+    separator, coming = "", iter(items)
+    while some := list(islice(coming, ROWS_AT_ONCE)):
+        yield separator + ", ".join(json.dumps(item, ensure_ascii=False) for item in some)
         separator = ", "
-    yield "]}"
+    yield "".join(["]", *(f', "{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in more.items()), "}"])
 
 
 def rows_of_json(body: bytes) -> Features:

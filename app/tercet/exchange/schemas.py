@@ -1,9 +1,11 @@
 """JSON: the result of an upload of constraints, and rows to predict."""
 
+from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tercet.models import JobStatus
 from tercet.web.texts import Name
 
 ROW_EXAMPLE: dict[str, Any] = {
@@ -27,6 +29,20 @@ PREDICTED_EXAMPLE: dict[str, Any] = {
     "items": [{"item": "song-901", "cluster": 1, "confidence": 0.97, "posterior": [0.97, 0.03]}],
 }
 
+PREDICTION_EXAMPLE: dict[str, Any] = {
+    "id": 31,
+    "run": 41,
+    "status": "done",
+    "progress": 1.0,
+    "note": "2 items assigned, 1 faults",
+    "error": None,
+    "created_at": "2026-05-02T09:30:00Z",
+    "finished_at": "2026-05-02T09:30:02Z",
+    "items": 2,
+    "faults": [{"field": "media", "detail": "'a.wav' ends too early", "row": None, "file": "a.wav"}],
+    "faults_count": 1,
+}
+
 
 class ReceivedOut(BaseModel):
     """How many rows there were, how many are new, and how many had been stored before."""
@@ -46,3 +62,37 @@ class RowsIn(BaseModel):
     features: list[list[float]] = Field(min_length=1)
     items: list[Name] | None = None
     feature_names: list[Name] = []
+
+
+class FaultOut(BaseModel):
+    """What is wrong: in which file, row and field of what was sent."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"field": "media", "detail": "'a.wav' is cut off", "file": "a.wav"}]}
+    )
+
+    field: str
+    detail: str
+    row: int | None = None
+    file: str | None = None
+
+
+class PredictionOut(BaseModel):
+    """How far the prediction of files or rows of items is; `items` is how many have a cluster, null until it is done.
+
+    What could not be read or measured is among the `faults`, of which the first thousand are listed.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [PREDICTION_EXAMPLE]})
+
+    id: int
+    run: int
+    status: JobStatus
+    progress: float
+    note: str
+    error: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    items: int | None = None
+    faults: list[FaultOut] = []
+    faults_count: int = 0

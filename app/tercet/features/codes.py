@@ -5,6 +5,7 @@ large-scale classification of bird sounds is strongly improved by unsupervised f
 this simple method learns features as good as those of far larger models.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,27 +39,36 @@ class Codebook:
         likeness -= likeness.mean(axis=1, keepdims=True)
         return np.maximum(likeness, 0.0, out=likeness)
 
+    def arrays(self) -> dict[str, Rows]:
+        """Return the patterns as plain arrays."""
+        return {"patch_mean": self.mean, "whiten": self.whiten, "patterns": self.patterns}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, Rows]) -> "Codebook | None":
+        """Read what `arrays` returned; None where no patterns could be learned."""
+        return cls(arrays["patch_mean"], arrays["whiten"], arrays["patterns"]) if "patterns" in arrays else None
+
 
 class PatchCodes:
     """Codes by patterns learned from patches of all items; subclasses define the patches and the pooling."""
 
     n_pools: int  # columns for each pattern
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, codebook: Codebook | None = None) -> None:
         self._seed = seed
         self._patches: list[Rows] = []
-        self._codebook: Codebook | None = None
+        self.codebook = codebook
 
     @property
     def width(self) -> int:
-        """Return the number of columns; 0 before patterns are learned."""
-        return 0 if self._codebook is None else self.n_pools * len(self._codebook.patterns)
+        """Return the number of columns; there are none before patterns are learned."""
+        return 0 if self.codebook is None else self.n_pools * len(self.codebook.patterns)
 
     def learn(self) -> None:
         """Learn the patterns from the patches that were collected."""
         if self._patches:
             patches = np.concatenate(self._patches)
-            self._codebook = learn_codebook(patches.reshape(len(patches), -1), N_PATTERNS, self._seed)
+            self.codebook = learn_codebook(patches.reshape(len(patches), -1), N_PATTERNS, self._seed)
         self._patches = []
 
 

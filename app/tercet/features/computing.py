@@ -6,52 +6,100 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.features import plugins
+from tercet.features.codes import Codebook, PatchCodes
+from tercet.features.fitted import FittedRecipe
 from tercet.features.inputs import FeatureInput
-from tercet.features.media import FileRows, rows_of_pictures, rows_of_sounds, typical_range
-from tercet.features.plugins import plugin_rows
+from tercet.features.media import (
+    FileGroup,
+    FileReader,
+    LearnedGroup,
+    Remark,
+    learn_groups,
+    measure_files,
+    picture_groups,
+    picture_reader,
+    sound_groups,
+    sound_reader,
+    typical_range,
+)
 from tercet.features.recipes import PLUGIN, GroupSettings, Recipe, SoundRange, describe
-from tercet.features.scaling import principal_components, side_by_side, standardised
+from tercet.features.row_file import RowFile
+from tercet.features.scaling import Reduction, shares, to_components, to_one_scale
 from tercet.features.sounds import SoundMeasures
-from tercet.features.tables import table_columns
-from tercet.features.texts import text_rows
+from tercet.features.tables import TableColumns, learn_columns
+from tercet.features.texts import TextWords
 
 Rows = NDArray[np.float32]
+Readable = NDArray[np.bool_]
 Report = Callable[[float, str], None]
+
+MOST_TEXT_NUMBERS = 100
+LEARNING_SHARE = 0.15  # of the progress that is reported, where patterns are learned
 
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Features (N, D) of items in their order: finite, each group's total variance in proportion to its weight."""
+    """Features (N, D) of items in their order: finite, each group's total variance in proportion to its weight.
+
+    Items that cannot be measured have the features of the average item.
+    """
 
     values: Rows
     names: list[str]
     groups: list[str]  # the kind of each column
     words: str
-    faults: list[tuple[str, str]] = field(default_factory=list)  # (key of an item, what is wrong with it)
+    fitted: FittedRecipe
+    faults: list[Remark] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class _Task:
-    """The groups of one source, and what they are computed from."""
+class NewRows:
+    """Features (N, D) of new items, which of them could be measured at all, and what was wrong with which."""
 
-    groups: list[GroupSettings]
-    inputs: Sequence[FeatureInput]
-    sound_range: SoundRange
-    seed: int
-    report: Report
-
-    def with_share(self, number: int, of: int) -> "_Task":
-        """Return the task with its progress reported as part `number` of `of` equal parts."""
-        return replace(self, report=lambda share, words: self.report((number + share) / of, words))
+    values: Rows
+    measured: Readable
+    faults: list[Remark]
 
 
 @dataclass
 class _Columns:
-    """Rows and names of columns by kind of group, and the faults of items."""
+    """Rows and names of columns by kind of group, which items each source could measure, and what was wrong."""
 
     rows: dict[str, Rows] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)
-    faults: list[tuple[str, str]] = field(default_factory=list)
+    measured: list[Readable] = field(default_factory=list)
+    faults: list[Remark] = field(default_factory=list)
+
+    def add(self, kind: str, rows: Rows, names: list[str] | None = None) -> None:
+        """Add a group of columns, numbered where they have no names."""
+        self.rows[kind] = rows
+        stem = kind.removeprefix(PLUGIN)
+        self.names[kind] = names or [f"{stem}_{number}" for number in range(1, rows.shape[1] + 1)]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What the groups of one source are made from; `learns` says whether from these items, or by what was learned."""
+
+    groups: list[GroupSettings]
+    inputs: Sequence[FeatureInput]
+    fitted: FittedRecipe
+    learns: bool
+    report: Report
+    columns: _Columns
+
+    def part(self, begin: float, end: float) -> Report:
+        """Return a report of a part of the task."""
+        return lambda share, words: self.report(begin + (end - begin) * share, words)
+
+    def reduced(self, group: GroupSettings, raw: Rows | RowFile, readable: Readable, numbers: int) -> Rows:
+        """Return the raw rows of a group brought to so many numbers, 0 for as many as there are."""
+        learned = self.fitted.learned[group.kind]
+        if self.learns:
+            reduction = to_components(raw, readable, numbers) if numbers else to_one_scale(raw, readable)
+            learned |= {"mean": reduction.mean, "matrix": reduction.matrix}
+        return Reduction(learned["mean"], learned["matrix"]).rows(raw, readable)
 
 
 def compute(
@@ -64,92 +112,16 @@ def compute(
     """
     if not inputs:
         raise ValueError("there are no items to make features of")
-    by_source: dict[str, list[GroupSettings]] = {}
-    for group in recipe.groups:
-        by_source.setdefault(group.source, []).append(group)
-    if "audio" in by_source and sound_range is None:
+    if sound_range is None and any(group.source == "audio" for group in recipe.groups):
         sound_range = typical_range(inputs, recipe.seed)
-    columns = _Columns()
-    for number, (source, groups) in enumerate(by_source.items()):
-        task = _Task(groups, inputs, sound_range or (0.0, 0.0), recipe.seed, report)
-        MAKERS[source](task.with_share(number, len(by_source)), columns)
+    fitted = FittedRecipe(recipe, sound_range, {group.kind: {} for group in recipe.groups})
+    columns = _columns(fitted, inputs, report, learns=True)
     report(1.0, "The features are computed")
-    return _joined(recipe, columns, sound_range)
-
-
-def _make_sounds(task: _Task, columns: _Columns) -> None:
-    kinds = [group.kind for group in task.groups]
-    _add_files(task, rows_of_sounds(kinds, task.inputs, task.sound_range, task.seed, task.report), columns)
-
-
-def _make_pictures(task: _Task, columns: _Columns) -> None:
-    kinds = [group.kind for group in task.groups]
-    _add_files(task, rows_of_pictures(kinds, task.inputs, task.seed, task.report), columns)
-
-
-def _add_files(task: _Task, files: FileRows, columns: _Columns) -> None:
-    for group in task.groups:
-        raw = files.rows.pop(group.kind)  # so that its memory is freed once it is reduced
-        if group.numbers:
-            columns.rows[group.kind] = principal_components(raw, files.readable, group.numbers)
-        else:
-            columns.rows[group.kind] = standardised(raw.to_array(), files.readable)
-        measured = group.kind == "sound_measures" and not group.numbers
-        columns.names[group.kind] = (
-            list(SoundMeasures.names) if measured else _numbered(group.kind, columns.rows[group.kind])
-        )
-    columns.faults += files.faults
-
-
-def _make_texts(task: _Task, columns: _Columns) -> None:
-    task.report(0.0, f"Reading {len(task.inputs):,} texts")
-    for group in task.groups:
-        rows, readable = text_rows([item.text for item in task.inputs], group.numbers or MOST_TEXT_NUMBERS, task.seed)
-        columns.rows[group.kind], columns.names[group.kind] = rows, _numbered(group.kind, rows)
-        for position in np.flatnonzero(~readable):
-            columns.faults.append(
-                (task.inputs[int(position)].key, "its text has no word in common with others; it counts as average")
-            )
-
-
-def _make_table(task: _Task, columns: _Columns) -> None:
-    task.report(0.0, f"Reading {len(task.inputs):,} rows of the table")
-    for group in task.groups:
-        table = table_columns([item.details for item in task.inputs])
-        every = np.ones(len(task.inputs), dtype=np.bool_)
-        rows = principal_components(table.rows, every, group.numbers) if group.numbers else table.rows
-        columns.rows[group.kind] = rows
-        columns.names[group.kind] = _numbered(group.kind, rows) if group.numbers else table.names
-
-
-def _make_plugins(task: _Task, columns: _Columns) -> None:
-    for number, group in enumerate(task.groups):
-        raw = plugin_rows(
-            group.kind.removeprefix(PLUGIN), task.inputs, task.with_share(number, len(task.groups)).report
-        )
-        every = np.ones(len(raw), dtype=np.bool_)
-        rows = principal_components(raw, every, group.numbers or raw.shape[1])
-        columns.rows[group.kind], columns.names[group.kind] = rows, _numbered(group.kind.removeprefix(PLUGIN), rows)
-
-
-MAKERS = {
-    "audio": _make_sounds,
-    "image": _make_pictures,
-    "text": _make_texts,
-    "table": _make_table,
-    "plugin": _make_plugins,
-}
-MOST_TEXT_NUMBERS = 100
-
-
-def _numbered(kind: str, rows: Rows) -> list[str]:
-    return [f"{kind}_{number}" for number in range(1, rows.shape[1] + 1)]
-
-
-def _joined(recipe: Recipe, columns: _Columns, sound_range: SoundRange | None) -> FeatureTable:
-    """Put the groups side by side, in the order of the recipe."""
     kinds = [group.kind for group in recipe.groups]
-    values = side_by_side([columns.rows[kind] for kind in kinds], [group.weight for group in recipe.groups])
+    factors = shares([columns.rows[kind] for kind in kinds], [group.weight for group in recipe.groups])
+    for kind, factor in zip(kinds, factors, strict=True):
+        fitted.learned[kind]["factor"] = np.array(factor)
+    values = _side_by_side(fitted, columns)
     if not values.any():
         raise ValueError("the items do not differ in anything that these features measure: there is nothing to cluster")
     return FeatureTable(
@@ -157,5 +129,114 @@ def _joined(recipe: Recipe, columns: _Columns, sound_range: SoundRange | None) -
         names=[name for kind in kinds for name in columns.names[kind]],
         groups=[kind for kind in kinds for _ in columns.names[kind]],
         words=describe(recipe, sound_range, {kind: len(columns.names[kind]) for kind in kinds}),
+        fitted=fitted,
         faults=columns.faults,
     )
+
+
+def measure_new(fitted: FittedRecipe, inputs: Sequence[FeatureInput], report: Report) -> NewRows:
+    """Return the features of new items, as those had them from which the recipe learned; see `compute`."""
+    columns = _columns(fitted, inputs, report, learns=False)
+    return NewRows(_side_by_side(fitted, columns), np.any(columns.measured, axis=0), columns.faults)
+
+
+def _columns(fitted: FittedRecipe, inputs: Sequence[FeatureInput], report: Report, *, learns: bool) -> _Columns:
+    by_source: dict[str, list[GroupSettings]] = {}
+    for group in fitted.recipe.groups:
+        by_source.setdefault(group.source, []).append(group)
+    columns, n_sources = _Columns(), len(by_source)
+    for number, (source, groups) in enumerate(by_source.items()):
+        task = _Task(groups, inputs, fitted, learns, report, columns)
+        MAKERS[source](replace(task, report=task.part(number / n_sources, (number + 1) / n_sources)))
+    return columns
+
+
+def _side_by_side(fitted: FittedRecipe, columns: _Columns) -> Rows:
+    """Put the groups side by side, in the order of the recipe."""
+    kinds = [group.kind for group in fitted.recipe.groups]
+    return np.concatenate([columns.rows[k] * np.float32(fitted.learned[k]["factor"]) for k in kinds], axis=1)
+
+
+def _make_sounds(task: _Task) -> None:
+    sound_range = task.fitted.sound_range
+    assert sound_range is not None, "a recipe for sounds has a range of frequencies"
+    kinds = [group.kind for group in task.groups]
+    codebook = Codebook.of_arrays(task.fitted.learned.get("sound_codes", {}))
+    _make_files(task, sound_reader(sound_range), sound_groups(kinds, sound_range, task.fitted.recipe.seed, codebook))
+
+
+def _make_pictures(task: _Task) -> None:
+    kinds = [group.kind for group in task.groups]
+    codebook = Codebook.of_arrays(task.fitted.learned.get("picture_codes", {}))
+    _make_files(task, picture_reader(), picture_groups(kinds, task.fitted.recipe.seed, codebook))
+
+
+def _make_files(task: _Task, reader: FileReader, groups: dict[str, FileGroup]) -> None:
+    share = LEARNING_SHARE if task.learns and any(isinstance(g, LearnedGroup) for g in groups.values()) else 0.0
+    if task.learns:
+        learn_groups(task.inputs, reader, groups, task.fitted.recipe.seed, task.part(0.0, share))
+    files = measure_files(task.inputs, reader, groups, task.part(share, 1.0))
+    for settings in task.groups:
+        group, raw = groups[settings.kind], files.rows.pop(settings.kind)  # let go as soon as it is reduced
+        if task.learns and isinstance(group, PatchCodes) and group.codebook is not None:
+            task.fitted.learned[settings.kind] |= group.codebook.arrays()
+        has_names = isinstance(group, SoundMeasures) and not settings.numbers
+        rows = task.reduced(settings, raw, files.readable, settings.numbers)
+        task.columns.add(settings.kind, rows, list(SoundMeasures.names) if has_names else None)
+    task.columns.measured.append(files.readable)
+    task.columns.faults += files.faults
+
+
+def _make_texts(task: _Task) -> None:
+    task.report(0.0, f"Reading {len(task.inputs):,} texts")
+    texts = [item.text for item in task.inputs]
+    for group in task.groups:
+        if task.learns:
+            numbers = group.numbers or MOST_TEXT_NUMBERS
+            words, rows, readable = TextWords.learn(texts, numbers, task.fitted.recipe.seed)
+            task.fitted.learned[group.kind] |= words.arrays()
+        else:
+            rows, readable = TextWords.of_arrays(task.fitted.learned[group.kind]).rows(texts)
+        task.columns.add(group.kind, rows)
+        task.columns.measured.append(readable)
+        task.columns.faults += _faults_at(~readable, task.inputs, "its text has no word in common with the others")
+
+
+def _make_table(task: _Task) -> None:
+    task.report(0.0, f"Reading {len(task.inputs):,} rows of the table")
+    details = [item.details for item in task.inputs]
+    every = np.ones(len(details), dtype=np.bool_)
+    for group in task.groups:
+        if task.learns:
+            task.fitted.keep_columns(group.kind, learn_columns(details).columns)
+        table = TableColumns(task.fitted.columns(group.kind))
+        rows = table.rows(details)
+        reduced = task.reduced(group, rows, every, group.numbers) if group.numbers else rows
+        task.columns.add(group.kind, reduced, None if group.numbers else table.names)
+        filled = table.filled(details)
+        task.columns.measured.append(filled)
+        if not task.learns:
+            names = ", ".join(f"'{column.name}'" for column in table.columns)
+            task.columns.faults += _faults_at(~filled, task.inputs, f"it has none of the columns {names}")
+
+
+def _faults_at(places: Readable, inputs: Sequence[FeatureInput], detail: str) -> list[Remark]:
+    return [Remark(item.key, detail) for item, is_bad in zip(inputs, places, strict=True) if is_bad]
+
+
+def _make_plugins(task: _Task) -> None:
+    every = np.ones(len(task.inputs), dtype=np.bool_)
+    for number, group in enumerate(task.groups):
+        report = task.part(number / len(task.groups), (number + 1) / len(task.groups))
+        raw = plugins.plugin_rows(group.kind.removeprefix(PLUGIN), task.inputs, report)
+        task.columns.add(group.kind, task.reduced(group, raw, every, group.numbers or raw.shape[1]))
+    task.columns.measured.append(every)
+
+
+MAKERS: dict[str, Callable[[_Task], None]] = {
+    "audio": _make_sounds,
+    "image": _make_pictures,
+    "text": _make_texts,
+    "table": _make_table,
+    "plugin": _make_plugins,
+}

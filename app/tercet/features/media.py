@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tercet.features import pictures, sounds
+from tercet.features.codes import Codebook
 from tercet.features.decoding import MOST_SECONDS, read_picture, read_sound, sampling_rate
 from tercet.features.inputs import FeatureInput
 from tercet.features.row_file import RowFile
@@ -24,7 +25,6 @@ Report = Callable[[float, str], None]
 MOST_LEARNED_FROM = 400  # items whose patches are sampled
 MOST_PATCHES = 20_000
 MOST_PATCHES_OF_ONE = 100
-LEARNING_SHARE = 0.15  # of the progress that is reported, where anything is learned
 
 
 class FileGroup(Protocol):
@@ -45,37 +45,44 @@ class LearnedGroup(FileGroup, Protocol):
     def learn(self) -> None: ...
 
 
+@dataclass(frozen=True)
+class Remark:
+    """What is wrong with an item, by its key; one that is measured all the same was not looked at whole."""
+
+    key: str
+    detail: str
+    is_measured: bool = False
+
+
 @dataclass
 class FileRows:
     """The rows of each group over the files of one medium, which rows are readable, and the faults of the others."""
 
     rows: dict[str, RowFile]
     readable: NDArray[np.bool_]
-    faults: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[Remark] = field(default_factory=list)
 
 
-def rows_of_sounds(
-    kinds: Sequence[str], inputs: Sequence[FeatureInput], sound_range: tuple[float, float], seed: int, report: Report
-) -> FileRows:
-    """Return the rows of the groups of these kinds, in the order of the inputs; those without a recording get zeros."""
+def sound_groups(
+    kinds: Sequence[str], sound_range: tuple[float, float], seed: int, codebook: Codebook | None = None
+) -> dict[str, FileGroup]:
+    """Return the groups of these kinds; the learned one with its patterns, where they were learned before."""
     makers: Mapping[str, Callable[[], FileGroup]] = {
         "sound_measures": partial(sounds.SoundMeasures, sound_range),
-        "sound_codes": partial(sounds.SoundCodes, seed),
+        "sound_codes": partial(sounds.SoundCodes, seed, codebook),
         "sound_outline": sounds.SoundOutline,
     }
-    reader = _Reader("audio", "recording", partial(_open_sound, sound_range=sound_range))
-    return _two_passes(inputs, reader, {kind: makers[kind]() for kind in kinds}, seed, report)
+    return {kind: makers[kind]() for kind in kinds}
 
 
-def rows_of_pictures(kinds: Sequence[str], inputs: Sequence[FeatureInput], seed: int, report: Report) -> FileRows:
-    """Return the rows of the groups of these kinds, in the order of the inputs; those without a picture get zeros."""
+def picture_groups(kinds: Sequence[str], seed: int, codebook: Codebook | None = None) -> dict[str, FileGroup]:
+    """Return the groups of these kinds; the learned one with its patterns, where they were learned before."""
     makers: Mapping[str, Callable[[], FileGroup]] = {
         "picture_shapes": pictures.PictureShapes,
         "picture_colours": pictures.PictureColours,
-        "picture_codes": partial(pictures.PictureCodes, seed),
+        "picture_codes": partial(pictures.PictureCodes, seed, codebook),
     }
-    reader = _Reader("image", "picture", _open_picture)
-    return _two_passes(inputs, reader, {kind: makers[kind]() for kind in kinds}, seed, report)
+    return {kind: makers[kind]() for kind in kinds}
 
 
 def typical_range(inputs: Sequence[FeatureInput], seed: int) -> tuple[float, float]:
@@ -90,12 +97,22 @@ def typical_range(inputs: Sequence[FeatureInput], seed: int) -> tuple[float, flo
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """How files of one medium are opened: `open` returns the content for the groups, and a remark (empty for none)."""
+class FileReader:
+    """How files of one medium are opened: to what the groups look at, and a remark about it (empty for none)."""
 
     medium: str
     noun: str
     open: Callable[[Path], tuple[Any, str]]
+
+
+def sound_reader(sound_range: tuple[float, float]) -> FileReader:
+    """Return what opens recordings."""
+    return FileReader("audio", "recording", partial(_open_sound, sound_range=sound_range))
+
+
+def picture_reader() -> FileReader:
+    """Return what opens pictures."""
+    return FileReader("image", "picture", _open_picture)
 
 
 def _open_sound(path: Path, sound_range: tuple[float, float]) -> tuple[sounds.Recording, str]:
@@ -111,20 +128,23 @@ def _open_picture(path: Path) -> tuple[pictures.Picture, str]:
     return pictures.picture_of(read_picture(path, pictures.SIDE)), ""
 
 
-def _two_passes(
-    inputs: Sequence[FeatureInput], reader: _Reader, groups: Mapping[str, FileGroup], seed: int, report: Report
-) -> FileRows:
+def learn_groups(
+    inputs: Sequence[FeatureInput], reader: FileReader, groups: Mapping[str, FileGroup], seed: int, report: Report
+) -> None:
+    """Let the groups that learn look at a sample of the files."""
     learned = [group for group in groups.values() if isinstance(group, LearnedGroup)]
-    share = LEARNING_SHARE if learned else 0.0
     if learned:
-        _learn(inputs, reader, learned, seed, lambda part, words: report(share * part, words))
+        _learn(inputs, reader, learned, seed, report)
+
+
+def measure_files(
+    inputs: Sequence[FeatureInput], reader: FileReader, groups: Mapping[str, FileGroup], report: Report
+) -> FileRows:
+    """Return the rows of the groups in the order of the inputs; those without a file that can be read get zeros."""
     rows = {kind: RowFile(group.width) for kind, group in groups.items()}
     files = FileRows(rows, np.zeros(len(inputs), dtype=np.bool_))
     for position, item in enumerate(inputs):
-        report(
-            share + (1 - share) * position / len(inputs),
-            f"Measuring {position + 1:,} of {len(inputs):,} {reader.noun}s",
-        )
+        report(position / len(inputs), f"Measuring {position + 1:,} of {len(inputs):,} {reader.noun}s")
         content = _open(item, reader, files.faults)
         files.readable[position] = content is not None
         for kind, group in groups.items():
@@ -133,25 +153,23 @@ def _two_passes(
     return files
 
 
-def _open(item: FeatureInput, reader: _Reader, faults: list[tuple[str, str]]) -> Any | None:
-    """Return the content of an item's file; None, with a fault added, where it cannot be read."""
+def _open(item: FeatureInput, reader: FileReader, faults: list[Remark]) -> Any | None:
+    """Return what an item's file holds; None after noting why there is nothing."""
     if item.medium != reader.medium or item.path is None:
-        faults.append((item.key, f"it has no {reader.noun}; its features are those of the average item"))
+        faults.append(Remark(item.key, f"it has no {reader.noun}"))
         return None
     try:
         content, remark = reader.open(item.path)
     except (ValueError, OSError) as error:
-        faults.append(
-            (item.key, f"{with_subject(f'the {reader.noun}', error)}; its features are those of the average item")
-        )
+        faults.append(Remark(item.key, with_subject(f"the {reader.noun}", error)))
         return None
     if remark:
-        faults.append((item.key, remark))
+        faults.append(Remark(item.key, remark, is_measured=True))
     return content
 
 
 def _learn(
-    inputs: Sequence[FeatureInput], reader: _Reader, groups: list[LearnedGroup], seed: int, report: Report
+    inputs: Sequence[FeatureInput], reader: FileReader, groups: list[LearnedGroup], seed: int, report: Report
 ) -> None:
     """Let the groups learn from patches of a sample of the files."""
     sample = _sample([item for item in inputs if item.medium == reader.medium], seed)

@@ -126,9 +126,9 @@ class PictureCodes(PatchCodes):
 
     def row(self, picture: Picture) -> Rows:
         """Return one picture's codes, averaged over each quarter."""
-        if self._codebook is None:
+        if self.codebook is None:
             return np.zeros(0, dtype=np.float32)
-        codes = self._codebook.activations(_patches(picture.grey, PATCH_STEP), signed=False)
+        codes = self.codebook.activations(_patches(picture.grey, PATCH_STEP), signed=False)
         side = (SIDE - PATCH) // PATCH_STEP + 1
         codes = codes.reshape(side, side, -1)
         middle = side // 2

@@ -67,9 +67,9 @@ class SoundCodes(PatchCodes):
 
     def row(self, recording: Recording) -> Rows:
         """Return one recording's codes pooled over time."""
-        if self._codebook is None:
+        if self.codebook is None:
             return np.zeros(0, dtype=np.float32)
-        codes = self._codebook.activations(_flat(_patches(recording.mel)[::PATCH_STEP]))
+        codes = self.codebook.activations(_flat(_patches(recording.mel)[::PATCH_STEP]))
         return np.concatenate([codes.mean(axis=0), codes.std(axis=0), codes.max(axis=0)])
 
 

@@ -14,6 +14,7 @@ from tercet.database import Database
 from tercet.features import recipes
 from tercet.features.computing import FeatureTable, compute
 from tercet.features.inputs import FeatureInput
+from tercet.features.media import Remark
 from tercet.features.recipes import GroupSettings, Recipe
 from tercet.intake import service
 from tercet.intake.service import StoredFeatures
@@ -26,11 +27,12 @@ from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid
-from tercet.web.zip_stream import npy_bytes
+from tercet.web.zip_stream import npy_bytes, npz_bytes
 
 # Items may be added while features are made, which then have to be made again: at most this many times.
 ATTEMPTS = 5
 MOST_NAMED = 3
+AVERAGE = "; its features are those of the average item"
 GROUP, WEIGHT, NUMBERS = "group.", "weight.", "numbers."
 USUAL = "usual"  # the button of the form for the default recipe
 
@@ -83,21 +85,24 @@ def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeat
         recipe = _recipe(batch.project) or recipes.default_recipe(inputs)
         table = compute(recipe, inputs, _sound_range(batch.project), report)
     values = _by_position(table, batch)
-    blob = storage.put_content(f"{blob_folder(batch.project.id)}/features", npy_bytes(values), ".npy")
+    folder = f"{blob_folder(batch.project.id)}/features"
+    blob = storage.put_content(folder, npy_bytes(values), ".npy")
+    learned = storage.put_content(folder, npz_bytes(table.fitted.arrays()), ".npz")
     n, d = values.shape
     words = table.words + _average_items(table.faults)
     settled = {**recipe.as_dict(), "group_of_column": table.groups}
-    return StoredFeatures("features", n, d, blob, table.names, settled, words)
+    return StoredFeatures("features", n, d, blob, table.names, settled, words, learned)
 
 
-def _average_items(faults: Sequence[tuple[str, str]]) -> str:
+def _average_items(faults: Sequence[Remark]) -> str:
     """Return a clause that names items which could not be measured fully, with the reason for the first one."""
-    keys = list(dict.fromkeys(key for key, _ in faults))
+    keys = list(dict.fromkeys(fault.key for fault in faults))
     if not keys:
         return ""
     first = ", ".join(f"'{key}'" for key in keys[:MOST_NAMED]) + (" and others" if len(keys) > MOST_NAMED else "")
+    sentence = faults[0].detail + ("" if faults[0].is_measured else AVERAGE)
     count = "1 item" if len(keys) == 1 else f"{len(keys):,} items"
-    return f"; {count} could not be measured fully ({first}; the first one: {faults[0][1]})"
+    return f"; {count} could not be measured fully ({first}; the first one: {sentence})"
 
 
 def _by_position(table: FeatureTable, batch: ItemsToMeasure) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -113,6 +113,17 @@ def prepare(content: bytes, settings: PictureSettings | None = None) -> Media:
     raise ValueError(f"is neither a {FORMATS_WORDS} image nor a sound that can be read, whatever its name says")
 
 
+def bare(content: bytes) -> tuple[str, Blob]:
+    """Return type and bytes of a media file as they are stored, without pictures of it; raise ValueError if it is none.
+
+    Features are made of these, so that a picture is looked at as it is shown.
+    """
+    if kind := format_of(content[:16]):
+        return TYPES[kind], Blob(content, f".{kind.lower()}")
+    prepared = prepare(content)
+    return prepared.media_type, prepared.media
+
+
 def _sound(content: bytes, kind: str, settings: PictureSettings) -> Media:
     sound = read_sound(io.BytesIO(content))
     picture, thumbnail = picture_and_thumbnail(sound.samples, sound.rate, settings)

@@ -14,6 +14,7 @@ from tercet.intake.wording import summarise
 from tercet.items.checks import FEWEST_A_CLUSTER
 from tercet.items.queries import item_count
 from tercet.jobs import queries as jobs
+from tercet.jobs.wording import words_of
 from tercet.models import (
     BackgroundJob,
     Import,
@@ -65,6 +66,7 @@ class ImportView:
 
     row: Import
     job: BackgroundJob | None
+    job_words: str
     files: int
     bytes: int
     received: int
@@ -97,6 +99,7 @@ class OutcomeView:
     """What follows a finished import: features, the first run, its clusters, or why there are no clusters."""
 
     features_job: BackgroundJob | None
+    job_words: str
     run: Run | None
     clusters: list[ClusterOut]
     obstacle: str
@@ -131,9 +134,11 @@ def view_import(session: Session, access: Access, row: Import) -> ImportView:
     """Collect an import, its job, its totals and what the caller may do with it."""
     is_empty = item_count(session, access.project.id) == 0
     may = ROLE_MAY[access.role]
+    job = jobs.newest(session, row.project_id, *JOB_OF.values(), subject=row.number)
     return ImportView(
         row,
-        jobs.newest(session, row.project_id, *JOB_OF.values(), subject=row.number),
+        job,
+        words_of(session, job) if job else "",
         *queries.totals_of(session, row),
         is_draft=is_empty and row.number == 1 and row.source == ImportSource.PAGE,
         is_first=row.report.get("first_position") == 0,
@@ -212,6 +217,7 @@ def outcome(session: Session, storage: Storage, row: Import, project: Project) -
     seen = clusters(session, storage, project, done, done.result) if done and done.result else []
     return OutcomeView(
         features_job=under_way[0] if under_way else None,
+        job_words=words_of(session, under_way[0]) if under_way else "",
         run=newest if is_active else None,
         clusters=seen,
         obstacle="" if seen or is_active or under_way else _obstacle(session, project, newest),

@@ -7,8 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tercet.features.recipes import MOST_NUMBERS, MOST_WEIGHT, Recipe, describe
 from tercet.intake.plans import PlannedItem
-from tercet.intake.reading.plan import ColumnReport, FileReport
+from tercet.intake.reading.plan import ColumnReport, Content, FileReport
 from tercet.intake.tables import ItemRow
+from tercet.items.checks import Finding
 from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut
 from tercet.jobs.schemas import JobOut
 from tercet.models import BackgroundJob, Import, ImportFile, ImportStatus, Project
@@ -132,6 +133,42 @@ class ImportIn(BaseModel):
         return None if self.options is None else self.options.model_dump()
 
 
+class ImportReport(BaseModel):
+    """What was understood of an import's files, and once it is done what it did; null is what is not known yet.
+
+    Files, faults and what was left out are counted here: the preview lists them.
+    """
+
+    content: Content | None = Field(None, description="what most items are")
+    items: int | None = Field(None, description="items that the files describe")
+    new: int | None = None
+    updates: int | None = Field(None, description="items whose keys the project had")
+    features: int | None = Field(None, description="numbers of each item that came along, if any did")
+    files: int | None = Field(None, description="files, with those in archives")
+    skipped: int | None = None
+    faults_count: int | None = None
+    columns: list[ColumnReport] = Field([], description="what the columns of tables were taken for")
+    findings: list[Finding] = Field([], description="what would spoil the labeling")
+    rates: list[tuple[int, int]] = Field([], description="sampling rates of recordings in Hz, each with how many")
+    median_seconds: float | None = Field(None, description="the length of the typical sound")
+    added: int | None = None
+    first_position: int | None = Field(None, description="where the added items begin in the order of all")
+    changed: int | None = None
+    replaced: list[str] = Field([], description="keys of items whose media were replaced")
+    left_out_count: int | None = None
+    error: str | None = Field(None, description="why it ended without success")
+
+    @classmethod
+    def of(cls, report: dict[str, Any]) -> "ImportReport":
+        """Show a report as it is stored."""
+        counts = {f"{name}_count": len(report[name]) for name in ("faults", "left_out") if name in report}
+        if "files" in report:
+            skipped = sum(file["became"] == "skipped" for file in report["files"])
+            counts |= {"files": len(report["files"]), "skipped": skipped}
+        # Of very many faults only the first are stored, with how many there are.
+        return cls.model_validate(counts | {name: value for name, value in report.items() if name not in LONG_PARTS})
+
+
 class ImportOut(BaseModel):
     """An import: its status, what its files were read as, and the result."""
 
@@ -141,11 +178,11 @@ class ImportOut(BaseModel):
     status: ImportStatus
     source: str
     by: str | None = Field(description="who made it")
-    options: dict[str, Any]
+    options: ImportOptions
     files: int
     bytes: int
     received: int = Field(description="bytes received so far")
-    report: dict[str, Any] = Field(description="what the files were read as, and after the import its result")
+    report: ImportReport
     job: JobOut | None = Field(description="its newest background job")
     created_at: datetime
     finished_at: datetime | None
@@ -155,22 +192,17 @@ class ImportOut(BaseModel):
         cls, row: Import, totals: tuple[int, int, int], job: BackgroundJob | None = None, by: str | None = None
     ) -> "ImportOut":
         """Show an import; `totals` are the numbers of its files, of their bytes, and of the bytes received."""
-        report = {name: value for name, value in row.report.items() if name not in LONG_PARTS}
-        counts = {f"{name}_count": len(row.report[name]) for name in ("faults", "left_out") if name in row.report}
-        report = counts | report  # of very many faults, only the first are listed
-        if "files" in row.report:
-            skipped = sum(file["became"] == "skipped" for file in row.report["files"])
-            report |= {"files": len(row.report["files"]), "skipped": skipped}
+        options = {name: value for name, value in row.options.items() if name in ImportOptions.model_fields}
         return cls(
             number=row.number,
             status=ImportStatus(row.status),
             source=row.source,
             by=by,
-            options=row.options,
+            options=ImportOptions.model_validate(options),
             files=totals[0],
             bytes=totals[1],
             received=totals[2],
-            report=report,
+            report=ImportReport.of(row.report),
             job=None if job is None else JobOut.model_validate(job),
             created_at=row.created_at,
             finished_at=row.finished_at,

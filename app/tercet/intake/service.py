@@ -56,6 +56,7 @@ class StoredFeatures:
     feature_names: list[str]
     recipe: dict[str, Any] | None = None
     words: str = ""
+    learned: str | None = None
 
 
 def add_items(

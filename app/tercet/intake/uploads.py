@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -47,9 +47,14 @@ async def spooled(request: Request) -> AsyncIterator[Path]:
 
 
 @contextmanager
-def files_of(form: FormData) -> Iterator[list[SourceFile]]:
-    """Yield the parts of a multipart request as files on disk; raise Invalid with the fields that are not expected."""
-    parts = _parts_of(form)
+def files_of(
+    form: FormData, fields: Collection[str] = tuple(KINDS), *, in_folders: bool = False
+) -> Iterator[list[SourceFile]]:
+    """Return the parts of a multipart request as files on disk; raise Invalid for those that do not belong there.
+
+    `in_folders` says whether their names may have the folders before them that browsers send.
+    """
+    parts = _parts_of(form, fields, in_folders)
     with tempfile.TemporaryDirectory(prefix="tercet-upload-") as folder:
         yield [
             SourceFile(PurePosixPath(name), _write(part, Path(folder) / str(number)), KINDS[field])
@@ -57,22 +62,27 @@ def files_of(form: FormData) -> Iterator[list[SourceFile]]:
         ]
 
 
-def _parts_of(form: FormData) -> dict[str, tuple[str, UploadFile]]:
+def _parts_of(form: FormData, fields: Collection[str], in_folders: bool) -> dict[str, tuple[str, UploadFile]]:
     """Return the field and the content of each file by its name."""
     faults = Faults()
     parts: dict[str, tuple[str, UploadFile]] = {}
     for field, part in form.multi_items():
-        if field not in KINDS:
-            faults.add(field, f"there is no field '{field}' here; there are: {', '.join(KINDS)}")
+        if field not in fields:
+            faults.add(field, f"there is no field '{field}' here; there are: {', '.join(fields)}")
         elif isinstance(part, str):
             faults.add(field, f"the field '{field}' must be a file")
         else:
-            name = PurePosixPath((part.filename or "").replace("\\", "/")).name
+            path = PurePosixPath((part.filename or "").replace("\\", "/"))
+            name = str(path) if in_folders and path.parts and not _leads_out(path) else path.name
             if detail := _fault_of_part(field, name, parts):
                 faults.add(field, detail, file=name)
             parts[name] = field, part
     faults.raise_any()
     return parts
+
+
+def _leads_out(path: PurePosixPath) -> bool:
+    return path.is_absolute() or ".." in path.parts or ":" in path.parts[0]
 
 
 def _fault_of_part(field: str, name: str, before: dict[str, tuple[str, UploadFile]]) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.intake.wording import duration
 from tercet.jobs import lifecycle
 from tercet.jobs.lifecycle import JobStopped
 from tercet.models import BackgroundJob
@@ -19,6 +20,8 @@ from tercet.web.errors import Problem, is_disk_full
 
 # How often progress is written; each time open pages get an event, and the task notices if it lost its job.
 REPORT_SECONDS = 0.3
+# After so many seconds, and so much of the work, the rest can be foretold.
+ENOUGH_SECONDS, ENOUGH_DONE = 5.0, 0.1
 DISK_FULL = "There is no room left on the disk: make some room, and start it again. Nothing was stored."
 
 
@@ -52,6 +55,7 @@ class Work:
     lost: threading.Event  # set when the job is cancelled, or another copy took over
     lease_seconds: float
     _next_report: float = field(default=0.0, init=False)
+    _began: float = field(default_factory=time.monotonic, init=False)
 
     @property
     def subject(self) -> int:
@@ -65,7 +69,15 @@ class Work:
             raise JobStopped(self.job.id)
         if time.monotonic() >= self._next_report:
             self._next_report = time.monotonic() + REPORT_SECONDS
-            lifecycle.report(self.database, self.job, min(fraction, 1.0), note, self.lease_seconds)
+            words = note + self._left(fraction)
+            lifecycle.report(self.database, self.job, min(fraction, 1.0), words, self.lease_seconds)
+
+    def _left(self, fraction: float) -> str:
+        """Say about how long it will go on, once there is something to go by."""
+        spent = time.monotonic() - self._began
+        if spent < ENOUGH_SECONDS or fraction < ENOUGH_DONE:
+            return ""
+        return f", about {duration(max(1.0, round(spent * (1 - fraction) / fraction)))} left"
 
     def finish(self, session: Session, note: str) -> None:
         """End the job as done."""

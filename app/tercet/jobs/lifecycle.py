@@ -25,6 +25,7 @@ GAVE_UP = (
     "each time: too little memory is the usual reason. Start it again, or give the workers more memory."
 )
 ANNOUNCED = ("id", "kind", "subject", "status", "progress", "note")
+WAITED_FOR = (JobKind.CHECK_IMPORT, JobKind.PREDICT)
 _SIBLING = aliased(BackgroundJob)
 
 
@@ -63,11 +64,11 @@ def claim_next(
 ) -> JobClaim | None:
     """Claim a queued job, or one whose lease has run out; return None if there is none.
 
-    Previews come first, since somebody waits at the page, then the oldest jobs. Without `long_ones`, jobs that take
-    minutes are left for later. Jobs in `own` are never claimed again: their tasks run in this process, even where they
-    were too busy to renew the lease.
+    Previews and predictions come first, since somebody waits at the page, then the oldest jobs. Without `long_ones`,
+    jobs that take minutes are left for later. Jobs in `own` are never claimed again: their tasks run in this process,
+    even where they were too busy to renew the lease.
     """
-    order = (BackgroundJob.kind != JobKind.CHECK_IMPORT, BackgroundJob.id)
+    order = (BackgroundJob.kind.not_in(WAITED_FOR), BackgroundJob.id)
     with database.reading() as session:
         waiting = session.scalars(select(BackgroundJob).where(_claimable()).order_by(*order)).all()
         candidates = [(job.id, queries.is_long(session, job)) for job in waiting]

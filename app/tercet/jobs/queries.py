@@ -29,6 +29,8 @@ def is_long(session: Session, job: BackgroundJob) -> bool:
     if job.kind in (JobKind.MAKE_FEATURES, JobKind.DRAW_PICTURES):
         in_use = (Item.project_id == job.project_id) & Item.deleted_at.is_(None)
         return (session.scalar(select(func.count(Item.id)).where(in_use)) or 0) > MANY
+    if job.kind == JobKind.PREDICT:
+        return bool(job.result.get("count", 0) > MANY or job.result.get("bytes", 0) > MANY_BYTES)
     of_import = (Import.project_id == job.project_id) & (Import.number == job.subject)
     files = select(func.count(ImportFile.id), func.coalesce(func.sum(ImportFile.size), 0))
     count, size = session.execute(files.join(Import, Import.id == ImportFile.import_id).where(of_import)).one()

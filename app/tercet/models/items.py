@@ -78,3 +78,5 @@ class FeatureSet(Base):
     # null and empty of an uploaded array.
     recipe: Mapped[dict[str, Any] | None]
     words: Mapped[str] = mapped_column(Text, default="", server_default="")
+    # Storage key of what the recipe learned from the items, by which new ones are measured; null of an uploaded array.
+    learned: Mapped[str | None] = mapped_column(String(200))

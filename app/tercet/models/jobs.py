@@ -17,6 +17,7 @@ class JobKind(enum.StrEnum):
     STORE_IMPORT = "store_import"  # make items of them
     MAKE_FEATURES = "make_features"  # compute the project's features by its recipe
     DRAW_PICTURES = "draw_pictures"  # draw the pictures of all sounds anew
+    PREDICT = "predict"  # assign new items to the clusters of a run
 
 
 class JobStatus(enum.StrEnum):

@@ -16,6 +16,7 @@ from tercet.prediction.inputs import Array, inputs, squared_distances, standardi
 FORMAT = "tercet cluster model"
 VERSION = 1
 ROWS_AT_ONCE = 1024
+RECIPE = "recipe/"  # before the names of arrays that a feature recipe learned
 # What numpy and zipfile raise on damaged files.
 DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TokenError, RuntimeError, zlib.error, zipfile.BadZipFile)
 # Arrays of rows of fitted items that may be stored as positions instead, and the names of these.
@@ -37,11 +38,19 @@ class ClusterModel:
         The names that people gave them; empty for those without a name.
     about_ : dict
         Project, run, algorithm and version of Tercet.
+    recipe_ : dict
+        What the feature recipe learned from the run's items; empty where their features were uploaded.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], about: Mapping[str, Any] | None = None) -> None:
-        """Create a model from complete arrays; see `with_rows_of_items`."""
+    def __init__(
+        self,
+        arrays: Mapping[str, Array],
+        about: Mapping[str, Any] | None = None,
+        recipe: Mapping[str, Array] | None = None,
+    ) -> None:
+        """Take the arrays of a model that is complete, see `with_rows_of_items`, and those that its recipe learned."""
         self.arrays = dict(arrays)
+        self.recipe_ = dict(recipe or {})
         self.about_ = dict(about or {})
         self.n_features_in_ = len(self.arrays["mean"])
         self.classes_ = np.arange(1, int(self.arrays["n_clusters"]) + 1)
@@ -129,32 +138,19 @@ def with_rows_of_items(arrays: Mapping[str, Array], features: Array) -> dict[str
     return complete
 
 
-def model_file(arrays: Mapping[str, Array], about: Mapping[str, Any]) -> bytes:
-    """Return a complete model as the bytes of an .npz file."""
+def model_file(
+    arrays: Mapping[str, Array], about: Mapping[str, Any], recipe: Mapping[str, Array] | None = None
+) -> bytes:
+    """Return a complete model, with what its feature recipe learned, as the bytes of an .npz file."""
     out = io.BytesIO()
     header = {"format": FORMAT, "version": VERSION, **about}
-    np.savez_compressed(out, about=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+    learned = {f"{RECIPE}{name}": array for name, array in (recipe or {}).items()}
+    np.savez_compressed(out, about=np.array(json.dumps(header)), **arrays, **learned)  # type: ignore[arg-type]
     return out.getvalue()
 
 
-def load_model(file: str | Path | BinaryIO) -> ClusterModel:
-    """Load the model of a run, downloaded from its page.
-
-    Parameters
-    ----------
-    file : str, Path or binary file
-        The .npz.
-
-    Returns
-    -------
-    ClusterModel
-        With `predict`, `predict_proba`, `n_features_in_`, `classes_`.
-
-    Raises
-    ------
-    ValueError
-        Where it is not a model, or one of a newer version. Pickles are never read.
-    """
+def read_model(file: str | Path | BinaryIO) -> ClusterModel:
+    """Read what `model_file` wrote; raise ValueError where it is something else. Nothing is ever unpickled."""
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays = dict(stored) if hasattr(stored, "files") else {}
@@ -168,4 +164,5 @@ def load_model(file: str | Path | BinaryIO) -> ClusterModel:
         raise ValueError("this is not a model file of Tercet: it has no entry 'about'") from error
     if about.get("format") != FORMAT or about.get("version") != VERSION:
         raise ValueError(f"the file is '{about.get('format')}' of version {about.get('version')}; this reads {VERSION}")
-    return ClusterModel(arrays, about)
+    recipe = {name.removeprefix(RECIPE): arrays.pop(name) for name in list(arrays) if name.startswith(RECIPE)}
+    return ClusterModel(arrays, about, recipe)

@@ -41,7 +41,7 @@ def change_settings(request: Request, project: str, fields: Fields, me: Me, db: 
         with db.reading() as session:
             view = service.view_settings(session, authorize(session, me, project, Action.WRITE))
         return _page(request, view, 422, typed=fields, detail=problem.detail, errors=problem.errors)
-    return _back(project, "saved")
+    return RedirectResponse(f"/projects/{project}/settings?done=saved", 303)  # in the section where the form is
 
 
 @router.post("/projects/{project}/settings/share-links")
@@ -142,5 +142,4 @@ def _page(
 
 def _back(project: str, what: str) -> RedirectResponse:
     """Redirect to the page after a form, so that a reload does not send the form again."""
-    target = f"/projects/{project}/settings"
-    return RedirectResponse(f"{target}?done=saved" if what == "saved" else f"{target}#{what}", 303)
+    return RedirectResponse(f"/projects/{project}/settings#{what}", 303)

@@ -73,6 +73,11 @@ def npz_pieces(arrays: Mapping[str, np.ndarray[Any, Any] | Iterable[bytes]]) -> 
     yield from archive.close()
 
 
+def npz_bytes(arrays: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
+    """Return arrays as the bytes of an .npz file, the same ones whenever it is made."""
+    return b"".join(npz_pieces(arrays))
+
+
 def npy_bytes(array: np.ndarray[Any, Any]) -> bytes:
     """Return an array as the bytes of a .npy file."""
     out = io.BytesIO()

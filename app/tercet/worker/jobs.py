@@ -1,6 +1,6 @@
 """Does one background job in a worker: begin, call the function of its kind, end.
 
-The functions are in `intake`; the command line calls them without a job.
+The functions are in `intake` and `exchange`; the command line calls them without a job.
 """
 
 import logging
@@ -11,6 +11,7 @@ from functools import partial
 from sqlalchemy.exc import OperationalError
 
 from tercet.database import Database
+from tercet.exchange import file_predictions
 from tercet.intake import checking, featuring, imports, pictures, storing
 from tercet.intake.work import Work, sentence_of
 from tercet.jobs import lifecycle
@@ -28,6 +29,7 @@ FUNCTIONS: dict[JobKind, Callable[[Work], None]] = {
     JobKind.STORE_IMPORT: storing.store_import,
     JobKind.MAKE_FEATURES: featuring.make_features,
     JobKind.DRAW_PICTURES: pictures.draw_pictures,
+    JobKind.PREDICT: file_predictions.predict_items,
 }
 
 

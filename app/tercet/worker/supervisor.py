@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from tercet.database import Database
+from tercet.exchange.file_predictions import forget_old
 from tercet.intake.imports import clean_up
 from tercet.jobs import lifecycle as job_lifecycle
 from tercet.jobs import wake_up
@@ -141,6 +142,7 @@ class Supervisor:
         if time.monotonic() >= self._next_upkeep:
             self._next_upkeep = time.monotonic() + UPKEEP_SECONDS
             clean_up(self.database, self.storage)
+            forget_old(self.database, self.storage)
             remove_long_deleted(self.database, self.storage)
 
     def _resting(self) -> list[int]:

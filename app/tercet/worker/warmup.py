@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+import tercet.worker.jobs  # noqa: F401  (only so that it is there)
 from tercet.worker import job
 from tercet_algorithms import DCRC, SKLR
 

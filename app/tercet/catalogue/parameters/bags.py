@@ -27,8 +27,8 @@ class BagsParameters(Parameters):
         ],
         Field(title="What bag labels do"),
     ] = "both"
-    """Bag: bags alike in labels are drawn to alike clusters. Cannot-link: items whose bags share no label are parted.
-    Both does both; spectral uses features alone; the others are the paper's rivals."""
+    """Bag draws bags of like labels to like clusters, cannot-link parts items whose bags share none, both does both,
+    spectral neither; the others are the paper's rivals."""
     n_neighbors: Annotated[int | None, advanced("Neighbours", ge=1, le=10_000)] = 10
     """How many neighbours each item is tied to; none is all of up to 6,000 items, 20 of more."""
     alpha_scale: Annotated[Literal["auto", "absolute", "relative"], advanced("Scale of the weight")] = "auto"

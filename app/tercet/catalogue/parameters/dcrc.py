@@ -28,14 +28,13 @@ Errors = Annotated[_Errors, number_or(_Errors, ("auto", "people"), below=2 / 3)]
 class _Dcrc(Parameters):
     """The parameters that DCRC has with and without cross-validation."""
 
-    use_dnk: Annotated[bool, Field(title="Learn from “don’t know”")] = True
+    use_dnk: Annotated[bool, advanced("Learn from “don’t know”")] = True
     """Whether “don’t know” answers count, or are left out."""
-    kernel: Annotated[Literal["rbf", "nystroem", "rff"] | None, Field(title="Kernel")] = None
-    """None draws straight borders between clusters, rbf curved ones, for up to 10,000 items; nystroem and rff (random
-    Fourier features) come near rbf for any number of items."""
-    labeler_tables: Annotated[Literal["fixed", "learn"], Field(title="How people answer")] = "fixed"
-    """Fixed: everybody errs as expected. Learn: how each labeler answers is learned with the clusters, so that those
-    who guess count less; worth it with several labelers."""
+    kernel: Annotated[Literal["rbf", "nystroem", "rff"] | None, advanced("Kernel")] = None
+    """None draws straight borders between clusters, rbf curved ones, nystroem and rff about the same for more than
+    10,000 items."""
+    labeler_tables: Annotated[Literal["fixed", "learn"], advanced("How people answer")] = "fixed"
+    """Learn finds out how each labeler answers, so that those who guess count less; fixed takes all to err alike."""
     n_init: Starts = 10
     """Number of starts of a fit from nothing; the best one wins."""
     n_moves: Annotated[int, advanced("Moves", ge=0, le=1000)] = 20
@@ -47,7 +46,7 @@ class _Dcrc(Parameters):
     the weight is not chosen."""
     weight: Annotated[Literal["shrunk", "balanced", "paper"], advanced("Weight of answers")] = "shrunk"
     """Weight of all answers against the features: balanced is always the same, shrunk is smaller while there are few,
-    so that single wrong answers do not move clusters; with the paper's each answer counts less the more there are."""
+    so that single wrong answers do not move clusters, and the paper's makes each count less the more there are."""
     max_iter: Iterations = 100
     """Most outer iterations of one start."""
     tol: Tolerance = 1e-5
@@ -78,22 +77,20 @@ class DcrcParameters(_Dcrc):
     }
 
     epsilon: Annotated[Errors, Field(title="How answers err")] = "auto"
-    """People say “don’t know” in every fifth clear case and mix items up in every 25th. Auto chooses between people and
-    0.05 by predicting answers held out. A number is the probability that an answer is wrong, 0 takes all as certain."""
+    """Like people, who say “don’t know” in every fifth clear case and mix items up in every 25th; or a number, the
+    probability that an answer is wrong; auto takes what predicts answers best."""
     cluster_by: Annotated[Literal["features", "answers", "both"], Field(title="Cluster by")] = "features"
-    """Features, points that are learned from the answers alone, or both side by side. Points come from ten answers on,
-    and say most where every item is in several answers; items without features are always clustered by answers."""
-    candidates: Annotated[Literal["auto", "features"], Field(title="Structure")] = "features"
-    """Features fits these alone. Auto weighs features, features with a graph of neighbours, and each group of features
-    alone by how well they predict answers held out: better where classes are curved, in about twice the time. Learned
-    points have seen every answer, so they are always fitted alone."""
-    balance: Annotated[bool, Field(title="Draw clusters towards equal sizes")] = True
+    """Features, points learned from the answers (from ten of them on, best with several about every item), or both."""
+    candidates: Annotated[Literal["auto", "features"], advanced("Structure")] = "features"
+    """Auto weighs the features, a graph of neighbours and each group of features by the answers that they predict, in
+    about twice the time."""
+    balance: Annotated[bool, advanced("Draw clusters towards equal sizes")] = True
     """Better off where sizes are known to differ widely."""
     tau: Annotated[float, advanced("Separation", ge=0)] = 1.0
     """Weight of cluster separation and balance among items that nobody was asked about."""
     lam: Annotated[NumberOrAuto, advanced("Penalty of weights")] = "auto"
-    """Penalty of the squared weights; larger makes the borders between clusters softer. Auto goes by how many features
-    there are and how widely they vary."""
+    """Penalty of the squared weights, larger for softer borders; auto goes by how many features there are and how they
+    vary."""
 
     @model_validator(mode="after")
     def _check_tables(self) -> Self:
@@ -118,7 +115,7 @@ class DcrcCvParameters(_Dcrc):
     """Up to 40 more than the fewest; every number costs as much time as several runs."""
     epsilon: Shares = Field([0.05, 0.15], title="Wrong answers expected")
     """Probabilities that an answer is wrong, to choose from, separated by commas."""
-    balance: Annotated[Literal["yes", "no", "choose"], Field(title="Draw clusters towards equal sizes")] = "yes"
+    balance: Annotated[Literal["yes", "no", "choose"], advanced("Draw clusters towards equal sizes")] = "yes"
     """Answers say little about it where clusters are many, so it is not chosen unless asked."""
     tau: Several = Field([0.25, 0.5, 1.0, 2.0], title="Separation", json_schema_extra=ADVANCED)
     """Weights of cluster separation and balance, to choose from."""

@@ -19,14 +19,12 @@ class SklrParameters(Parameters):
     }
 
     mapping: Annotated[Literal["class", "strict"], Field(title="What yes and no say")] = "class"
-    """Class: people compare kinds of things, so the item not chosen is far from both others. Strict: it is only farther
-    from the anchor than the chosen one."""
+    """Class: the item not chosen is of another kind, far from both others; strict: only farther from the anchor."""
     gamma: Annotated[float, Field(title="How far apart", gt=1, le=1000)] = 2.0
     """How many times farther the one that is different must be, in squared distance; 3 to 5 gain a little where answers
     are reliable."""
     C: Annotated[float, Field(title="Weight of one answer", gt=0, le=1e6)] = 1.0
-    """The most that one answer may bend the kernel. Smaller forgives more wrong answers; a very large one takes them
-    all as certain, and a few contradictions then spoil everything."""
+    """The most that one answer may bend the kernel; smaller forgives more wrong answers, a very large one none."""
     n_neighbors: Annotated[int, advanced("Neighbours", ge=1, le=100_000)] = 100
     """Which nearest other item sets the width of the first kernel at an item."""
     rank: Annotated[float, advanced("Share of the kernel kept", gt=0, le=1)] = 0.99
