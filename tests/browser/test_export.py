@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tercet.intake.local import import_here
 from tercet.intake.reading.folders import gather
 from tercet.intake.reading.plan import ReadOptions
-from tercet.intake.work import Unwatched
+from tercet.intake.work import NoProgress
 from tercet.models import ClusterNote, Project, Role, Run, User
 from tercet.runs import lifecycle
 from tercet.worker.job import run_job
@@ -79,7 +79,7 @@ def make_texts(live: LiveServer, folder: Path) -> tuple[str, User]:
     with live.database.transaction() as session:
         project = make_project(session, f"texts-{uuid.uuid4().hex[:8]}", n_items=0, n_clusters=3)
         owner, key = add_member(session, project, Role.OWNER, "Olga"), project.key
-    import_here(live.database, live.storage, key, gather([folder]), ReadOptions(), Unwatched())
+    import_here(live.database, live.storage, key, gather([folder]), ReadOptions(), NoProgress())
     place = JobPlace(live.database.engine.url.render_as_string(hide_password=False), live.storage.root, 15.0)
     while claim := lifecycle.claim_next(live.database, 15):
         assert run_job(place, claim.run_id) == "done"

@@ -58,8 +58,8 @@ async def post_constraints(project: str, request: Request, me: Me, db: Db) -> Re
     head, winner and loser: its items are named by what was shown, else by their positions from 0. In an .npz, triplets
     (anchor, nearer, farther) are positions too, or have responses of 1, -1 and 0. All rows are checked before the first
     is stored, so a file with a wrong row stores nothing; 422: errors[] names the first hundred; 409: an id is taken by
-    another answer. They are then stored 500 at a time, so that labelers go on; if the server is stopped half-way,
-    what it has stored stays. Sending the same file again stores what is missing, and nothing twice.
+    another answer. They are then stored 500 at a time, so that labelers need not wait; if the server stops in between,
+    the rows stored so far stay. Sending the same file again stores the missing rows, and none twice.
     """
     ids = await run_in_threadpool(_allow, db, me, project)
     async with spooled(request) as path:

@@ -206,7 +206,7 @@ def test_what_is_wrong_is_said() -> None:
         make().fit([[0, 1, 24]], ["yes"])
     with pytest.raises(ValueError, match="answers row 0 is 'perhaps'"):
         make().fit(TRIPLETS[:1], ["perhaps"])
-    with pytest.raises(ValueError, match="n_items does not say"):
+    with pytest.raises(ValueError, match="no answers to learn from and no n_items"):
         AnswerEmbedding().fit([], [])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
