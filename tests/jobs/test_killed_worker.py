@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
 from tercet.database import Database
@@ -16,7 +17,7 @@ from tests.worker.test_supervisor import supervised
 
 
 def test_a_killed_worker_costs_an_attempt(
-    database: Database, storage: Storage, settings: Settings, tmp_path: Path
+    database: Database, storage: Storage, settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     number = make_import(database, storage, tmp_path, 12)
 
@@ -30,6 +31,7 @@ def test_a_killed_worker_costs_an_attempt(
         wait_for(lambda: newest().status not in ("queued", "running"))
     done = newest()
     assert (done.status, done.attempts, done.token) == ("done", 2, 2)
+    assert f"The worker of job {done.id} is gone" in caplog.text
     with database.reading() as session:
         row = session.get_one(Import, number)
     assert (row.status, row.report["items"]) == ("ready", 12)

@@ -41,6 +41,10 @@ class JobClaim:
     token: int
     is_long: bool = False
 
+    def __str__(self) -> str:
+        """Return the words of the log."""
+        return f"job {self.job_id}"
+
 
 def queue(
     session: Session, project_id: int, kind: JobKind, *, subject: int | None = None, user_id: int | None = None

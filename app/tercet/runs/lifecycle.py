@@ -44,6 +44,10 @@ class Claim:
     token: int
     is_long: bool = False
 
+    def __str__(self) -> str:
+        """Return the words of the log."""
+        return f"run {self.run_id}"
+
 
 # Built once: `_STILL_DUE` is run while all answers of the project wait for its lock.
 _AT: ColumnElement[datetime] = bindparam("at")
