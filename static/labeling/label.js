@@ -310,9 +310,9 @@ function hold(key) {
   listening.compare(place);
 }
 
-/** @param {KeyboardEvent} event */
-function onKeyUp(event) {
-  if (heldKey !== event.key.toLowerCase()) return;
+/** Stop what a held key plays. */
+function letGo() {
+  if (!heldKey) return;
   heldKey = null;
   listening.stop();
 }
@@ -358,7 +358,10 @@ view.showOutbox(outbox);
 if (upcoming.length) showNext();
 byId("load-again").addEventListener("click", loadAgain);
 document.addEventListener("keydown", onKey);
-document.addEventListener("keyup", onKeyUp);
+document.addEventListener("keyup", (event) => {
+  if (event.key.toLowerCase() === heldKey) letGo();
+});
+window.addEventListener("blur", letGo); // a key that goes up in another window is not heard of here
 document.addEventListener("submit", onSubmit);
 byId("asking").addEventListener("click", onClick);
 document.addEventListener("visibilitychange", () => {
