@@ -37,6 +37,9 @@ class Settings(BaseSettings):
         300.0, gt=0, description="how long a question is held for the labeler who has it on screen"
     )
     threads: int = Field(16, ge=2, description="requests handled at once; also the database connections")
+    connections_per_address: int = Field(
+        512, ge=1, description="open connections an address may have; a proxy has one address for all who come by it"
+    )
     max_upload_mb: int = Field(
         512, ge=1, description="largest upload of items, features or constraints, in megabytes; others: 1, answers 2"
     )
