@@ -244,6 +244,14 @@ def test_every_number_from_outside_has_a_bounded_type() -> None:
     assert {"Id", "Count", "ProjectSettings", "AnotherIn", "Filters"} <= reached
 
 
+def test_routes_with_json_bodies_bound_them() -> None:
+    for path in SERVICE.glob("*/*api.py"):
+        handlers = [node for node in tree_of(path).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        with_body = [node.name for node in handlers if any(argument.arg == "body" for argument in node.args.args)]
+        if "APIRouter(" in path.read_text() and with_body:
+            assert "route_class=JsonRoute" in path.read_text(), f"{relative(path)}: {with_body}"
+
+
 def test_what_handlers_ask_for_goes_through_no_thread() -> None:
     asked = {name for path in CODE for name in re.findall(r"Depends\((\w+)\)", path.read_text())}
     plain = {

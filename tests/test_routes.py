@@ -406,7 +406,13 @@ async def send_unread(app: FastAPI, row: Row, path: str, headers: dict[str, str]
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
-    sent = {**headers, "Accept": "application/json", "Content-Type": "application/json", "Content-Length": str(2**40)}
+    sent = {
+        **headers,
+        "Host": "testserver",
+        "Accept": "application/json",
+        "Content-Type": "application/json",
+        "Content-Length": str(2**40),
+    }
     scope = {
         "type": "http",
         "method": row.method,

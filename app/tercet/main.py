@@ -49,7 +49,8 @@ from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
 from tercet.web.problems import problems
-from tercet.web.security import OriginCheck, PlainAddress, SecurityHeaders
+from tercet.web.rates import RateLimit, Rates
+from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.worker.supervisor import Supervisor
 
 YEAR_SECONDS = 365 * 24 * 3600
@@ -124,6 +125,8 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
     )
     app.add_middleware(OriginCheck, public_url=settings.public_url)
     app.add_middleware(PlainAddress)
+    app.add_middleware(RateLimit, rates=app.state.rates)
+    app.add_middleware(AllowedHosts, public_url=settings.public_url, more=settings.allowed_hosts)
 
 
 def make_routes() -> list[BaseRoute]:
@@ -147,6 +150,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.token_uses = TokenUses(app.state.database)
+    app.state.rates = Rates()
     app.state.measures = health.Measures()
     add_middleware(app, settings)
     install_error_handlers(app)

@@ -8,7 +8,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from tercet.main import create_app
-from tercet.settings import Settings
+from tercet.settings import Settings, keep_private
 from tercet.web import logs
 from tercet.web.connections import bounded_connections
 from tercet.web.errors import Conflict
@@ -78,6 +78,7 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 def run_server(settings: Settings, listener: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C."""
     print(f"Tercet serves on {local_url(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
+    keep_private(settings)
     logs.configure(settings.log_level, settings.log_json)
     app = create_app(settings)
     StreamEndingServer(app, server_config(app, settings)).run(sockets=[listener])

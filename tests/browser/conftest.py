@@ -33,7 +33,7 @@ from tercet.storage import Storage
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member, make_project
 
-SECRET = "a secret for browser tests"
+SECRET = "a secret for browser tests, long enough"
 # The first of these that is there is used; what has no windows to draw takes three quarters of the time.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 # Cluster numbers of the thirty songs after the first run.

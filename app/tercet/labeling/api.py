@@ -26,11 +26,12 @@ from tercet.labeling.schemas import (
     WithdrawnOut,
 )
 from tercet.web.dependencies import Config, Db
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
 
 LEASING_AT_ONCE = 2
-router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403))
+router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403), route_class=JsonRoute)
 
 
 @router.get("/{project}/triplets/next", responses=problems(404))
