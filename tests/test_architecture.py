@@ -33,6 +33,7 @@ LAYERS = (
     {"worker"},
     {"answers"},
     {"archives"},
+    {"backups"},
     {"main"},
     {"serve"},
     {"demo"},
