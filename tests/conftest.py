@@ -294,7 +294,13 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     """Settings of a server that fits nothing by itself (workers=0): tests run jobs when they want to."""
-    return Settings(data=tmp_path / "data", database_url=database_url, workers=0, secret_key="a secret for tests")
+    return Settings(
+        data=tmp_path / "data",
+        database_url=database_url,
+        workers=0,
+        secret_key="a secret for tests, as long as one has to be",
+        allowed_hosts="testserver",
+    )
 
 
 @pytest.fixture

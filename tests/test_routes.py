@@ -106,6 +106,8 @@ TABLE = [
     Row("GET", "/account", Who.PERSON),
     Row("POST", "/account/tokens", Who.HOLDER, {201}, {"data": {"name": "mine", "scope": "read"}}),
     Row("POST", "/account/tokens/{token_id}/revoke", Who.PERSON, {404}),
+    Row("POST", "/account/sessions/{session_id}/end", Who.PERSON, {404}),
+    Row("POST", "/account/sessions/end", Who.PERSON, {303}),
     Row("GET", API, Who.USER),
     Row("POST", API, Who.ACCOUNT, {201}, {"json": {"name": "Another"}}),
     Row("GET", ONE, Who.LOOK),
@@ -299,6 +301,7 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
         "member": "999",
         "token_id": "999",
         "link": "999",
+        "session_id": "999",
         "answer": str(uuid.uuid4()),
         "labeler": "999",
         "kind": "media",
@@ -313,7 +316,7 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
 
 
 def cookie_header(app: FastAPI, user: User) -> dict[str, str]:
-    return {"Cookie": f"tercet={session_cookie(app, user)}", "Sec-Fetch-Site": "same-origin"}
+    return {"Cookie": f"tercet={session_cookie(app.state.database, user)}", "Sec-Fetch-Site": "same-origin"}
 
 
 def may(who: Who, visitor: str) -> bool:
@@ -406,7 +409,13 @@ async def send_unread(app: FastAPI, row: Row, path: str, headers: dict[str, str]
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
-    sent = {**headers, "Accept": "application/json", "Content-Type": "application/json", "Content-Length": str(2**40)}
+    sent = {
+        **headers,
+        "Host": "testserver",
+        "Accept": "application/json",
+        "Content-Type": "application/json",
+        "Content-Length": str(2**40),
+    }
     scope = {
         "type": "http",
         "method": row.method,

@@ -7,14 +7,13 @@ from contextlib import asynccontextmanager
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 from fastapi.staticfiles import StaticFiles
-from starlette.middleware.sessions import SessionMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from tercet import migrate
 from tercet.accounts import pages as accounts_pages
 from tercet.accounts.admission import BodyAdmission
-from tercet.accounts.usage import TokenUses
+from tercet.accounts.usage import Uses
 from tercet.alternatives import api as alternatives_api
 from tercet.alternatives import pages as alternatives_pages
 from tercet.answers import api as answers_api
@@ -49,10 +48,10 @@ from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
 from tercet.web.problems import problems
-from tercet.web.security import OriginCheck, PlainAddress, SecurityHeaders
+from tercet.web.rates import RateLimit, Rates
+from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.worker.supervisor import Supervisor
 
-YEAR_SECONDS = 365 * 24 * 3600
 # Routes are tried in order, and those of labeling are requested most.
 ROUTERS = (
     labeling_api.router,
@@ -114,16 +113,10 @@ class Service(FastAPI):
 def add_middleware(app: FastAPI, settings: Settings) -> None:
     """Add the middleware, innermost first."""
     app.add_middleware(BodyAdmission, database=app.state.database, max_upload_mb=settings.max_upload_mb)
-    app.add_middleware(
-        SessionMiddleware,
-        secret_key=settings.resolved_secret_key(),
-        session_cookie="tercet",
-        max_age=YEAR_SECONDS,
-        same_site="lax",
-        https_only=settings.public_url.startswith("https:"),
-    )
     app.add_middleware(OriginCheck, public_url=settings.public_url)
     app.add_middleware(PlainAddress)
+    app.add_middleware(RateLimit, rates=app.state.rates)
+    app.add_middleware(AllowedHosts, public_url=settings.public_url, more=settings.allowed_hosts)
 
 
 def make_routes() -> list[BaseRoute]:
@@ -146,7 +139,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.answer_writer = AnswerWriter(app.state.database)
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
-    app.state.token_uses = TokenUses(app.state.database)
+    app.state.uses = Uses(app.state.database)
+    app.state.rates = Rates()
     app.state.measures = health.Measures()
     add_middleware(app, settings)
     install_error_handlers(app)

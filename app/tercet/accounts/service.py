@@ -7,12 +7,12 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from tercet.accounts import queries
 from tercet.accounts.access import hash_token
-from tercet.models import ApiToken, Membership, Project, Role, Scope, ShareLink, SignInLink, User, now
+from tercet.models import ApiToken, BrowserSession, Membership, Project, Role, Scope, ShareLink, SignInLink, User, now
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
 SECRET_BYTES = 32
@@ -36,6 +36,20 @@ class Joined:
 
     project: Project
     user: User
+
+
+@dataclass(frozen=True)
+class AccountView:
+    """What the account page shows."""
+
+    user: User
+    sessions: list[BrowserSession]
+    tokens: list[ApiToken]
+
+
+def view_account(session: Session, user: User) -> AccountView:
+    """Collect what the account page shows to its user."""
+    return AccountView(user, queries.sessions(session, user.id), queries.api_tokens(session, user.id))
 
 
 def make_secret() -> str:
@@ -91,7 +105,10 @@ def use_sign_in_link(session: Session, token: str) -> User:
     user_id = session.scalar(update(SignInLink).where(*unused).values(used_at=moment).returning(SignInLink.user_id))
     if user_id is None:
         raise NotFound(LINK_OVER)
-    return session.get_one(User, user_id)
+    user = session.get_one(User, user_id)
+    if user.disabled_at is not None:
+        raise NotFound(LINK_OVER)
+    return user
 
 
 def make_share_link(session: Session, project: Project) -> str:
@@ -178,6 +195,41 @@ def _add_labeler(
     row.participant, row.browser_hash = participant, browser_hash
     session.add(row)
     session.flush()
+
+
+def disable_user(session: Session, user: User) -> None:
+    """Keep a user out: sessions and sign-in links end at once, and API tokens are refused."""
+    user.disabled_at = user.disabled_at or now()
+    end_sessions(session, user)
+
+
+def enable_user(user: User) -> None:
+    """Let a disabled user come in again, by a new sign-in link or the API tokens of before."""
+    user.disabled_at = None
+
+
+def set_administrator(session: Session, user: User, is_admin: bool) -> None:
+    """Make somebody an administrator or a plain user; one administrator stays."""
+    if not is_admin and user.is_admin and queries.administrators(session) == 1:
+        raise Conflict("This is the only administrator: promote somebody else first.")
+    user.is_admin = is_admin
+
+
+def end_sessions(session: Session, user: User) -> None:
+    """Sign a user out everywhere; sign-in links that were not used yet end too."""
+    session.execute(delete(BrowserSession).where(BrowserSession.user_id == user.id))
+    session.execute(delete(SignInLink).where(SignInLink.user_id == user.id, SignInLink.used_at.is_(None)))
+
+
+def delete_user(session: Session, user: User) -> None:
+    """Remove a user who has answered nothing; raise Conflict for one whose answers would go too."""
+    if user.is_admin and queries.administrators(session) == 1:
+        raise Conflict("This is the only administrator: promote somebody else first.")
+    if project := queries.owned_alone(session, user.id):
+        raise Conflict(f"{user.name} is the only owner of '{project}': give it another owner first.")
+    if queries.has_contributed(session, user.id):
+        raise Conflict(f"{user.name} has answered or decided something, which would go too: disable them instead.")
+    session.delete(user)
 
 
 def make_api_token(session: Session, user: User, name: str, scope: Scope, days: int | None = None) -> str:

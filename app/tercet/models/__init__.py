@@ -5,7 +5,7 @@
 - counter: a number in the project's row, incremented in the transaction that adds the row that it numbers
 """
 
-from tercet.models.accounts import ApiToken, Scope, SignInLink, User
+from tercet.models.accounts import ApiToken, BrowserSession, Scope, SignInLink, User
 from tercet.models.base import Base, now
 from tercet.models.items import Bag, FeatureSet, Item
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
@@ -20,6 +20,7 @@ __all__ = [
     "BackgroundJob",
     "Bag",
     "Base",
+    "BrowserSession",
     "ClusterNote",
     "Decision",
     "Event",
