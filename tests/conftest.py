@@ -98,6 +98,7 @@ SLOW = {
     "test_style.py",
     "test_topology.py",
     "web/test_bad_input.py",
+    "web/test_generated_client.py",
     "web/test_security.py",
     "worker/test_comparison.py",
     "worker/test_cross_validated_runs.py",
@@ -139,6 +140,7 @@ UNCOUNTED = {
     "test_style.py",
     "test_topology.py",
     "web/test_bad_input.py",
+    "web/test_generated_client.py",
     "worker/test_other_systems.py",
     "worker/test_supervisor.py",
 }

@@ -47,6 +47,7 @@ from tercet.storage import Storage
 from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
+from tercet.web.openapi import DescribedApp, operation_id
 from tercet.web.problems import problems
 from tercet.web.rates import RateLimit, Rates
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
@@ -102,7 +103,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.database.close()
 
 
-class Service(FastAPI):
+class Service(DescribedApp):
     """The application; some middleware also wraps the handler of crashes."""
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -121,7 +122,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
 
 def make_routes() -> list[BaseRoute]:
     """Return the routes of all packages."""
-    router = APIRouter(responses=problems(422))
+    router = APIRouter(responses=problems(422), generate_unique_id_function=operation_id)
     for package_router in ROUTERS:
         router.include_router(package_router)
     return router.routes
