@@ -237,6 +237,7 @@ TABLE = [
     Row("GET", PAGE + "/settings", Who.READ),
     Row("POST", PAGE + "/settings", Who.WRITE, {303}, {"data": {"guidelines": "Listen."}}),
     Row("POST", PAGE + "/settings/share-links", Who.OWN, {201}),
+    Row("POST", PAGE + "/settings/share-links/{link}/renew", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/share-links/{link}/revoke", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/copy", Who.WRITE, {303}, {"data": {"name": "Copied"}}),
     Row("POST", PAGE + "/settings/members", Who.OWN, {303}, {"data": {"email": "bo@example.org", "role": "analyst"}}),

@@ -72,11 +72,9 @@ def join_page(request: Request, token: str, me: Me, db: Db, participant: Partici
     # The secret is made here, so that a second press of the button finds the labeler of the first.
     browser = sessions.browser_secret(request)
     with db.reading() as session:
-        project = queries.shared_project(session, token)
-        returning = None
-        if project is not None:
-            visitor = service.Visitor(user_of_session(session, me), browser)
-            returning = service.find_returning(session, project, visitor, participant)
+        project, returning = service.view_link(
+            session, token, service.Visitor(user_of_session(session, me), browser), participant
+        )
     page = render(
         request,
         "accounts/join.html",
@@ -98,7 +96,7 @@ def join(request: Request, token: str, me: Me, db: Db, participant: Text = "", n
     with db.transaction() as session:
         user = user_of_session(session, me)
         joined = service.join(session, token, service.Visitor(user, browser), participant=participant, name=name)
-        cookie = None if user is joined.user else sessions.start(session, request, joined.user)
+        cookie = None if user is joined.user else sessions.start(session, request, joined.user, joined.until)
     response = go_to(f"/projects/{joined.project.key}/label")
     if cookie is not None:
         sessions.set_cookie(request, response, cookie)

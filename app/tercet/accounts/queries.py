@@ -1,5 +1,6 @@
 """Reads users, links, memberships and API tokens."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import func, select
@@ -82,21 +83,41 @@ def link_works(session: Session, token: str) -> bool:
     return session.scalar(select(SignInLink.id).where(*unused)) is not None
 
 
-def shared_project(session: Session, token: str) -> Project | None:
-    """Find the project that a share link opens; none if the link is unknown or revoked, or the project archived."""
-    query = (
-        select(Project)
-        .join(ShareLink, ShareLink.project_id == Project.id)
+def working_link(session: Session, token: str) -> tuple[ShareLink, Project] | None:
+    """Find a share link and its project; none if it is unknown, revoked or expired, or the project archived."""
+    row = session.execute(
+        select(ShareLink, Project)
+        .join(Project, ShareLink.project_id == Project.id)
         .where(ShareLink.token_hash == hash_token(token), ShareLink.revoked_at.is_(None))
+        .where(ShareLink.expires_at.is_(None) | (ShareLink.expires_at > now()))
         .where(Project.archived_at.is_(None), Project.deleted_at.is_(None))
+    ).first()
+    return None if row is None else (row[0], row[1])
+
+
+def came_by(session: Session, link_id: int) -> list[Membership]:
+    """List the members who came by a share link."""
+    return list(session.scalars(select(Membership).where(Membership.link_id == link_id)))
+
+
+@dataclass(frozen=True)
+class LinkInUse:
+    """A share link that was not revoked: its labeler's name if it is personal, and how many came by it."""
+
+    link: ShareLink
+    name: str | None
+    arrived: int
+
+
+def share_links(session: Session, project_id: int) -> list[LinkInUse]:
+    """List a project's share links that were not revoked, oldest first."""
+    arrived = select(func.count()).where(Membership.link_id == ShareLink.id).scalar_subquery()
+    query = (
+        select(ShareLink, User.name, arrived)
+        .outerjoin(User, User.id == ShareLink.user_id)
+        .where(ShareLink.project_id == project_id, ShareLink.revoked_at.is_(None))
     )
-    return session.scalar(query)
-
-
-def share_links(session: Session, project_id: int) -> list[ShareLink]:
-    """List a project's share links that still work, oldest first."""
-    query = select(ShareLink).where(ShareLink.project_id == project_id, ShareLink.revoked_at.is_(None))
-    return list(session.scalars(query.order_by(ShareLink.id)))
+    return [LinkInUse(*row) for row in session.execute(query.order_by(ShareLink.id))]
 
 
 def membership(session: Session, project_id: int, user_id: int) -> Membership | None:

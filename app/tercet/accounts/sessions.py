@@ -3,6 +3,8 @@
 A cookie that was copied is worth nothing once its session has ended.
 """
 
+from datetime import datetime
+
 from fastapi import Request, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
@@ -19,8 +21,11 @@ BROWSER_COOKIE = "tercet-browser"
 YEAR_SECONDS = 365 * 24 * 3600
 
 
-def start(session: Session, request: Request, user: User) -> str:
-    """Begin a session of the user in the browser that asks, in place of the one it had; return its token."""
+def start(session: Session, request: Request, user: User, until: datetime | None = None) -> str:
+    """Begin a session of the user in the browser that asks, in place of the one it had; return its token.
+
+    It ends at `until` at the latest.
+    """
     if earlier := caller_of(request).session:
         session.execute(delete(BrowserSession).where(BrowserSession.token_hash == earlier))
     session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now()))
@@ -28,7 +33,8 @@ def start(session: Session, request: Request, user: User) -> str:
     browser = request.headers.get("user-agent", "")[:200]
     address = request.client.host[:45] if request.client else ""
     row = BrowserSession(user_id=user.id, token_hash=hash_token(token), browser=browser, address=address)
-    row.expires_at = now() + IDLE
+    row.until = until
+    row.expires_at = min(now() + IDLE, until or now() + IDLE)
     session.add(row)
     session.flush()
     return token

@@ -45,11 +45,13 @@ class Uses:
         """Store that the session is used now, so that it ends later; ignore unknown sessions."""
         moment, this = now(), BrowserSession.token_hash == token_hash
         with self.database.reading() as session:
-            row = session.execute(select(BrowserSession.created_at, BrowserSession.seen_at).where(this)).first()
+            row = session.execute(
+                select(BrowserSession.created_at, BrowserSession.seen_at, BrowserSession.until).where(this)
+            ).first()
         if row is None:
             return
         self._noted[token_hash] = time.monotonic()
         if row.seen_at < moment - timedelta(seconds=EVERY_SECONDS):
-            expires_at = min(row.created_at + LONGEST, moment + IDLE)
+            expires_at = min(row.created_at + LONGEST, moment + IDLE, row.until or moment + IDLE)
             with self.database.transaction() as session:
                 session.execute(update(BrowserSession).where(this).values(seen_at=moment, expires_at=expires_at))

@@ -51,7 +51,8 @@ class SignInLink(Base):
 class BrowserSession(Base):
     """A browser that a user is signed in with; its cookie holds the token, of which only the hash is stored.
 
-    Ended sessions are deleted. `expires_at` moves on with use, up to the longest life.
+    Ended sessions are deleted. `expires_at` moves on with use, up to the longest life and to `until`, where the
+    labeling link that began it expires.
     """
 
     __tablename__ = "session"
@@ -64,6 +65,7 @@ class BrowserSession(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     seen_at: Mapped[datetime] = mapped_column(default=now)
     expires_at: Mapped[datetime]
+    until: Mapped[datetime | None]
 
 
 class ApiToken(Base):

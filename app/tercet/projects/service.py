@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts import queries as accounts
 from tercet.accounts.access import ROLE_MAY, Access, Action
-from tercet.accounts.service import make_user
+from tercet.accounts.service import end_labeling, make_user
 from tercet.catalogue import algorithms, forms
 from tercet.items.queries import count_in_use, latest_features
 from tercet.jobs import queries as jobs
@@ -22,7 +22,6 @@ from tercet.models import (
     Membership,
     Project,
     Role,
-    ShareLink,
     User,
     now,
 )
@@ -49,7 +48,7 @@ class SettingsView:
     pictures_job: BackgroundJob | None
     groups: list[GroupChoice]
     clips: list[Clip]
-    links: list[ShareLink]
+    links: list[accounts.LinkInUse]
     members: list[tuple[User, Membership]]
     me: User
     may_write: bool
@@ -191,6 +190,7 @@ def remove_member(session: Session, project: Project, user_id: int) -> None:
     if member is None:
         raise NotFound(f"Project '{project.key}' has no member {user_id}.")
     _keep_an_owner(session, member, None)
+    end_labeling(session, project, session.get_one(User, user_id))
     session.delete(member)
 
 
