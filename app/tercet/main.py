@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio.to_thread
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
@@ -48,7 +48,9 @@ from tercet.storage import Storage
 from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
+from tercet.web.openapi import DescribedApp, operation_id
 from tercet.web.problems import problems
+from tercet.web.queries import refuse_unknown_parameters
 from tercet.web.rates import RateLimit, Rates
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.worker.supervisor import Supervisor
@@ -104,7 +106,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.database.close()
 
 
-class Service(FastAPI):
+class Service(DescribedApp):
     """The application; some middleware also wraps the handler of crashes."""
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -123,7 +125,11 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
 
 def make_routes() -> list[BaseRoute]:
     """Return the routes of all packages."""
-    router = APIRouter(responses=problems(422))
+    router = APIRouter(
+        responses=problems(422),
+        dependencies=[Depends(refuse_unknown_parameters)],
+        generate_unique_id_function=operation_id,
+    )
     for package_router in ROUTERS:
         router.include_router(package_router)
     return router.routes

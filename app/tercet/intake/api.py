@@ -25,6 +25,7 @@ from tercet.storage import Storage
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.errors import WrongType
 from tercet.web.json_bodies import JsonRoute
+from tercet.web.openapi import schema_of
 from tercet.web.problems import problems
 from tercet.web.texts import Name
 
@@ -35,7 +36,7 @@ ITEMS_BODY: dict[str, Any] = {
         "required": True,
         "content": {
             "application/json": {
-                "schema": ItemsIn.model_json_schema(),
+                "schema": schema_of(ItemsIn),
                 "example": ITEMS_EXAMPLE,
             },
             "multipart/form-data": {

@@ -133,7 +133,7 @@ def put_cluster(project: str, run: str, cluster: Id, body: ClusterName, me: Me, 
         },
     },
 )
-def get_items(
+def get_run_items(
     project: str,
     run: str,
     me: Me,
