@@ -23,6 +23,7 @@ LAYERS = (
     {"models", "settings", "storage", "database", "prediction", "sounds"},
     {"migrate", "web"},
     {"command_setup", "features"},
+    {"audit"},
     {"accounts"},
     {"catalogue", "items", "live", "help"},
     {"jobs"},

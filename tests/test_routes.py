@@ -40,6 +40,7 @@ class Who(Enum):
     PERSON = "person"
     HOLDER = "holder"
     ACCOUNT = "account"
+    ADMIN = "admin"
     LOOK = "look"
     LABEL = "label"
     READ = "read"
@@ -108,6 +109,9 @@ TABLE = [
     Row("POST", "/account/tokens/{token_id}/revoke", Who.PERSON, {404}),
     Row("POST", "/account/sessions/{session_id}/end", Who.PERSON, {404}),
     Row("POST", "/account/sessions/end", Who.PERSON, {303}),
+    Row("GET", "/api/v1/audit", Who.ADMIN),
+    Row("GET", ONE + "/audit", Who.OWN),
+    Row("GET", PAGE + "/audit", Who.OWN),
     Row("GET", API, Who.USER),
     Row("POST", API, Who.ACCOUNT, {201}, {"json": {"name": "Another"}}),
     Row("GET", ONE, Who.LOOK),
@@ -330,6 +334,8 @@ def may(who: Who, visitor: str) -> bool:
             return visitor in SIGNED_IN
         case Who.HOLDER:
             return visitor in SIGNED_IN - {"labeler", "visitor"}
+        case Who.ADMIN:
+            return visitor == "admin"
         case Who.ACCOUNT:
             return visitor in (SIGNED_IN - {"labeler", "visitor"}) | {"token write", "token own"}
         case _:

@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from tercet import migrate
+from tercet.accounts import audit_api
 from tercet.accounts import pages as accounts_pages
 from tercet.accounts.admission import BodyAdmission
 from tercet.accounts.usage import Uses
@@ -60,6 +61,7 @@ ROUTERS = (
     health.router,
     api_docs.router,
     accounts_pages.router,
+    audit_api.router,
     projects_api.router,
     projects_pages.router,
     items_api.router,

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, select, true
 from sqlalchemy.orm import Session
 
 from tercet.accounts.usage import Uses
+from tercet.audit import chain
 from tercet.models import ApiToken, BrowserSession, Membership, Project, ProjectView, Role, Scope, User, now
 from tercet.web.errors import Forbidden, NotFound, NotSignedIn
 
@@ -178,11 +179,22 @@ def hash_token(token: str) -> str:
 def identify(session: Session, caller: Caller) -> Identity:
     """Look up the caller; raise NotSignedIn where there is none."""
     if caller.token is not None:
-        return _identify_token(session, caller.token)
-    user = user_of_session(session, caller)
-    if user is None:
+        identity = _identify_token(session, caller.token)
+    elif (user := user_of_session(session, caller)) is not None:
+        identity = Identity(user, None)
+    else:
         raise NotSignedIn(SIGN_IN_FIRST)
-    return Identity(user, None)
+    chain.act_as(identity.user)
+    return identity
+
+
+def identify_administrator(session: Session, me: Caller) -> Identity:
+    """Look up the caller, who has to be an administrator."""
+    identity = identify(session, me)
+    _allow_scope(identity.scope, Action.OWN)
+    if not identity.user.is_admin:
+        raise Forbidden("This is for administrators: 'tercet user promote ADDRESS' makes one.")
+    return identity
 
 
 def user_of_session(session: Session, caller: Caller) -> User | None:
@@ -242,6 +254,7 @@ def authorize(
     user, project, stored_role = row
     role = _role(project_key, stored_role, is_admin=user.is_admin, exists=project is not None)
     _allow(role, scope, action)
+    chain.act_as(user)
     return Access(project, user, role)
 
 

@@ -113,8 +113,8 @@ def enable(email: str, data: DataOption = None) -> None:
     """Let somebody who was disabled come in again."""
     from tercet.accounts import service
 
-    with opened_user(data, email) as (_, user):
-        service.enable_user(user)
+    with opened_user(data, email) as (session, user):
+        service.enable_user(session, user)
     typer.echo(f"{email} may come in again. 'tercet user link {email}' makes a sign-in link.")
 
 

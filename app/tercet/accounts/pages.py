@@ -10,7 +10,8 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tercet.accounts import queries, service, sessions
-from tercet.accounts.access import Caller, Me, identify_holder, identify_person, user_of_session
+from tercet.accounts.access import Action, Caller, Me, authorize, identify_holder, identify_person, user_of_session
+from tercet.audit import chain
 from tercet.models import Scope
 from tercet.web.dependencies import Db
 from tercet.web.errors import FieldError, Invalid, NotFound
@@ -19,6 +20,7 @@ from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
 
+AUDIT_SHOWN = 200
 Text = Annotated[str, Form(max_length=service.NAME_LENGTH)]
 Participant = Annotated[str, Query(max_length=service.NAME_LENGTH)]
 
@@ -109,6 +111,17 @@ def whole_days(text: str) -> int | None:
     if text and not text.isdecimal():
         raise Invalid("The number of days is not usable.", [FieldError("days", "expected a whole number or nothing")])
     return int(text) if text else None
+
+
+@router.get("/projects/{project}/audit")
+def audit_page(request: Request, project: str, me: Me, db: Db) -> HTMLResponse:
+    """Show the newest entries of the audit log that are about the project."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.OWN)
+        newest = chain.newest(session, access.project.key, AUDIT_SHOWN)
+        broken = chain.first_break(session)
+    entries = [chain.describe(entry) | {"moment": entry.at} for entry in newest]
+    return render(request, "accounts/audit.html", project=access.project, entries=entries, broken=broken)
 
 
 @router.get("/account")

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts import queries
 from tercet.accounts.access import hash_token
+from tercet.audit import chain
 from tercet.models import (
     ApiToken,
     BrowserSession,
@@ -78,6 +79,8 @@ def make_user(session: Session, name: str, *, email: str | None = None, is_admin
     user = User(name=checked_name(name, "name"), email=email and checked_email(email), is_admin=is_admin)
     session.add(user)
     session.flush()
+    if user.has_account:
+        chain.record(session, "account made", after={"user": user.name, "email": user.email, "admin": is_admin})
     return user
 
 
@@ -122,6 +125,8 @@ def use_sign_in_link(session: Session, token: str) -> User:
     user = session.get_one(User, user_id)
     if user.disabled_at is not None:
         raise NotFound(LINK_OVER)
+    chain.act_as(user)
+    chain.record(session, "signed in")
     return user
 
 
@@ -142,6 +147,8 @@ def make_share_link(
         user = make_user(session, checked_name(labeler, "labeler"))
         link.user_id = user.id
         _add_labeler(session, project, user, _free_name(session, project, user.name), link=link)
+    bounds = {"link": link.id, "labeler": labeler, "most": most, "expires_at": expires_at}
+    chain.record(session, "labeling link made", project=project, after=bounds)
     return token
 
 
@@ -159,6 +166,7 @@ def renew_share_link(session: Session, project: Project, link_id: int) -> str:
         raise Conflict("This link was revoked: make another one.")
     token = make_secret()
     link.token_hash = hash_token(token)
+    chain.record(session, "labeling link renewed", project=project, after={"link": link.id})
     return token
 
 
@@ -174,6 +182,7 @@ def revoke_share_link(session: Session, project: Project, link_id: int) -> Share
         end_labeling(session, project, user)
         if user.has_account and member.role == Role.LABELER:
             session.delete(member)
+    chain.record(session, "labeling link revoked", project=project, before={"link": link.id})
     return link
 
 
@@ -200,6 +209,8 @@ def join(session: Session, token: str, visitor: Visitor, *, participant: str = "
     if user is None:
         _check_room(session, link)
         user = _make_link_labeler(session, link, project, visitor, participant, name)
+        chain.act_as(user)
+        chain.record(session, "came by a labeling link", project=project, after={"link": link.id, "user": user.id})
     elif queries.membership(session, project.id, user.id) is None:
         _check_room(session, link)
         _add_labeler(session, project, user, link=link)
@@ -292,17 +303,24 @@ def disable_user(session: Session, user: User) -> None:
     """Keep a user out: sessions and sign-in links end at once, and API tokens are refused."""
     user.disabled_at = user.disabled_at or now()
     end_sessions(session, user)
+    chain.record(session, "account disabled", after=_named(user))
 
 
-def enable_user(user: User) -> None:
+def enable_user(session: Session, user: User) -> None:
     """Let a disabled user come in again, by a new sign-in link or the API tokens of before."""
     user.disabled_at = None
+    chain.record(session, "account enabled", after=_named(user))
+
+
+def _named(user: User) -> dict[str, object]:
+    return {"user": user.id, "name": user.name, "email": user.email}
 
 
 def set_administrator(session: Session, user: User, is_admin: bool) -> None:
     """Make somebody an administrator or a plain user; one administrator stays."""
     if not is_admin and user.is_admin and queries.administrators(session) == 1:
         raise Conflict("This is the only administrator: promote somebody else first.")
+    chain.record(session, "administrator", before={"admin": user.is_admin}, after={**_named(user), "admin": is_admin})
     user.is_admin = is_admin
 
 
@@ -310,6 +328,7 @@ def end_sessions(session: Session, user: User) -> None:
     """Sign a user out everywhere; sign-in links that were not used yet end too."""
     session.execute(delete(BrowserSession).where(BrowserSession.user_id == user.id))
     session.execute(delete(SignInLink).where(SignInLink.user_id == user.id, SignInLink.used_at.is_(None)))
+    chain.record(session, "signed out everywhere", after=_named(user))
 
 
 def delete_user(session: Session, user: User) -> None:
@@ -320,6 +339,7 @@ def delete_user(session: Session, user: User) -> None:
         raise Conflict(f"{user.name} is the only owner of '{project}': give it another owner first.")
     if queries.has_contributed(session, user.id):
         raise Conflict(f"{user.name} has answered or decided something, which would go too: disable them instead.")
+    chain.record(session, "account removed", before=_named(user))
     session.delete(user)
 
 
@@ -334,6 +354,8 @@ def make_api_token(session: Session, user: User, name: str, scope: Scope, days: 
     row = ApiToken(user_id=user.id, name=name, token_hash=hash_token(token), scope=scope, expires_at=expires_at)
     session.add(row)
     session.flush()
+    made = {"token": row.id, "user": user.id, "name": name, "scope": scope, "expires_at": expires_at}
+    chain.record(session, "API token made", after=made)
     return token
 
 
@@ -343,4 +365,5 @@ def revoke_api_token(session: Session, user: User, token_id: int) -> ApiToken:
     if row is None:
         raise NotFound(f"You have no API token {token_id}.")
     row.revoked_at = row.revoked_at or now()
+    chain.record(session, "API token revoked", before={"token": row.id, "name": row.name})
     return row

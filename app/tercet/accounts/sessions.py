@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from tercet.accounts.access import SESSION_COOKIE, Caller, caller_of, hash_token
 from tercet.accounts.service import make_secret
 from tercet.accounts.usage import IDLE, LONGEST
+from tercet.audit import chain
 from tercet.models import BrowserSession, User, now
 from tercet.web.errors import NotFound
 from tercet.web.rendering import site_address
@@ -50,6 +51,7 @@ def end(session: Session, user: User, session_id: int) -> None:
 def end_all(session: Session, user_id: int) -> None:
     """Sign a user out everywhere."""
     session.execute(delete(BrowserSession).where(BrowserSession.user_id == user_id))
+    chain.record(session, "signed out everywhere")
 
 
 def end_current(session: Session, caller: Caller) -> None:

@@ -26,7 +26,7 @@ MEMBER = re.compile(r"tercet\.json|files\.ndjson|tables/[a-z_]+\.ndjson|blobs/\d
 ARCHIVED = ("project", "bag", "item", "feature_set", "triplet", "decision", "answer", "run", "cluster_note")
 # Not archived: users and their rights, which are a matter of the other server, and everything in progress.
 LEFT_OUT = {
-    *("user", "membership", "sign_in_link", "api_token", "session", "share_link"),
+    *("user", "session", "membership", "sign_in_link", "api_token", "share_link", "audit"),
     *("lease", "skip", "event", "job", "import", "import_file"),
 }
 # Columns that have a meaning on this server only, or only at this moment.

@@ -6,6 +6,7 @@
 """
 
 from tercet.models.accounts import ApiToken, BrowserSession, Scope, SignInLink, User
+from tercet.models.audit import AuditEntry
 from tercet.models.base import Base, now
 from tercet.models.items import Bag, FeatureSet, Item
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
@@ -17,6 +18,7 @@ __all__ = [
     "WAITING_FOR_ANSWERS",
     "Answer",
     "ApiToken",
+    "AuditEntry",
     "BackgroundJob",
     "Bag",
     "Base",

@@ -21,7 +21,7 @@ from tercet.web.errors import TooOften, answer_problem
 # An address has many people behind it where a school or a company has one for all.
 PER_ADDRESS = RateLimitItemPerMinute(1_200)
 # Opening one link, or pressing its button; a class comes within a minute.
-PER_LINK = RateLimitItemPerMinute(300)
+PER_LINK = RateLimitItemPerMinute(1_000)
 # A session or a token. A page that uploads thousands of small files sends the most.
 PER_CALLER = RateLimitItemPerMinute(12_000)
 # Answers of one labeler: thirty times as many as the fastest people give.
