@@ -7,6 +7,7 @@
 
 from tercet.models.accounts import ApiToken, Scope, SignInLink, User
 from tercet.models.base import Base, now
+from tercet.models.edits import Edit, EditKind, Link
 from tercet.models.items import Bag, FeatureSet, Item
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
 from tercet.models.labeling import Answer, Decision, Lease, Skip, Source, Triplet, Verdict
@@ -22,6 +23,8 @@ __all__ = [
     "Base",
     "ClusterNote",
     "Decision",
+    "Edit",
+    "EditKind",
     "Event",
     "FeatureSet",
     "Import",
@@ -32,6 +35,7 @@ __all__ = [
     "JobKind",
     "JobStatus",
     "Lease",
+    "Link",
     "Membership",
     "Project",
     "ProjectView",
