@@ -29,7 +29,7 @@ LAYERS = (
     {"jobs"},
     {"runs"},
     {"labeling", "projects"},
-    {"alternatives", "comparisons", "dashboard", "intake"},
+    {"alternatives", "comparisons", "dashboard", "edits", "intake"},
     {"exchange"},
     {"worker"},
     {"answers"},

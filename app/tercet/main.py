@@ -27,6 +27,7 @@ from tercet.comparisons import pages as comparisons_pages
 from tercet.dashboard import api as dashboard_api
 from tercet.dashboard import pages as dashboard_pages
 from tercet.database import Database
+from tercet.edits import api as edits_api
 from tercet.exchange import api as exchange_api
 from tercet.exchange import pages as exchange_pages
 from tercet.exchange import predictions_api
@@ -84,6 +85,7 @@ ROUTERS = (
     help_pages.router,
     answers_api.router,
     answers_pages.router,
+    edits_api.router,
     dashboard_api.router,
     dashboard_pages.router,
 )

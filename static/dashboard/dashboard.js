@@ -6,12 +6,14 @@ import { catchUpAfterTyping, refresh, sendFormsInPlace } from "../web/live.js";
 import { playOnClick } from "../web/player.js";
 import { keepTimesCurrent } from "../web/relative_times.js";
 import { addMapButtons } from "./cluster_cards.js";
+import { Edits } from "./edits.js";
 import { ItemStore } from "./item_list.js";
 import { ItemTooltip } from "./item_tooltip.js";
 import { ClusterMap } from "./map.js";
 import { fetchPoints } from "./map_points.js";
 import { MapTools } from "./map_tools.js";
 import { Resolution } from "./resolution.js";
+import { SelectionBar } from "./selection_bar.js";
 
 /** @typedef {import("../web/events.js").RunEvent} RunEvent */
 /** @typedef {import("../web/events.js").StreamState} StreamState */
@@ -29,9 +31,11 @@ const map = new ClusterMap(canvas, {
   onPoint: (...place) => tooltip.hover(...place),
   onPick: (...place) => tooltip.pin(...place),
   onLasso: (positions) => tools.listCircled(map, positions),
+  onToggle: (position) => tools.toggle(map, position),
 });
 const tooltip = new ItemTooltip(byId("tooltip"), items, map, nameOf);
-const tools = new MapTools([map], items);
+const bar = new SelectionBar(new Edits(api, items), map, nameOf);
+const tools = new MapTools([map], items, bar);
 const resolution = new Resolution(api, map);
 let currentRun = "";
 let refreshTimer = 0;

@@ -11,8 +11,7 @@ import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
  */
 
 const PAGE_SIZE = 60;
-// Most items of the list that questions can be restricted to: their keys are fetched in one request.
-const MOST_ASKED_ABOUT = 500;
+const AT_ONCE = 500; // most items that one request describes
 const NOT_REACHED = "The server was not reached. Try again.";
 
 /** The items of one project by position: each is fetched once. */
@@ -38,6 +37,17 @@ export class ItemStore {
       for (const item of page?.items ?? []) this.items.set(item.position, item);
     }
     return positions.map((position) => this.items.get(position)).filter((item) => item !== undefined);
+  }
+
+  /**
+   * Return the items at any number of positions; those that could not be read are missing.
+   * @param {number[]} positions
+   * @returns {Promise<Item[]>}
+   */
+  async all(positions) {
+    const pages = [];
+    for (let start = 0; start < positions.length; start += AT_ONCE) pages.push(await this.at(positions.slice(start, start + AT_ONCE)));
+    return pages.flat();
   }
 
   /**
@@ -130,16 +140,19 @@ export class ItemList {
    * @param {HTMLElement} panel
    * @param {ItemStore} items
    * @param {import("./map.js").ClusterMap} map
+   * @param {import("./selection_bar.js").SelectionBar | null} bar what can be done with the items; null: nothing
    */
-  constructor(panel, items, map) {
+  constructor(panel, items, map, bar) {
     this.panel = panel;
     this.items = items;
     this.map = map;
+    this.bar = bar;
   }
 
   /** Close the list; who uses the keyboard goes on where the list was asked for. */
   close() {
     this.panel.hidden = true;
+    this.map.select([]);
     const { canvas } = this.map;
     const opener = this.#opener;
     const target = opener instanceof HTMLElement && opener.isConnected && opener !== document.body ? opener : canvas;
@@ -158,15 +171,9 @@ export class ItemList {
     const count = positions.length.toLocaleString("en");
     const heading = createElement("h3", { id: "item-list-title", tabIndex: -1, textContent: `${title}: ${count} items` });
     const close = createElement("button", { type: "button", className: "small", textContent: "Close", onclick: () => this.close() });
-    const ask = createElement("button", { type: "button", className: "small", textContent: "Ask about these" });
-    ask.hidden = !positions.length || positions.length > MOST_ASKED_ABOUT;
-    const answer = createElement("span", { className: "muted" });
-    answer.setAttribute("role", "status");
-    this.#status = answer;
-    ask.onclick = async () => {
-      const problem = await this.items.askAbout(positions);
-      answer.textContent = problem || "The next run's questions are about these items.";
-    };
+    this.#status = createElement("span", { className: "muted" });
+    this.#status.setAttribute("role", "status");
+    this.map.select(positions);
     const scroll = createElement("div", { className: "scroll", tabIndex: 0 });
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Listed items");
@@ -174,7 +181,8 @@ export class ItemList {
     const spread = countByCluster(positions, points).map(([cluster, size]) => createElement("span", {}, chip(cluster), ` ${size}`));
     this.panel.replaceChildren(
       createElement("header", {}, heading, close),
-      createElement("p", { className: "small" }, ask, " ", answer),
+      ...(this.bar && positions.length ? [this.bar.show(title, this.#positions)] : []),
+      createElement("p", { className: "small" }, this.#status),
       createElement("p", { className: "counts" }, ...spread),
       scroll,
     );

@@ -3,7 +3,7 @@
 
 import { readColors } from "./colors.js";
 import { drawLasso, drawNumbers, drawRings, paintPoints, pointRadius } from "./map_paint.js";
-import { between, bounds, centers, changedItems, Grid, STRIDE } from "./map_points.js";
+import { between, bounds, centers, changedItems, CLUSTER, CONFIDENCE, Grid, STRIDE } from "./map_points.js";
 import { listen } from "./map_input.js";
 
 const TRAVEL_MS = 500;
@@ -19,7 +19,9 @@ const REACH = 12; // pixels between the pointer and the point that it points at
  *   onPoint: (position: number, column: number, row: number) => void,
  *   onPick: (position: number, column: number, row: number) => void,
  *   onLasso: (positions: number[]) => void,
- * }} MapHandlers called with the item that is pointed at or clicked, -1 for none, and with the items within a lasso
+ *   onToggle?: (position: number) => void,
+ * }} MapHandlers called with the item that is pointed at or clicked, -1 for none, and with the items within a lasso;
+ *   onToggle with an item that is clicked with Shift
  */
 
 export class ClusterMap {
@@ -41,11 +43,12 @@ export class ClusterMap {
    * @param {HTMLCanvasElement} canvas
    * @param {MapHandlers} handlers
    */
-  constructor(canvas, { onPoint, onPick, onLasso }) {
+  constructor(canvas, { onPoint, onPick, onLasso, onToggle }) {
     this.canvas = canvas;
     this.onPoint = onPoint;
     this.onPick = onPick;
     this.onLasso = onLasso;
+    this.onToggle = onToggle;
     this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
     /** @type {Float32Array} */
     this.points = new Float32Array(); // as they are painted, moving towards the target
@@ -56,6 +59,8 @@ export class ClusterMap {
     this.isTouched = false; // whether somebody moved the view, which new results must not change then
     this.chosen = 0;
     this.pinned = -1;
+    /** @type {number[]} */
+    this.selected = [];
     /** @type {number[]} */
     this.changed = [];
     this.lassoMode = false;
@@ -234,6 +239,29 @@ export class ClusterMap {
     this.onPick(this.pinned, column, row);
   }
 
+  /** @param {number[]} positions */
+  select(positions) {
+    this.selected = positions;
+    this.draw();
+  }
+
+  /**
+   * Return an item's cluster and confidence.
+   * @param {number} position
+   */
+  of(position) {
+    return { cluster: this.target[position * STRIDE + CLUSTER], confidence: this.target[position * STRIDE + CONFIDENCE] };
+  }
+
+  /**
+   * @param {number} column
+   * @param {number} row
+   */
+  toggle(column, row) {
+    const position = this.at(column, row);
+    if (position >= 0) this.onToggle?.(position);
+  }
+
   /** @param {Pixel[] | null} outline */
   lasso(outline) {
     this.outline = outline;
@@ -266,6 +294,7 @@ export class ClusterMap {
     this.context.putImageData(this.image, 0, 0);
     const ring = radius + 3 * this.ratio;
     drawRings(this.context, this.points, this.changed, place, ring, this.colors.accent, 1.5 * this.ratio);
+    drawRings(this.context, this.points, this.selected, place, ring, this.colors.ink, this.ratio);
     if (this.pinned >= 0) drawRings(this.context, this.points, [this.pinned], place, ring, this.colors.ink, 2 * this.ratio);
     drawNumbers(this.context, this.centers, place, this.colors, this.ratio);
     if (this.outline) drawLasso(this.context, this.outline, this.colors.accent, this.ratio);

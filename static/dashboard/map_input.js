@@ -62,7 +62,8 @@ export function listen(canvas, map) {
     const isClick = travelled < CLICK_REACH && event.type === "pointerup";
     if (map.outline && !isClick) return void map.finishLasso();
     map.lasso(null);
-    if (isClick) map.pick(column, row);
+    if (isClick && event.shiftKey) map.toggle(column, row);
+    else if (isClick) map.pick(column, row);
   };
   canvas.addEventListener("pointerup", release);
   canvas.addEventListener("pointercancel", release);

@@ -12,12 +12,13 @@ export class MapTools {
   /**
    * @param {ClusterMap[]} maps
    * @param {import("./item_list.js").ItemStore} items
+   * @param {import("./selection_bar.js").SelectionBar | null} bar
    */
-  constructor(maps, items) {
+  constructor(maps, items, bar = null) {
     const panel = byId("item-list");
     this.maps = maps;
     this.main = maps[maps.length - 1];
-    this.lists = new Map(maps.map((map) => [map, new ItemList(panel, items, map)]));
+    this.lists = new Map(maps.map((map) => [map, new ItemList(panel, items, map, bar)]));
     /** @type {Record<string, () => void>} */
     this.tools = {
       in: () => this.main.zoom(1.4),
@@ -59,6 +60,16 @@ export class MapTools {
   listCircled(map, positions) {
     this.setLasso(false);
     this.list(map, this.maps.length > 1 ? `Circled, clusters of run ${map.canvas.dataset.run}` : "Circled", positions);
+  }
+
+  /**
+   * Add an item to those that are selected, or take it out.
+   * @param {ClusterMap} map
+   * @param {number} position
+   */
+  toggle(map, position) {
+    const others = map.selected.filter((selected) => selected !== position);
+    this.list(map, "Selected", others.length < map.selected.length ? others : [...others, position]);
   }
 
   /**

@@ -180,6 +180,24 @@ def read_pairs(name: str, pairs: object, n_items: int, item_names: Array | None 
     return different
 
 
+def read_weighted_pairs(
+    name: str, pairs: object, weights: object, n_items: int, item_names: Array | None = None
+) -> tuple[Array, Array]:
+    """Return what `read_pairs` does, and how much each pair counts, (L,): 1, or the largest weight of its rows.
+
+    Raises ValueError where `read_pairs` does, and where a weight is missing, negative or not finite.
+    """
+    places = _read_places(name, pairs, ("one item", "the other"), n_items, item_names)
+    different = read_pairs(name, places, n_items)
+    counts = _read_weights(weights, len(places))
+    if counts is None:
+        return different, np.ones(len(different))
+    _, rows = np.unique(np.sort(places, axis=1), axis=0, return_inverse=True)
+    largest = np.zeros(len(different))
+    np.maximum.at(largest, rows.ravel(), counts)
+    return different, largest
+
+
 def _read_places(name: str, rows: object, columns: tuple[str, ...], n_items: int, item_names: Array | None) -> Array:
     """Return a new array of item positions below `n_items`; rows may hold names where there are `item_names`."""
     places = np.array([] if rows is None else rows)

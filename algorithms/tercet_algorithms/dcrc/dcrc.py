@@ -20,7 +20,7 @@ from tercet_algorithms.answers.bag_labels import Bags, read_bags
 from tercet_algorithms.answers.bag_naming import label_affinity
 from tercet_algorithms.answers.patterns import Array, Errors
 from tercet_algorithms.answers.questions import QuestionSuggestion
-from tercet_algorithms.answers.reading import Constraints, read_constraints, read_labels, read_pairs
+from tercet_algorithms.answers.reading import Constraints, read_constraints, read_labels, read_weighted_pairs
 from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan
 from tercet_algorithms.common.features import check_features, check_no_target, remember_features, row_names
@@ -297,6 +297,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         weights: Any = None,
         must_link: Any = None,
         cannot_link: Any = None,
+        must_weights: Any = None,
+        cannot_weights: Any = None,
         bags: Any = None,
         bag_labels: Any = None,
         init: Any = None,
@@ -324,6 +326,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         must_link, cannot_link : array-like of shape (L, 2), optional
             Pairs of items, as positions or names, that are in one cluster, or in two; wrong with probability
             `epsilon` like an answer, or 0.05 where `epsilon` is not a number. A repeated pair counts once.
+        must_weights, cannot_weights : array-like of shape (L,), optional
+            How many links each counts as: finite and not negative. A repeated pair has the largest of its weights.
         bags : array-like of shape (N,), optional
             Name of the bag of each item; None or NaN for none. See `BagSpectralClustering.fit`.
         bag_labels : mapping or array-like of shape (B, C), optional
@@ -365,8 +369,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         )
         if not self.use_dnk:
             constraints = constraints.select(~constraints.is_dnk())
-        must_link = read_pairs("must_link", must_link, len(features), names)
-        cannot_link = read_pairs("cannot_link", cannot_link, len(features), names)
+        must_link, must_counts = read_weighted_pairs("must_link", must_link, must_weights, len(features), names)
+        cannot_link, counts = read_weighted_pairs("cannot_link", cannot_link, cannot_weights, len(features), names)
         self._check_links(must_link, cannot_link)
         checked_bags = read_bags(bags, bag_labels, n_items=len(features))
         init_labels = None if init is None else read_labels(init, len(features), self.n_clusters)
@@ -383,7 +387,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         if not labelled:
             chosen = self._plan(judge, features, space, groups, constraints, warm)
         columns = columns_of(groups, features.shape[1], chosen.space.width)
-        evidence = PatternEvidence(constraints, must_link, cannot_link, self.answer_weight_)
+        link_weights = np.concatenate([must_counts, counts])
+        evidence = PatternEvidence(constraints, must_link, cannot_link, self.answer_weight_, link_weights)
         searches, order = self._searches(chosen, features, columns, evidence, checked_bags, warm, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * int(labelled)
         ends, stopped = self._run(searches, further, rng, resume, callback)

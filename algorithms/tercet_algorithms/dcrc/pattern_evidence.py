@@ -1,9 +1,10 @@
 """Answers and links in the form that the E-step takes: triplets, each with log P(observation | pattern).
 
-The likelihood of an answer that counts w times is raised to the power w, so w multiplies its logarithm. A must-link or
-cannot-link (a, b) is a triplet whose third item does not matter: with probability 1 - epsilon the link is right about
-whether a and b are in one cluster, which they are where all three items are alike or only the third is apart. Its
-messages to the third item and its product term are 0, so the third item can be a again, and no other item is affected.
+The likelihood of an answer or a link that counts w times is raised to the power w, so w multiplies its logarithm. A
+must-link or cannot-link (a, b) is a triplet whose third item does not matter: with probability 1 - epsilon the link is
+right about whether a and b are in one cluster, which they are where all three items are alike or only the third is
+apart. Its messages to the third item and its product term are 0, so the third item can be a again, and no other item is
+affected.
 """
 
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ class PatternEvidence:
     must_link: Array  # (L, 2) pairs of item positions
     cannot_link: Array
     answer_weight: float = 1.0  # power of every answer's likelihood
+    link_weights: Array | None = None  # (L,) how much each link counts, must-links first; None: one
 
     def __len__(self) -> int:
         return len(self.constraints) + len(self.must_link) + len(self.cannot_link)
@@ -49,8 +51,8 @@ class PatternEvidence:
 
     @property
     def n_mentions(self) -> float:
-        """How often items are mentioned: three times the count of each answer, and twice in each link."""
-        return float(3 * self.constraints.counts().sum() + 2 * (len(self.must_link) + len(self.cannot_link)))
+        """How often items are mentioned: three times the count of each answer, and twice that of each link."""
+        return float(3 * self.constraints.counts().sum() + 2 * self._link_counts().sum())
 
     def log_likelihoods(self, epsilon: Errors) -> Array:
         """Return log P(observation | pattern), (M + L, 5), where answers and links err as epsilon says."""
@@ -60,7 +62,7 @@ class PatternEvidence:
     def with_answers(self, answers: Array, epsilon: Errors) -> Array:
         """Return the same, with log P(answer | pattern), (M, 5), from elsewhere, such as learned tables."""
         answers = self.answer_weight * self.constraints.counts()[:, None] * answers
-        return np.concatenate([answers, np.log(self._link_likelihoods(epsilon))])
+        return np.concatenate([answers, self._link_counts()[:, None] * np.log(self._link_likelihoods(epsilon))])
 
     def pair_log_odds(self, epsilon: Errors, n_clusters: int) -> Array:
         """Return the log odds that each observation gives to the three pairs of its triplet, (M + L, 3).
@@ -69,7 +71,11 @@ class PatternEvidence:
         """
         answers = pair_log_odds(self.constraints.likelihoods(epsilon or HARD_EPSILON), n_clusters)
         links = pair_log_odds(self._link_likelihoods(epsilon), n_clusters) * [0, 0, 1]
-        return np.concatenate([self.constraints.counts()[:, None] * answers, links])
+        return np.concatenate([self.constraints.counts()[:, None] * answers, self._link_counts()[:, None] * links])
+
+    def _link_counts(self) -> Array:
+        n_links = len(self.must_link) + len(self.cannot_link)
+        return np.ones(n_links) if self.link_weights is None else self.link_weights
 
     def _link_likelihoods(self, epsilon: Errors) -> Array:
         """Return P(link | pattern), (L, 5)."""

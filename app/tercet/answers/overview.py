@@ -13,6 +13,8 @@ from tercet.answers.queries import ListedAnswer, LoggedDecision
 from tercet.answers.schemas import Filters, LabelerList
 from tercet.dashboard import service as dashboard
 from tercet.dashboard.schemas import NextRun
+from tercet.edits import service as edits
+from tercet.edits.schemas import EditOut
 from tercet.items.schemas import shown
 from tercet.labeling.canonical import VALUES
 from tercet.models import Project, QuestionKind, Run
@@ -22,6 +24,7 @@ from tercet.storage import Storage
 PAGE = 25
 PEOPLE = 50
 DECISIONS = 50
+EDITS = 20
 
 # Which of the three items an answer points at, by its place; don't know points at none.
 PICKED = {"yes": 1, "no": 2, "1": 0, "2": 1, "3": 2}
@@ -59,6 +62,7 @@ class AnswersOverview:
     here: str
     people: LabelerList
     log: list[LoggedDecision]
+    edits: list[EditOut]
     changes: Changes
     next_run: NextRun
     may_write: bool
@@ -78,6 +82,7 @@ def gather(session: Session, storage: Storage, access: Access, filters: Filters)
         here=urlencode({**filters.given(), **({"after": filters.after} if filters.after else {})}),
         people=quality.page(session, storage, project, 0, PEOPLE),
         log=queries.decisions(session, project.id, DECISIONS),
+        edits=edits.page(session, storage, project, None, EDITS).edits,
         changes=_changes(session, project, page.run),
         next_run=dashboard.next_run(session, project, page_of_runs(session, project.id, None, dashboard.MOST_RUNS)),
         may_write=Action.WRITE in ROLE_MAY[access.role],

@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from tercet.accounts.access import Action, Me, authorize
 from tercet.answers import overview, service
 from tercet.answers.schemas import LONGEST_REASON, Filters
+from tercet.edits import service as edits
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.numbers import Id
 from tercet.web.rendering import render
@@ -48,6 +49,14 @@ def put_back(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> Red
         access = authorize(session, me, project, Action.WRITE)
         decision = service.put_back(session, access, answer)
     return _back(project, back, f"answer-{decision.answer_number}")
+
+
+@router.post("/projects/{project}/edits/{edit}/take-back")
+def take_back(project: str, edit: Id, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
+    """Take an edit of clusters back."""
+    with db.transaction() as session:
+        edits.take_back(session, blobs, authorize(session, me, project, Action.WRITE), edit)
+    return _back(project, "", "edits")
 
 
 @router.post("/projects/{project}/answers/{answer}/right")

@@ -23,7 +23,10 @@ LISTING = "files.ndjson"
 PEOPLE = "tables/person.ndjson"
 MEMBER = re.compile(r"tercet\.json|files\.ndjson|tables/[a-z_]+\.ndjson|blobs/\d+(\.\w+)?|results/\d+/\w+\.\w+")
 # Parents before children.
-ARCHIVED = ("project", "bag", "item", "feature_set", "triplet", "decision", "answer", "run", "cluster_note")
+ARCHIVED = (
+    *("project", "bag", "item", "feature_set", "triplet", "decision", "answer", "run", "cluster_note"),
+    *("edit", "link"),
+)
 # Not archived: users and their rights, which are a matter of the other server, and everything in progress.
 LEFT_OUT = {
     *("user", "session", "membership", "sign_in_link", "api_token", "share_link", "audit"),

@@ -8,6 +8,7 @@
 from tercet.models.accounts import ApiToken, BrowserSession, Scope, SignInLink, User
 from tercet.models.audit import AuditEntry
 from tercet.models.base import Base, now
+from tercet.models.edits import Edit, EditKind, Link
 from tercet.models.items import Bag, FeatureSet, Item
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
 from tercet.models.labeling import Answer, Decision, Lease, Skip, Source, Triplet, Verdict
@@ -25,6 +26,8 @@ __all__ = [
     "BrowserSession",
     "ClusterNote",
     "Decision",
+    "Edit",
+    "EditKind",
     "Event",
     "FeatureSet",
     "Import",
@@ -35,6 +38,7 @@ __all__ = [
     "JobKind",
     "JobStatus",
     "Lease",
+    "Link",
     "Membership",
     "Project",
     "ProjectView",

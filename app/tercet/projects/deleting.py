@@ -12,11 +12,13 @@ from tercet.models import (
     BackgroundJob,
     Bag,
     ClusterNote,
+    Edit,
     FeatureSet,
     Import,
     ImportFile,
     Item,
     JobStatus,
+    Link,
     Project,
     Run,
     RunStatus,
@@ -30,7 +32,7 @@ from tercet.web.errors import Conflict
 
 DELETED_FOR = timedelta(days=30)
 # Children before parents. Deleting the project alone would look for the triplets of each item in turn.
-OWNED = (Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
+OWNED = (Link, Edit, Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
 
 
 def delete_project(session: Session, project: Project) -> Project:

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from tercet.runs.bag_labels import BagLabels
 from tercet.runs.queries import last_done
 from tercet.runs.results import AnswerReport, Array, LabelerReport, Result
 from tercet.storage import Storage
+from tercet.worker import hand_edits
+from tercet.worker.hand_edits import NO_EDITS, Edits
 from tercet_algorithms.answers.patterns import ANSWERS, Kind
 
 
@@ -56,6 +59,7 @@ class JobInputs:
     # (M,) from 0 to 1: less of those who may answer without looking, as the previous run has it. None: all alike.
     weights: Array | None = None
     known: Array | None = None  # (M,) whether an analyst said that each answer is right; None: of none
+    edits: Edits = NO_EDITS  # what analysts changed by hand
 
     @property
     def n_labelled_bags(self) -> int:
@@ -85,6 +89,7 @@ class JobInputs:
         parts = [self.item_ids.tobytes(), self.triplets.tobytes(), self.answers.tobytes(), self.labelers.tobytes()]
         parts += [] if self.bags is None else [self.bags.digest()]
         parts += [] if self.weights is None else [self.weights.tobytes()]
+        parts += [array.tobytes() for array in self.edits.fit_arguments().values()]
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
     def by_position(self, result: Result) -> Result:
@@ -123,12 +128,14 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         rows = _answer_rows(session, run)
         before = last_done(session, project.id, before=run.number) if run.purpose == Purpose.CURRENT else None
         trusted = holds.put_back(session, project.id)
+        links = hand_edits.read(session, project.id)
     values: Array = np.empty((n_items, 0)) if features is None else storage.memory_map(features.blob)
     if in_use is not None:
         # Answers about items that are set aside find no position, and are left out with them.
         values, item_ids = values[in_use], item_ids[in_use]
         codes = None if codes is None else codes[in_use]
         bags = None if bags is None else bags.of_those(in_use)
+    previous = None if before is None else _previous(storage, before, in_use)
     triplets, has_features = positions(rows[:, :3].astype(np.int64), item_ids)
     labelers = rows[has_features, 4].astype(np.int64)
     return JobInputs(
@@ -143,11 +150,16 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         numbers=rows[has_features, 5].astype(np.int64),
         drawn=rows[has_features, 6] == Source.RANDOM,
         known=rows[has_features, 7].astype(bool),
-        previous=None if before is None else _previous(storage, before, in_use),
+        previous=previous,
         bags=bags,
         known_clusterings=codes,
         in_use=in_use,
         weights=None if before is None else answer_weights(results.labeler_report(storage, before), labelers, trusted),
+        edits=hand_edits.place(
+            links,
+            partial(positions, item_ids=item_ids),
+            None if before is None or previous is None else (before.started_at, previous.result.labels),
+        ),
     )
 
 
@@ -187,7 +199,7 @@ def _answer_rows(session: Session, run: Run) -> Array:
 
 
 def positions(ids: Array, item_ids: Array) -> tuple[Array, Array]:
-    """Return the positions (m, 3) of triplets of item ids (M, 3), and which of the M have features for all three.
+    """Return the positions of triplets, or pairs, of item ids (M, 3), and which of the M have features for all three.
 
     Items that came after the features wait for the next ones.
     """

@@ -21,6 +21,7 @@ from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
 from tercet.runs.results import Array, Report, Result
+from tercet.worker import hand_edits
 from tercet.worker.checkpoints import Checkpoints, Job
 from tercet.worker.comparison.figures import figures
 from tercet.worker.comparison.fits import compare
@@ -75,6 +76,7 @@ def _compute_current(job: Job) -> None:
     coordinates = cluster_map.lay_out(inputs.features, result.posterior, before)
     key = results.save(job.storage, job.run, inputs.by_position(result), inputs.spread(coordinates, 0))
     results.save_state(job.storage, key, outcome.state)
+    hand_edits.carry_names(job.database, job.run, inputs.edits)
     reported = _finish_clustering(job, key, inputs, outcome, result, resumed)
     if inputs.previous is not None and inputs.previous.run.result is not None:
         results.delete_state(job.storage, inputs.previous.run.result)
@@ -166,11 +168,12 @@ def number_clusters(outcome: FitOutcome, inputs: JobInputs) -> Result:
 
 
 def cluster_numbers(outcome: FitOutcome, inputs: JobInputs) -> Array:
-    """Number the clusters, from 0, as those of the previous run that they share most items with, (K,)."""
+    """Number the clusters, from 0, as those of the previous run, as edited, that they share most items with, (K,)."""
     n_clusters = outcome.posterior.shape[1]
     if inputs.previous is None:
         return np.arange(n_clusters)
-    return match_clusters(inputs.previous.result.labels - 1, outcome.labels, n_clusters)
+    edited = inputs.edits.labels
+    return match_clusters((inputs.previous.result.labels if edited is None else edited) - 1, outcome.labels, n_clusters)
 
 
 def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, Any]) -> None:

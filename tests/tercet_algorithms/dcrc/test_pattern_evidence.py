@@ -1,5 +1,6 @@
 """Weights of answers, must-links and cannot-links: against enumeration, finite differences and what they stand for."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from tercet_algorithms import DCRC, DCRCCV
 from tercet_algorithms.answers.patterns import patterns_of
-from tercet_algorithms.answers.reading import read_constraints
+from tercet_algorithms.answers.reading import read_constraints, read_weighted_pairs
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets
 from tercet_algorithms.dcrc import e_step_loops as loops
 from tercet_algorithms.dcrc.lower_bound import LowerBound
@@ -181,3 +182,21 @@ def test_bad_links_are_named():
         DCRC(3).fit(X, must_link=[[0, 60]])
     with pytest.raises(ValueError, match=r"need epsilon below 1/2, got 0.6"):
         DCRC(3, epsilon=0.6).fit(X, cannot_link=[[0, 1]])
+
+
+def test_a_link_of_weight_two_counts_as_two():
+    observed = evidence()
+    doubled = replace(observed, link_weights=np.full(5, 2.0))
+    one, two = (links.log_likelihoods(EPSILON)[-5:] for links in (observed, doubled))
+    assert np.allclose(two, 2 * one)
+    assert np.allclose(doubled.pair_log_odds(EPSILON, 3)[-5:], 2 * observed.pair_log_odds(EPSILON, 3)[-5:])
+    assert doubled.n_mentions == observed.n_mentions + 2 * 5
+
+
+def test_weights_of_links_are_checked_and_a_repeated_pair_has_the_largest():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match=r"weights row 0 is -1"):
+        DCRC(2).fit(X, must_link=[[0, 1]], must_weights=[-1])
+    pairs, weights = read_weighted_pairs("must_link", [[1, 0], [2, 3], [0, 1]], [1, 2, 5], 4)
+    assert pairs.tolist() == [[0, 1], [2, 3]]
+    assert weights.tolist() == [5, 2]

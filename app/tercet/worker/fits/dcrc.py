@@ -7,7 +7,14 @@ import numpy as np
 from tercet.models import Run
 from tercet.runs.results import Array
 from tercet.worker.fits.outcome import Callback, FitOutcome
-from tercet.worker.fits.warm_start import SearchPlan, adopted_clusters, plan_search, warm_outcome, warm_state
+from tercet.worker.fits.warm_start import (
+    SearchPlan,
+    adopted_clusters,
+    edited_clusters,
+    plan_search,
+    warm_outcome,
+    warm_state,
+)
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.models import model_of_dcrc
 from tercet_algorithms import DCRC, DCRCCV, FitState, SearchState
@@ -33,14 +40,15 @@ def fit_dcrc(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
     """Fit DCRC: from the previous run and two starts made from answers; with many new answers from more fresh starts.
 
     A clustering that a person has just adopted was seldom found by DCRC, so there is no state of it: the fit starts
-    from its clusters.
+    from its clusters. It also starts from clusters that a person has just edited, alone if they were merged or split.
     """
     state = warm_state(run, inputs, ("n_clusters", *_KERNEL))
-    adopted = adopted_clusters(run, inputs) if state is None else None
+    edited = edited_clusters(run, inputs)
+    adopted = adopted_clusters(run, inputs) if state is None and edited is None else edited
     plan = plan_search(run, inputs, state is not None or adopted is not None)
-    keeps_adopted = adopted is not None and not plan.search
+    keeps_adopted = state is None and adopted is not None and not plan.search
     changes: dict[str, Any] = {
-        "n_init": plan.starts if plan.search or keeps_adopted else 1 + _starts_beside(inputs),
+        "n_init": plan.starts if plan.search or keeps_adopted else 1 + max(_starts_beside(inputs), edited is not None),
         "n_moves": 0 if keeps_adopted else _moves(run, inputs),
         "random_state": _seed(run),
         "feature_groups": inputs.feature_groups,
@@ -69,7 +77,7 @@ def fit_dcrc_cv(run: Run, inputs: JobInputs, resume: Any, callback: Callback) ->
         _fit(model, inputs, state, resume, callback)
     else:
         search = DCRCCV(**_grid(run.parameters), estimator=DCRC(**parameters))
-        arguments = {**inputs.answer_arguments(), **inputs.bag_arguments()}
+        arguments = {**inputs.answer_arguments(), **inputs.bag_arguments(), **inputs.edits.fit_arguments()}
         search.fit(np.asarray(inputs.features), **arguments, callback=callback, resume=resume)
         model = search.best_estimator_
         score = float(search.best_score_) if search.n_splits_ else None
@@ -93,7 +101,7 @@ def _fit(
 ) -> None:
     if state is not None:
         model.set_state_arrays(state)
-    arguments = {**inputs.answer_arguments(), **inputs.bag_arguments(), "init": init}
+    arguments = {**inputs.answer_arguments(), **inputs.bag_arguments(), **inputs.edits.fit_arguments(), "init": init}
     model.fit(np.asarray(inputs.features), **arguments, callback=callback, resume=resume)
 
 

@@ -21,10 +21,13 @@ class SearchPlan(NamedTuple):
 
 
 def plan_search(run: Run, inputs: JobInputs, warm: bool) -> SearchPlan:
-    """Search when a run was requested or the answers have doubled: a refit alone stays near the previous clusters."""
+    """Search when a run was requested or the answers have doubled: a refit alone stays near the previous clusters.
+
+    Without any answers a refit is about something else, such as an analyst's edits, which a search might undo.
+    """
     previous: dict[str, Any] = {} if inputs.previous is None else inputs.previous.run.metrics
     searched = int(previous.get("searched_answers", 0))
-    search = not warm or run.reason == "request" or len(inputs.answers) >= 2 * searched
+    search = not warm or run.reason == "request" or len(inputs.answers) >= 2 * max(searched, 1)
     starts = run.parameters["n_init"] if search else 1
     if warm and run.reason == "answers":
         starts = min(starts, SEARCH_STARTS)
@@ -60,6 +63,17 @@ def adopted_clusters(run: Run, inputs: JobInputs) -> Array | None:
     fits = len(previous.result.labels) == len(inputs.features)
     fits = fits and previous.result.n_clusters == run.parameters["n_clusters"]
     return previous.result.labels - 1 if fits else None
+
+
+def edited_clusters(run: Run, inputs: JobInputs) -> Array | None:
+    """Return the previous clusters (N,), 0 to K - 1, as analysts have edited them since; None if they did not.
+
+    None as well where there are items without a cluster, or as many clusters as the run does not make.
+    """
+    labels = inputs.edits.labels
+    if labels is None or len(labels) != len(inputs.features):
+        return None
+    return labels - 1 if labels.min() >= 1 and labels.max() <= run.parameters["n_clusters"] else None
 
 
 def warm_outcome(estimator: Any, plan: SearchPlan, **details: Any) -> FitOutcome:

@@ -7,6 +7,7 @@ import numpy as np
 from tercet.runs.bag_labels import BagLabels
 from tercet.runs.results import Array, Result
 from tercet.worker.fits.outcome import FitOutcome
+from tercet.worker.hand_edits import holding
 from tercet.worker.inputs import JobInputs
 from tercet_algorithms.answers.bag_labels import read_bags
 from tercet_algorithms.answers.bag_naming import label_affinity
@@ -37,7 +38,7 @@ def measure(inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str,
         metrics["answers_satisfied"] = answers_satisfied(result.labels, inputs.triplets, inputs.answers, inputs.kind)
     if inputs.previous is not None:
         metrics["items_moved"] = items_moved(inputs.previous.result.labels, result.labels)
-    return metrics
+    return metrics | holding(inputs.edits, result.labels)
 
 
 def bag_metrics(bags: BagLabels, result: Result) -> dict[str, Any]:

@@ -1,0 +1,47 @@
+"""Reads edits and their links."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
+
+from tercet.models import Edit, Item, Link, User
+
+
+class PlacedLink(NamedTuple):
+    """A link with the positions of its items, and the key of the first one."""
+
+    edit_id: int
+    item: int
+    other: int
+    alike: bool
+    key: str
+
+
+def page(session: Session, project_id: int, before: int | None, limit: int) -> list[tuple[Edit, str]]:
+    """Return up to `limit` edits with who made them, newest first; only those before a number, if it is not None."""
+    statement = select(Edit, User.name).join(User, User.id == Edit.by_id).where(Edit.project_id == project_id)
+    if before is not None:
+        statement = statement.where(Edit.id < before)
+    return [(edit, name) for edit, name in session.execute(statement.order_by(Edit.id.desc()).limit(limit))]
+
+
+def find(session: Session, project_id: int, number: int) -> tuple[Edit, str] | None:
+    """Return an edit with who made it."""
+    statement = select(Edit, User.name).join(User, User.id == Edit.by_id)
+    row = session.execute(statement.where(Edit.project_id == project_id, Edit.id == number)).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+def links(session: Session, edits: Sequence[Edit]) -> list[PlacedLink]:
+    """Return the links of edits, in their order."""
+    item, other = aliased(Item), aliased(Item)
+    statement = (
+        select(Link.edit_id, item.position, other.position, Link.alike, item.key)
+        .join(item, item.id == Link.item_id)
+        .join(other, other.id == Link.other_id)
+        .where(Link.edit_id.in_([edit.id for edit in edits]))
+        .order_by(Link.id)
+    )
+    return [PlacedLink._make(row) for row in session.execute(statement)]

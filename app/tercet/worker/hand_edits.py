@@ -1,0 +1,153 @@
+"""Loads what analysts changed by hand, as links between items, and as the previous clusters with their changes."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tercet.database import Database
+from tercet.models import ClusterNote, Edit, EditKind, Link, Run
+from tercet.runs import queries
+from tercet.runs.results import Array
+
+
+class Edits(NamedTuple):
+    """Pairs of positions that belong together, and apart, (L, 2) each, and how many answers each counts as, (L,)."""
+
+    must_link: Array
+    cannot_link: Array
+    must_weights: Array
+    cannot_weights: Array
+    labels: Array | None = None  # (N,) previous clusters, from 1, as edited since; None: nobody did
+    # Clusters that now have the number of one that was merged away: the number before, and the one now.
+    renumbered: tuple[tuple[int, int], ...] = ()
+
+    def fit_arguments(self) -> dict[str, Array]:
+        """Return the links as arguments of `DCRC.fit`; empty where there are none."""
+        names = ("must_link", "cannot_link", "must_weights", "cannot_weights")
+        links = {name: getattr(self, name) for name in names}
+        return links if len(self.must_link) or len(self.cannot_link) else {}
+
+
+_NO_PAIRS: Array = np.empty((0, 2), dtype=np.int64)
+NO_EDITS = Edits(_NO_PAIRS, _NO_PAIRS, np.empty(0), np.empty(0))
+
+
+class StoredEdits(NamedTuple):
+    """The edits that count, oldest first, and their links: ids of the two items and of the edit, and whether alike."""
+
+    edits: list[Edit]
+    links: Array  # (L, 4)
+
+
+def read(session: Session, project_id: int) -> StoredEdits:
+    """Read the edits of a project that were not taken back."""
+    counts = (Edit.project_id == project_id) & Edit.reverted_at.is_(None)
+    edits = list(session.scalars(select(Edit).where(counts).order_by(Edit.id)))
+    columns = (Link.item_id, Link.other_id, Link.edit_id, Link.alike)
+    rows = session.execute(select(*columns).join(Edit, Edit.id == Link.edit_id).where(counts).order_by(Link.id))
+    return StoredEdits(edits, np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, len(columns)))
+
+
+def place(
+    stored: StoredEdits,
+    positions: Callable[[Array], tuple[Array, Array]],
+    previous: tuple[datetime | None, Array] | None,
+) -> Edits:
+    """Return edits by position of the items; links of items that are not among them are left out.
+
+    `previous` is when the previous run began and its clusters. An edit overrules older ones about the same pair, and
+    an item that was moved leaves what older moves said of it.
+    """
+    if not stored.edits:
+        return NO_EDITS
+    pairs, are_here = positions(stored.links[:, :2])
+    links = stored.links[are_here]
+    counts = _newest(stored, links, pairs)
+    pairs, links = pairs[counts], links[counts]
+    weight_of = {edit.id: edit.weight for edit in stored.edits}
+    weights = np.array([weight_of[number] for number in links[:, 2].tolist()])
+    alike = links[:, 3] == 1
+    edited = Edits(pairs[alike], pairs[~alike], weights[alike], weights[~alike])
+    if previous is None:
+        return edited
+    labels, renumbered = _edited(stored.edits, pairs, links, *previous)
+    return edited._replace(labels=labels, renumbered=renumbered)
+
+
+def _newest(stored: StoredEdits, links: Array, pairs: Array) -> Array:
+    """Return which links count, (L,): of each pair those of the newest edit, of each item those of its newest place."""
+    kinds = (EditKind.MOVE, EditKind.KEEP, EditKind.MERGE, EditKind.SPLIT)
+    placing = [edit.id for edit in stored.edits if edit.kind in kinds]
+    is_placing = np.isin(links[:, 2], placing)
+    last_place: dict[int, int] = {}
+    for item, number in zip(pairs[is_placing, 0].tolist(), links[is_placing, 2].tolist(), strict=True):
+        last_place[item] = max(number, last_place.get(item, 0))
+    last_pair: dict[tuple[int, ...], int] = {}
+    keys = [tuple(sorted(pair)) for pair in pairs.tolist()]
+    for key, number in zip(keys, links[:, 2].tolist(), strict=True):
+        last_pair[key] = max(number, last_pair.get(key, 0))
+    rows = zip(keys, pairs[:, 0].tolist(), links[:, 2].tolist(), is_placing.tolist(), strict=True)
+    return np.array(
+        [last_pair[key] == number and not (placed and last_place[item] > number) for key, item, number, placed in rows],
+        dtype=bool,
+    )
+
+
+def _edited(
+    edits: list[Edit], pairs: Array, links: Array, began: datetime | None, labels: Array
+) -> tuple[Array | None, tuple[tuple[int, int], ...]]:
+    """Return the previous clusters with the changes since, None where there are none, and what they renumber.
+
+    Where a cluster was merged into another, the last one gets its number, so that numbers have no gap.
+    """
+    placing = (EditKind.MOVE, EditKind.MERGE, EditKind.SPLIT)
+    new = [edit for edit in edits if edit.kind in placing and (began is None or edit.created_at >= began)]
+    if not new:
+        return None, ()
+    edited, renumbered = labels.astype(np.int64), []
+    for edit in new:
+        chosen = pairs[links[:, 2] == edit.id, 0]
+        chosen = chosen[chosen < len(edited)]
+        last = int(edited.max())
+        match edit.kind:
+            case EditKind.MOVE if edit.cluster is not None:
+                edited[chosen] = edit.cluster
+            case EditKind.SPLIT:
+                edited[chosen] = last + 1
+            case EditKind.MERGE if edit.cluster is not None and edit.other is not None:
+                # If the cluster that stays is the last one, it is what gets the number.
+                edited[edited == edit.other] = edit.cluster
+                edited[edited == last] = edit.other
+                if edit.other != last:
+                    renumbered.append((last, edit.other))
+    return edited, tuple(renumbered)
+
+
+def carry_names(database: Database, run: Run, edits: Edits) -> None:
+    """Give clusters that a merge has renumbered their names under their new numbers, from this run on."""
+    if not edits.renumbered:
+        return
+    with database.transaction() as session:
+        names = {cluster: (note.name, note.note) for cluster, note in queries.cluster_notes(session, run).items()}
+        for before, number in edits.renumbered:
+            name, note = names.pop(before, ("", ""))
+            names[number] = name, note
+            stored = queries.note_of(session, run, number)
+            if stored is None:
+                stored = ClusterNote(project_id=run.project_id, run_id=run.id, cluster=number)
+                session.add(stored)
+            stored.name, stored.note = name, note
+
+
+def holding(edits: Edits, labels: Array) -> dict[str, Any]:
+    """Return, as metrics, how many links there are and how many of them the clusters (N,) agree with."""
+    n_links = len(edits.must_link) + len(edits.cannot_link)
+    if not n_links:
+        return {}
+    agreeing = np.count_nonzero(labels[edits.must_link[:, 0]] == labels[edits.must_link[:, 1]])
+    agreeing += np.count_nonzero(labels[edits.cannot_link[:, 0]] != labels[edits.cannot_link[:, 1]])
+    return {"edit_links": n_links, "edit_links_held": int(agreeing)}

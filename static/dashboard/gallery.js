@@ -1,0 +1,219 @@
+// The gallery: large pictures of a cluster or of what is selected, over the whole window. Only the rows on the screen
+// are in the page, so that thousands of items are as quick as ten.
+
+import { createElement } from "../web/dom.js";
+import { clusterChoice } from "./edits.js";
+import { chip, hasMedia, isSound } from "./item_list.js";
+
+/** @typedef {import("./edits.js").Edits} Edits */
+/** @typedef {import("./map.js").ClusterMap} ClusterMap */
+
+const TILE = 220; // least width of a tile, pixels
+const NARROW = 150; // where only one or two fit
+const ROW = 200; // height of a row
+const SPARE = 2; // rows beyond the edges of the window
+/** @type {Record<string, string>} */
+const MARKS = { keep: "kept", out: "thrown out" };
+
+export class Gallery {
+  /** @type {number[]} */
+  positions = [];
+  at = 0; // the place of the current item
+  /** @type {Map<number, { kind: string, number: number, words: string }>} edits of this gallery by position */
+  marks = new Map();
+  audio = new Audio();
+  drawn = "";
+
+  /**
+   * @param {Edits} edits
+   * @param {ClusterMap} map
+   * @param {(cluster: number) => string} nameOf
+   */
+  constructor(edits, map, nameOf) {
+    this.edits = edits;
+    this.map = map;
+    this.nameOf = nameOf;
+  }
+
+  /**
+   * @param {string} title
+   * @param {number[]} positions
+   */
+  open(title, positions) {
+    this.opened = [...positions];
+    this.marks.clear();
+    this.order = createElement("select", {},
+      ...[["typical", "most typical first"], ["doubt", "most doubtful first"], ["time", "in the order of the items"]].map(
+        ([value, textContent]) => createElement("option", { value, textContent })));
+    this.order.setAttribute("aria-label", "Order");
+    this.order.onchange = () => this.sort();
+    this.target = clusterChoice(this.map.target, this.nameOf, "Move to…");
+    const keys = createElement("div", { className: "gallery-keys" },
+      this.key("K", "Keep", () => this.edit("keep")),
+      this.key("X", "Throw out", () => this.edit("out")),
+      this.key("M", "Move", () => this.edit("move")),
+      this.key("U", "Undo", () => this.undo()),
+      createElement("span", { className: "small muted", textContent: "Arrow keys walk and play." }));
+    this.status = createElement("p", { className: "small" });
+    this.status.setAttribute("role", "status");
+    const close = createElement("button", { type: "button", textContent: "Close", onclick: () => this.dialog?.close() });
+    this.sheet = createElement("div", { className: "gallery-sheet" });
+    this.scroller = createElement("div", { className: "gallery-scroll", tabIndex: 0 }, this.sheet);
+    this.scroller.setAttribute("role", "listbox");
+    this.scroller.setAttribute("aria-label", title);
+    const heading = createElement("h2", { id: "gallery-title", textContent: `${title}: ${positions.length.toLocaleString("en")} items` });
+    this.dialog = createElement("dialog", { className: "gallery" },
+      createElement("header", {}, heading, this.order, this.target, close), keys, this.status, this.scroller);
+    this.dialog.setAttribute("aria-labelledby", "gallery-title");
+    document.body.append(this.dialog);
+    this.dialog.onclose = () => this.close();
+    this.scroller.onscroll = () => this.draw();
+    this.scroller.onkeydown = (event) => this.press(event);
+    this.resized = new ResizeObserver(() => this.draw(true));
+    this.resized.observe(this.scroller);
+    this.dialog.showModal();
+    this.sort();
+    this.scroller.focus();
+  }
+
+  /**
+   * Return a button for what a key does.
+   * @param {string} key
+   * @param {string} text
+   * @param {() => void} act
+   */
+  key(key, text, act) {
+    const button = createElement("button", { type: "button", className: "small" }, createElement("kbd", { textContent: key }), ` ${text}`);
+    button.onclick = () => {
+      act();
+      this.scroller?.focus();
+    };
+    return button;
+  }
+
+  close() {
+    this.audio.pause();
+    this.resized?.disconnect();
+    this.dialog?.remove();
+  }
+
+  sort() {
+    const doubt = (/** @type {number} */ position) => 1 - this.map.of(position).confidence;
+    const sign = this.order?.value === "doubt" ? -1 : 1;
+    this.positions = [...(this.opened ?? [])].sort((a, b) => this.order?.value === "time" ? a - b : sign * (doubt(a) - doubt(b)));
+    this.at = 0;
+    if (this.scroller) this.scroller.scrollTop = 0;
+    this.draw(true);
+  }
+
+  /** How many tiles are in a row. */
+  get columns() {
+    const width = this.scroller?.clientWidth ?? TILE;
+    return Math.max(Math.min(2, Math.floor(width / NARROW)), Math.floor(width / TILE), 1);
+  }
+
+  /** Put the rows on the screen into the page. */
+  async draw(isChanged = false) {
+    const { scroller, sheet, columns, positions } = this;
+    if (!scroller || !sheet) return;
+    const rows = Math.ceil(positions.length / columns);
+    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - SPARE);
+    const last = Math.min(rows, Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW) + SPARE);
+    const drawn = `${first} ${last} ${columns}`;
+    if (drawn === this.drawn && !isChanged) return;
+    this.drawn = drawn;
+    sheet.style.height = `${rows * ROW}px`;
+    const shown = positions.slice(first * columns, last * columns);
+    const items = await this.edits.items.all(shown);
+    if (drawn !== this.drawn) return; // scrolled on in the meantime
+    sheet.replaceChildren(...items.map((item, place) => this.tile(item, first * columns + place, columns)));
+    scroller.setAttribute("aria-activedescendant", `tile-${this.at}`);
+  }
+
+  /**
+   * @param {import("./item_list.js").Item} item
+   * @param {number} place
+   * @param {number} columns
+   */
+  tile(item, place, columns) {
+    const { cluster, confidence } = this.map.of(item.position);
+    const mark = this.marks.get(item.position);
+    const src = item.picture_url ?? item.thumbnail_url;
+    const looks = src ? createElement("img", { src, alt: item.text || item.key }) : createElement("span", { className: "words", textContent: item.text || item.key });
+    const words = createElement("p", {}, chip(cluster), ` ${item.key} `,
+      createElement("span", { className: "number muted", textContent: confidence.toFixed(2) }));
+    const tile = createElement("div", { id: `tile-${place}`, className: mark ? `tile ${mark.kind}` : "tile" }, looks, words,
+      ...(mark ? [createElement("strong", { textContent: mark.words })] : []));
+    tile.setAttribute("role", "option");
+    tile.setAttribute("aria-selected", String(place === this.at));
+    tile.style.cssText = `left:${((place % columns) * 100) / columns}%;top:${Math.floor(place / columns) * ROW}px;width:${100 / columns}%`;
+    tile.onclick = () => this.walk(place);
+    tile.onpointerenter = () => this.play(item);
+    return tile;
+  }
+
+  /** @param {import("./item_list.js").Item} item */
+  play(item) {
+    this.audio.pause();
+    if (!hasMedia(item) || !isSound(item)) return;
+    this.audio.src = item.media_url;
+    this.audio.play().catch(() => null); // browsers play nothing before the first click or key
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    /** @type {Record<string, number>} */
+    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns };
+    const key = event.key.toLowerCase();
+    if (event.key in steps) this.walk(this.at + steps[event.key]);
+    else if (key === "k") this.edit("keep");
+    else if (key === "x") this.edit("out");
+    else if (key === "m") this.edit("move");
+    else if (key === "u") this.undo();
+    else return;
+    event.preventDefault();
+  }
+
+  /** @param {number} place */
+  async walk(place) {
+    if (place < 0 || place >= this.positions.length || !this.scroller) return;
+    this.at = place;
+    const top = Math.floor(place / this.columns) * ROW;
+    const { scrollTop, clientHeight } = this.scroller;
+    if (top < scrollTop) this.scroller.scrollTop = top;
+    else if (top + ROW > scrollTop + clientHeight) this.scroller.scrollTop = top + ROW - clientHeight;
+    await this.draw(true);
+    const [item] = await this.edits.items.at([this.positions[place]]);
+    if (item && this.at === place) this.play(item);
+  }
+
+  /** @param {"keep" | "out" | "move"} kind */
+  async edit(kind) {
+    const position = this.positions[this.at];
+    const cluster = Number(this.target?.value);
+    if (!this.status || position === undefined) return;
+    if (kind === "move" && !cluster) {
+      this.status.textContent = "Choose above which cluster it moves to.";
+      this.target?.focus();
+      return;
+    }
+    const before = this.marks.get(position);
+    if (before) await this.edits.takeBack(before.number);
+    const { number, sentence } = await this.edits.make(kind === "move" ? { kind, cluster } : { kind }, [position]);
+    this.status.textContent = sentence;
+    if (!number) return void this.marks.delete(position);
+    this.marks.set(position, { kind, number, words: kind === "move" ? `moved to ${cluster}` : MARKS[kind] });
+    if (this.positions[this.at] === position) await this.walk(Math.min(this.at + 1, this.positions.length - 1));
+  }
+
+  /** Take the newest edit of this gallery back, and go to its item. */
+  async undo() {
+    const newest = [...this.marks].pop();
+    if (!newest || !this.status) return;
+    const [position, { number }] = newest;
+    this.marks.delete(position);
+    this.status.textContent = await this.edits.takeBack(number);
+    await this.walk(this.positions.indexOf(position));
+  }
+}

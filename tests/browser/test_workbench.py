@@ -1,0 +1,95 @@
+"""The cluster workbench: what is selected is moved, kept and thrown out, in the list and in the gallery, and undone."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from sqlalchemy import select
+
+from tercet.models import Edit, Link
+from tests.browser.conftest import LiveServer, OpenPage, assert_accessible
+from tests.browser.test_dashboard import open_board, place_of_item
+
+pytestmark = pytest.mark.browser
+
+
+def edits_of(live: LiveServer, project: int) -> list[tuple[str, int, int | None, bool]]:
+    """Kind, number of items, cluster and whether it counts of every edit, oldest first."""
+    with live.database.reading() as session:
+        rows = session.scalars(select(Edit).where(Edit.project_id == project).order_by(Edit.id))
+        return [(edit.kind, edit.items, edit.cluster, edit.reverted_at is None) for edit in rows]
+
+
+def test_items_are_selected_one_by_one_moved_and_the_move_is_undone(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, page = open_board(live_server, open_page)
+    for position in (2, 15, 7, 15):  # the second time takes it out again
+        page.keyboard.down("Shift")
+        page.mouse.click(*place_of_item(page, position))
+        page.keyboard.up("Shift")
+        expect(page.locator("#item-list-title")).to_contain_text("Selected")
+    expect(page.locator("#item-list-title")).to_have_text("Selected: 2 items")
+    assert_accessible(page, "selection", schemes=("light",))
+    bar = page.get_by_role("toolbar")
+    bar.get_by_label("Move to").select_option("2")
+    expect(bar).to_contain_text("2 items moved to cluster 2 with the next run.")
+    assert edits_of(live_server, project.id) == [("move", 2, 2, True)]
+    with live_server.database.reading() as session:
+        links = session.scalars(select(Link).where(Link.project_id == project.id)).all()
+    assert len(links) == 2 * (5 + 5)
+    assert sum(link.alike for link in links) == 10
+    bar.get_by_role("button", name="Undo").click()
+    expect(bar).to_contain_text("Taken back.")
+    bar.get_by_role("button", name="Belong together").click()
+    expect(bar).to_contain_text("2 items in one cluster with the next run.")
+    bar.get_by_role("button", name="Split off").click()
+    expect(bar).to_contain_text("2 items split off with the next run.")
+    with page.expect_download() as download:
+        bar.get_by_role("button", name="Export").click()
+    rows = download.value.path().read_text().splitlines()
+    assert rows[0] == "item,cluster,confidence"
+    assert sorted(row.split(",")[0] for row in rows[1:]) == ['"song 3/30"', '"song 8/30"']
+
+    page.goto(f"/projects/{project.key}/answers")
+    log = page.locator("#edits li")
+    expect(log).to_have_count(3)
+    expect(log.nth(0)).to_contain_text("split 2 items off 1")
+    expect(log.nth(2)).to_contain_text("Taken back")
+    log.nth(1).get_by_role("button", name="Take back").click()
+    expect(log.nth(1)).to_contain_text("Taken back")
+    counts = [("move", 2, 2, False), ("together", 2, None, False), ("split", 2, None, True)]
+    assert edits_of(live_server, project.id) == counts
+
+
+def test_the_gallery_walks_keeps_throws_out_and_moves_by_key(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_board(live_server, open_page)
+    page.locator('[data-list="2"]').click()
+    page.get_by_role("button", name="Gallery").click()
+    gallery = page.get_by_role("dialog")
+    options = gallery.locator(".tile")
+    expect(options).to_have_count(12)
+    confidence = np.linspace(0.4, 0.9, 30).round(2)
+    assert options.nth(0).inner_text().split()[-1] == f"{confidence[21]:.2f}", "the most typical is first"
+    assert options.nth(0).locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 200
+    page.keyboard.press("ArrowRight")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("x")
+    expect(options.nth(1)).to_contain_text("thrown out")
+    expect(options.nth(2)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("k")
+    expect(options.nth(2)).to_contain_text("kept")
+    expect(options.nth(3)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("m")
+    expect(gallery.get_by_role("status")).to_have_text("Choose above which cluster it moves to.")
+    gallery.get_by_label("Move to").select_option("3")
+    gallery.get_by_role("button", name="M Move").click()
+    expect(options.nth(3)).to_contain_text("moved to 3")
+    page.keyboard.press("u")
+    expect(gallery.get_by_role("status")).to_have_text("Taken back.")
+    assert_accessible(page, "gallery")
+    gallery.get_by_label("Order").select_option("doubt")
+    expect(options.nth(0)).to_contain_text(f"{confidence[10]:.2f}")
+    page.keyboard.press("Escape")
+    expect(gallery).to_have_count(0)
+    kinds = [("out", 1, None, True), ("keep", 1, None, True), ("move", 1, 3, False)]
+    assert edits_of(live_server, project.id) == kinds

@@ -1,0 +1,191 @@
+"""Edits of clusters by hand: over REST, into the next run, and back; on real fits."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import select
+
+from tercet.database import Database
+from tercet.models import Project, Role, Run, RunStatus
+from tercet.runs import results
+from tercet.settings import Settings
+from tercet.storage import Storage
+from tests.factories import add_member, signed_in
+from tests.runs.support import answer_truly, compute, get_run, make_songs, request
+
+SONGS = "/api/v1/projects/songs"
+
+
+@pytest.fixture
+def project(database: Database, storage: Storage, settings: Settings) -> int:
+    """Sixty items in three clusters, after a run with twenty answers."""
+    project = make_songs(database, storage)
+    answer_truly(database, project, 20)
+    request(database, project)
+    assert compute(database, settings) == "done"
+    return project
+
+
+@pytest.fixture
+def analyst(app: FastAPI, database: Database, project: int) -> Iterator[TestClient]:
+    with database.transaction() as session:
+        ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
+    with signed_in(app, ann) as client:
+        yield client
+
+
+def clusters(database: Database, storage: Storage, project: int) -> np.ndarray:
+    """The clusters of the newest finished run."""
+    with database.reading() as session:
+        done = (Run.project_id == project) & (Run.status == RunStatus.DONE)
+        run = session.scalars(select(Run).where(done).order_by(Run.number.desc())).first()
+    assert run is not None
+    assert run.result is not None
+    return results.load(storage, run.result).labels
+
+
+def next_run(database: Database, settings: Settings) -> Run:
+    """Compute the run that an edit has queued."""
+    with database.transaction() as session:
+        run = session.scalars(select(Run).where(Run.status == RunStatus.QUEUED)).one()
+        run.due_at = run.created_at
+        number = run.id
+    assert compute(database, settings) == "done"
+    return get_run(database, number)
+
+
+def edit(client: TestClient, kind: str, positions: np.ndarray | list[int] = (), **more: Any) -> dict[str, Any]:
+    body = {"kind": kind, "items": [f"item-{position}" for position in positions], **more}
+    answer = client.post(f"{SONGS}/edits", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_a_move_holds_in_the_next_run_and_is_gone_when_taken_back(
+    database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
+) -> None:
+    before = clusters(database, storage, project)
+    moved = np.flatnonzero(before == 1)[:4]
+    made = edit(analyst, "move", moved, cluster=2, weight=2)
+    assert made["links"] == 2 * 5 * 4, "each with five of the new cluster and five of the old one"
+    assert (made["by"], made["items"], made["keys"], made["holding"]) == ("Ann", 4, [f"item-{i}" for i in moved], None)
+
+    run = next_run(database, settings)
+    after = clusters(database, storage, project)
+    assert (after[moved] == 2).all()
+    assert (after == before).sum() >= 54, "the others stay"
+    assert run.metrics["edit_links"] == run.metrics["edit_links_held"] == 40
+    [logged] = analyst.get(f"{SONGS}/edits").json()["edits"]
+    assert logged == made | {"holding": 40}
+
+    back = analyst.delete(f"{SONGS}/edits/{made['edit']}").json()
+    assert back["reverted_at"] is not None
+    assert back["holding"] is None
+    assert analyst.delete(f"{SONGS}/edits/{made['edit']}").status_code == 409
+    assert "edit_links" not in next_run(database, settings).metrics
+    assert (clusters(database, storage, project)[moved] == 1).all()
+
+
+def test_the_newest_edit_of_an_item_counts(
+    database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
+) -> None:
+    moved = np.flatnonzero(clusters(database, storage, project) == 1)[:3]
+    edit(analyst, "move", moved, cluster=2)
+    edit(analyst, "move", moved, cluster=3)
+    assert next_run(database, settings).metrics["edit_links"] == 30, "those of the first move are overruled"
+    assert (clusters(database, storage, project)[moved] == 3).all()
+
+
+def test_clusters_are_merged_and_split_and_the_others_keep_items_and_names(
+    database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
+) -> None:
+    before = clusters(database, storage, project)
+    analyst.put(f"{SONGS}/runs/latest/clusters/3", json={"name": "trills"})
+    merge = edit(analyst, "merge", cluster=1, other=2)
+    next_run(database, settings)
+    merged = clusters(database, storage, project)
+    # The third cluster takes the number that became free.
+    assert merged.tolist() == np.array([0, 1, 1, 2])[before].tolist()
+    names = [cluster["name"] for cluster in analyst.get(f"{SONGS}/runs/latest/clusters").json()["clusters"]]
+    assert names == ["", "trills"]
+    assert analyst.get(SONGS).json()["n_clusters"] == 2
+
+    edit(analyst, "split", np.flatnonzero(before == 2)[:8])
+    assert analyst.get(SONGS).json()["n_clusters"] == 3
+    next_run(database, settings)
+    split = clusters(database, storage, project)
+    assert len(set(split[np.flatnonzero(before == 2)[:8]].tolist())) == 1
+    assert np.mean(split[before == 1] == split[np.flatnonzero(before == 2)[0]]) <= 0.1
+
+    analyst.delete(f"{SONGS}/edits/{merge['edit']}")
+    assert analyst.get(SONGS).json()["n_clusters"] == 4
+
+
+@pytest.mark.only_on("sqlite")
+def test_what_belongs_together_apart_in_and_out(
+    database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
+) -> None:
+    before = clusters(database, storage, project)
+    of = {cluster: np.flatnonzero(before == cluster) for cluster in (1, 2, 3)}
+    edit(analyst, "together", [of[1][0], of[1][1]], weight=3)
+    edit(analyst, "apart", [of[1][2], of[2][2]])
+    edit(analyst, "keep", of[3][:2])
+    edit(analyst, "out", of[2][:2])
+    run = next_run(database, settings)
+    after = clusters(database, storage, project)
+    assert (after[of[2][:2]] != after[of[2][5]]).all()
+    assert (after[of[3][:2]] == 3).all()
+    assert run.metrics["edit_links"] == run.metrics["edit_links_held"]
+    assert [logged["kind"] for logged in analyst.get(f"{SONGS}/edits?limit=3").json()["edits"]] == [
+        "out",
+        "keep",
+        "apart",
+    ]
+
+
+@pytest.mark.only_on("sqlite")
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"kind": "move", "items": ["nobody"], "cluster": 1}, "there is no item 'nobody'"),
+        ({"kind": "move", "items": ["item-1"]}, "is expected with this kind"),
+        ({"kind": "move", "items": ["item-1"], "cluster": 4}, "there are no items in a cluster 4"),
+        ({"kind": "move", "items": [], "cluster": 1}, "1 or more are expected"),
+        ({"kind": "merge", "cluster": 1, "other": 1}, "is the cluster itself"),
+        ({"kind": "merge", "cluster": 1, "other": 2, "items": ["item-1"]}, "none are expected"),
+        ({"kind": "apart", "items": [f"item-{n}" for n in range(4)]}, "3 clusters can keep so many items apart"),
+        ({"kind": "split", "items": ["item-0", "item-1"]}, "are in several clusters"),
+        ({"kind": "keep", "items": ["item-1"], "cluster": 2}, "is not expected with this kind"),
+        ({"kind": "keep", "items": ["item-1"], "weight": 0}, "greater than 0"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    database: Database, storage: Storage, project: int, analyst: TestClient, body: dict[str, Any], problem: str
+) -> None:
+    refused = analyst.post(f"{SONGS}/edits", json=body)
+    assert refused.status_code == 422
+    assert problem in refused.text
+    assert analyst.get(f"{SONGS}/edits").json() == {"edits": [], "next": None}
+
+
+@pytest.mark.only_on("sqlite")
+def test_edits_need_clusters_and_an_algorithm_that_learns_from_links(
+    app: FastAPI, database: Database, storage: Storage, settings: Settings
+) -> None:
+    key = make_songs(database, storage)
+    with database.transaction() as session:
+        ann = add_member(session, session.get_one(Project, key), Role.ANALYST, "Ann")
+    body = {"kind": "keep", "items": ["item-1"]}
+    with signed_in(app, ann) as client:
+        refused = client.post(f"{SONGS}/edits", json=body)
+        assert (refused.status_code, "no run is done" in refused.text) == (409, True)
+        request(database, key)
+        assert compute(database, settings) == "done"
+        with database.transaction() as session:
+            session.get_one(Project, key).algorithm = "bags"
+        refused = client.post(f"{SONGS}/edits", json=body)
+        assert (refused.status_code, "does not learn from edits" in refused.text) == (409, True)
