@@ -119,7 +119,7 @@ def main() -> None:
         print(walk.line(title))
 
     with tempfile.TemporaryDirectory() as folder:
-        app = create_app(Settings(data=Path(folder), workers=0, secret_key="a secret for the walks, long enough"))
+        app = create_app(Settings(data=Path(folder), workers=0))
         migrate.upgrade(app.state.database)
         with app.state.database.transaction() as session:
             project = make_project(session, n_items=12)

@@ -300,7 +300,6 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
         data=tmp_path / "data",
         database_url=database_url,
         workers=0,
-        secret_key="a secret for tests, as long as one has to be",
         allowed_hosts="testserver",
     )
 

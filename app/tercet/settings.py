@@ -1,14 +1,12 @@
 """Every setting of the service, read once from TERCET_ environment variables; defaults suit one machine."""
 
 import os
-import secrets
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-KEY_BYTES = 32
 PACKAGE = Path(__file__).resolve().parent
 
 
@@ -23,12 +21,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="TERCET_")
 
-    data: Path = Field(Path("tercet-data"), description="folder of the database, blobs and the secret key")
+    data: Path = Field(Path("tercet-data"), description="folder of the database and the blobs")
     database_url: str = Field("", description="SQLAlchemy URL; empty means SQLite in the data folder")
     storage_url: str = Field("", description="fsspec URL of the blobs; empty means a folder in the data folder")
-    secret_key: str = Field(
-        "", description="at least 32 random bytes, which sign; empty means a generated key kept in the data folder"
-    )
     public_url: str = Field("", description="address people use, for links; empty means the request's own")
     allowed_hosts: str = Field(
         "", description="further host names of this server, with commas between; others are refused"
@@ -61,28 +56,6 @@ class Settings(BaseSettings):
     def resolved_storage_url(self) -> str:
         """Return the storage URL with the default filled in."""
         return self.storage_url or str(self.data.resolve() / "blobs")
-
-    def resolved_secret_key(self) -> str:
-        """Return the secret key; on first use, make one in a file that only this user can read."""
-        if self.secret_key:
-            return self.secret_key
-        path = self.data / "secret.key"
-        self.data.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            path.touch(mode=0o600)
-            path.write_text(secrets.token_urlsafe(32))
-        key = path.read_text().strip()
-        if len(key.encode()) < KEY_BYTES:
-            raise ValueError(f"{path} holds fewer than {KEY_BYTES} bytes: remove it, and a new key is made")
-        return key
-
-    @field_validator("secret_key")
-    @classmethod
-    def check_secret_key(cls, key: str) -> str:
-        """Refuse a key that could be guessed."""
-        if key and len(key.encode()) < KEY_BYTES:
-            raise ValueError(f"has to be at least {KEY_BYTES} random bytes, such as those of 'openssl rand -hex 32'")
-        return key
 
 
 def keep_private(settings: Settings) -> None:

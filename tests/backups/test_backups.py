@@ -216,7 +216,7 @@ def test_as_a_person_types_it(app: FastAPI, settings: object, labeler: User, tmp
         return result.output
 
     file, data, empty = str(tmp_path / "all.zip"), str(tmp_path / "data"), str(tmp_path / "empty")
-    assert "secret.key" in tercet("backup", file, "--data", data, url=database_url)
+    assert "all.zip" in tercet("backup", file, "--data", data, url=database_url)
     assert "is whole: 1 projects, 0 answers, 1 users and 1 files" in tercet("check", file)
     assert "Restored 1 projects" in tercet("restore", file, "--data", empty)
     refused = CliRunner().invoke(cli, ["restore", file, "--key", "a", "--owner", "b", "--data", empty])

@@ -30,7 +30,6 @@ from tercet.storage import Storage
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member, make_project, session_cookie
 
-SECRET = "a secret for browser tests, long enough"
 # The first of these that is there is used; what has no windows to draw takes three quarters of the time.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 # Cluster numbers of the thirty songs after the first run.
@@ -73,7 +72,7 @@ def live_server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
     shutil.copy(sqlite_template, data / "tercet.db")
     database = Database(f"sqlite:///{data / 'tercet.db'}")
     migrate.upgrade(database)
-    settings = {"data": str(data), "secret_key": SECRET, "workers": "0", "log_level": "warning"}
+    settings = {"data": str(data), "workers": "0", "log_level": "warning"}
     with running_server(settings) as server:
         yield LiveServer(server.url, database, Storage(str(data / "blobs")))
     database.close()

@@ -13,7 +13,7 @@ from tercet.demo.server import running_server
 from tercet.models import Project, Role
 from tercet.storage import Storage
 from tests.alternatives.support import make_two_ways
-from tests.browser.conftest import SECRET, cookie_of, take_shot
+from tests.browser.conftest import cookie_of, take_shot
 from tests.factories import add_member
 
 pytestmark = pytest.mark.browser
@@ -30,7 +30,7 @@ def page(tmp_path: Path, sqlite_template: Path, browser: Browser) -> Iterator[Pa
     project = make_two_ways(database, Storage(str(tmp_path / "blobs")))
     with database.transaction() as session:
         analyst = add_member(session, session.get_one(Project, project), Role.ANALYST)
-    settings = {"data": str(tmp_path), "secret_key": SECRET, "workers": "1", "log_level": "warning"}
+    settings = {"data": str(tmp_path), "workers": "1", "log_level": "warning"}
     with running_server(settings) as server:
         context = browser.new_context(base_url=server.url, viewport={"width": 1280, "height": 900})
         context.add_cookies([cookie_of(database, analyst, server.url)])

@@ -176,7 +176,6 @@ def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: St
     environment = {
         "data": str(settings.data),
         "database_url": settings.database_url,
-        "secret_key": settings.secret_key,
         "workers": "1",
         "run_lease_seconds": "2",
     }

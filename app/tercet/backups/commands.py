@@ -33,7 +33,6 @@ def backup(
     with opened_database(settings) as database:
         manifest = write_backup(database, Storage(settings.resolved_storage_url()), file)
     typer.echo(f"{file}: {describe(manifest)}.")
-    typer.echo("The secret key is not in it: keep secret.key, or TERCET_SECRET_KEY, apart.")
 
 
 def check(
