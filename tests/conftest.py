@@ -98,6 +98,7 @@ SLOW = {
     "test_style.py",
     "test_topology.py",
     "web/test_bad_input.py",
+    "web/test_generated_client.py",
     "web/test_security.py",
     "worker/test_comparison.py",
     "worker/test_cross_validated_runs.py",
@@ -112,6 +113,36 @@ SLOW = {
     "worker/test_sklr_runs.py",
     "worker/test_supervisor.py",
     "worker/test_without_features.py",
+}
+
+# Folders and files that count no lines of coverage, which would take them two thirds as long again: what they test runs
+# in a process of its own, or other tests run the same lines. Tests on PostgreSQL run those of the tests on SQLite.
+UNCOUNTED = {
+    "accounts/test_links.py",
+    "answers/test_decisions.py",
+    "archives/test_bad_archives.py",
+    "browser",
+    "intake/reading/test_hostile.py",
+    "intake/test_items_bad_input.py",
+    "javascript",
+    "labeling/test_focus.py",
+    "labeling/test_histories.py",
+    "tercet_algorithms/answers/test_questions.py",
+    "tercet_algorithms/bags/test_bag_spectral_clustering.py",
+    "tercet_algorithms/cmbc/test_cmbc.py",
+    "tercet_algorithms/test_contract.py",
+    "tercet_algorithms/test_contract_edges.py",
+    "test_architecture.py",
+    "test_cli.py",
+    "test_install.py",
+    "test_leftovers.py",
+    "test_routes.py",
+    "test_style.py",
+    "test_topology.py",
+    "web/test_bad_input.py",
+    "web/test_generated_client.py",
+    "worker/test_other_systems.py",
+    "worker/test_supervisor.py",
 }
 
 
@@ -145,14 +176,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow, what needs PostgreSQL, and as quick what is neither and needs no browser."""
-    slow = {ROOT / "tests" / path for path in SLOW}
+    """Mark what is slow, needs PostgreSQL or counts no lines, and as quick what is neither and needs no browser."""
+    slow, uncounted = ({ROOT / "tests" / path for path in paths} for paths in (SLOW, UNCOUNTED))
     for item in items:
         if item.path in slow:
             item.add_marker("slow")
         if needs_postgres(item):
             item.add_marker("postgres")
-            item.add_marker("no_cover")  # the same lines as with SQLite, and counting them takes half as long again
+        if needs_postgres(item) or item.path in uncounted or item.path.parent in uncounted:
+            item.add_marker("no_cover")
         if not any(item.get_closest_marker(name) for name in ("browser", "postgres", "slow")):
             item.add_marker("quick")
 
@@ -264,7 +296,13 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     """Settings of a server that fits nothing by itself (workers=0): tests run jobs when they want to."""
-    return Settings(data=tmp_path / "data", database_url=database_url, workers=0, secret_key="a secret for tests")
+    return Settings(
+        data=tmp_path / "data",
+        database_url=database_url,
+        workers=0,
+        secret_key="a secret for tests, as long as one has to be",
+        allowed_hosts="testserver",
+    )
 
 
 @pytest.fixture

@@ -1,22 +1,20 @@
 """Makes what tests start from: users with roles, projects with items and features, signed-in clients."""
 
-import base64
 import io
-import json
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import numpy as np
 import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from itsdangerous import TimestampSigner
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import hash_token
 from tercet.database import Database
-from tercet.models import ApiToken, Base, FeatureSet, Item, Membership, Project, Role, Scope, User
+from tercet.models import ApiToken, Base, BrowserSession, FeatureSet, Item, Membership, Project, Role, Scope, User, now
 from tercet.storage import Storage
 
 
@@ -68,16 +66,26 @@ def make_token(session: Session, user: User, scope: Scope = Scope.OWN) -> str:
     return token
 
 
-def session_cookie(app: FastAPI, user: User) -> str:
-    """Sign the cookie that a browser of the user carries."""
-    signer = TimestampSigner(app.state.settings.resolved_secret_key())
-    return signer.sign(base64.b64encode(json.dumps({"user": user.id}).encode())).decode()
+def make_session(session: Session, user_id: int) -> str:
+    """Add a session of the user and give the cookie's value."""
+    token = f"session-{uuid.uuid4().hex}"
+    row = BrowserSession(user_id=user_id, token_hash=hash_token(token), browser="tests", address="127.0.0.1")
+    row.expires_at = now() + timedelta(days=1)
+    session.add(row)
+    session.flush()
+    return token
+
+
+def session_cookie(database: Database, user: User) -> str:
+    """Make the cookie that a browser of the user carries."""
+    with database.transaction() as session:
+        return make_session(session, user.id)
 
 
 @contextmanager
 def signed_in(app: FastAPI, user: User) -> Iterator[TestClient]:
     """Open a client that carries the user's session cookie, as a browser would."""
-    cookie = session_cookie(app, user)
+    cookie = session_cookie(app.state.database, user)
     with TestClient(app, cookies={"tercet": cookie}, headers={"Sec-Fetch-Site": "same-origin"}) as client:
         yield client
 

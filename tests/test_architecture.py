@@ -23,6 +23,7 @@ LAYERS = (
     {"models", "settings", "storage", "database", "prediction", "sounds"},
     {"migrate", "web"},
     {"command_setup", "features"},
+    {"audit"},
     {"accounts"},
     {"catalogue", "items", "live", "help"},
     {"jobs"},
@@ -33,6 +34,7 @@ LAYERS = (
     {"worker"},
     {"answers"},
     {"archives"},
+    {"backups"},
     {"main"},
     {"serve"},
     {"demo"},
@@ -242,6 +244,14 @@ def test_every_number_from_outside_has_a_bounded_type() -> None:
         waiting += [part for name in names - reached for part in definitions[name]]
         reached |= names
     assert {"Id", "Count", "ProjectSettings", "AnotherIn", "Filters"} <= reached
+
+
+def test_routes_with_json_bodies_bound_them() -> None:
+    for path in SERVICE.glob("*/*api.py"):
+        handlers = [node for node in tree_of(path).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        with_body = [node.name for node in handlers if any(argument.arg == "body" for argument in node.args.args)]
+        if "APIRouter(" in path.read_text() and with_body:
+            assert "route_class=JsonRoute" in path.read_text(), f"{relative(path)}: {with_body}"
 
 
 def test_what_handlers_ask_for_goes_through_no_thread() -> None:

@@ -40,6 +40,7 @@ class Who(Enum):
     PERSON = "person"
     HOLDER = "holder"
     ACCOUNT = "account"
+    ADMIN = "admin"
     LOOK = "look"
     LABEL = "label"
     READ = "read"
@@ -106,6 +107,11 @@ TABLE = [
     Row("GET", "/account", Who.PERSON),
     Row("POST", "/account/tokens", Who.HOLDER, {201}, {"data": {"name": "mine", "scope": "read"}}),
     Row("POST", "/account/tokens/{token_id}/revoke", Who.PERSON, {404}),
+    Row("POST", "/account/sessions/{session_id}/end", Who.PERSON, {404}),
+    Row("POST", "/account/sessions/end", Who.PERSON, {303}),
+    Row("GET", "/api/v1/audit", Who.ADMIN),
+    Row("GET", ONE + "/audit", Who.OWN),
+    Row("GET", PAGE + "/audit", Who.OWN),
     Row("GET", API, Who.USER),
     Row("POST", API, Who.ACCOUNT, {201}, {"json": {"name": "Another"}}),
     Row("GET", ONE, Who.LOOK),
@@ -239,6 +245,7 @@ TABLE = [
     Row("GET", PAGE + "/settings", Who.READ),
     Row("POST", PAGE + "/settings", Who.WRITE, {303}, {"data": {"guidelines": "Listen."}}),
     Row("POST", PAGE + "/settings/share-links", Who.OWN, {201}),
+    Row("POST", PAGE + "/settings/share-links/{link}/renew", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/share-links/{link}/revoke", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/copy", Who.WRITE, {303}, {"data": {"name": "Copied"}}),
     Row("POST", PAGE + "/settings/members", Who.OWN, {303}, {"data": {"email": "bo@example.org", "role": "analyst"}}),
@@ -303,6 +310,7 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
         "member": "999",
         "token_id": "999",
         "link": "999",
+        "session_id": "999",
         "answer": str(uuid.uuid4()),
         "labeler": "999",
         "edit": "999",
@@ -318,7 +326,7 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
 
 
 def cookie_header(app: FastAPI, user: User) -> dict[str, str]:
-    return {"Cookie": f"tercet={session_cookie(app, user)}", "Sec-Fetch-Site": "same-origin"}
+    return {"Cookie": f"tercet={session_cookie(app.state.database, user)}", "Sec-Fetch-Site": "same-origin"}
 
 
 def may(who: Who, visitor: str) -> bool:
@@ -331,6 +339,8 @@ def may(who: Who, visitor: str) -> bool:
             return visitor in SIGNED_IN
         case Who.HOLDER:
             return visitor in SIGNED_IN - {"labeler", "visitor"}
+        case Who.ADMIN:
+            return visitor == "admin"
         case Who.ACCOUNT:
             return visitor in (SIGNED_IN - {"labeler", "visitor"}) | {"token write", "token own"}
         case _:
@@ -411,7 +421,13 @@ async def send_unread(app: FastAPI, row: Row, path: str, headers: dict[str, str]
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
-    sent = {**headers, "Accept": "application/json", "Content-Type": "application/json", "Content-Length": str(2**40)}
+    sent = {
+        **headers,
+        "Host": "testserver",
+        "Accept": "application/json",
+        "Content-Type": "application/json",
+        "Content-Length": str(2**40),
+    }
     scope = {
         "type": "http",
         "method": row.method,

@@ -59,7 +59,7 @@ def servers(postgres_database_url: str, tmp_path: Path) -> Iterator[tuple[list[D
         "data": str(tmp_path),
         "database_url": postgres_database_url,
         "dask_scheduler": address,
-        "secret_key": "the same on every web server",
+        "secret_key": "the same on every one of the web servers",
     }
     with ExitStack() as stack:
         port = address.rsplit(":", 1)[1]

@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio.to_thread
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.staticfiles import StaticFiles
-from starlette.middleware.sessions import SessionMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from tercet import migrate
+from tercet.accounts import audit_api
 from tercet.accounts import pages as accounts_pages
 from tercet.accounts.admission import BodyAdmission
-from tercet.accounts.usage import TokenUses
+from tercet.accounts.usage import Uses
 from tercet.alternatives import api as alternatives_api
 from tercet.alternatives import pages as alternatives_pages
 from tercet.answers import api as answers_api
@@ -49,17 +49,20 @@ from tercet.storage import Storage
 from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
+from tercet.web.openapi import DescribedApp, operation_id
 from tercet.web.problems import problems
-from tercet.web.security import OriginCheck, PlainAddress, SecurityHeaders
+from tercet.web.queries import refuse_unknown_parameters
+from tercet.web.rates import RateLimit, Rates
+from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.worker.supervisor import Supervisor
 
-YEAR_SECONDS = 365 * 24 * 3600
 # Routes are tried in order, and those of labeling are requested most.
 ROUTERS = (
     labeling_api.router,
     health.router,
     api_docs.router,
     accounts_pages.router,
+    audit_api.router,
     projects_api.router,
     projects_pages.router,
     items_api.router,
@@ -105,7 +108,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.database.close()
 
 
-class Service(FastAPI):
+class Service(DescribedApp):
     """The application; some middleware also wraps the handler of crashes."""
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -116,21 +119,19 @@ class Service(FastAPI):
 def add_middleware(app: FastAPI, settings: Settings) -> None:
     """Add the middleware, innermost first."""
     app.add_middleware(BodyAdmission, database=app.state.database, max_upload_mb=settings.max_upload_mb)
-    app.add_middleware(
-        SessionMiddleware,
-        secret_key=settings.resolved_secret_key(),
-        session_cookie="tercet",
-        max_age=YEAR_SECONDS,
-        same_site="lax",
-        https_only=settings.public_url.startswith("https:"),
-    )
     app.add_middleware(OriginCheck, public_url=settings.public_url)
     app.add_middleware(PlainAddress)
+    app.add_middleware(RateLimit, rates=app.state.rates)
+    app.add_middleware(AllowedHosts, public_url=settings.public_url, more=settings.allowed_hosts)
 
 
 def make_routes() -> list[BaseRoute]:
     """Return the routes of all packages."""
-    router = APIRouter(responses=problems(422))
+    router = APIRouter(
+        responses=problems(422),
+        dependencies=[Depends(refuse_unknown_parameters)],
+        generate_unique_id_function=operation_id,
+    )
     for package_router in ROUTERS:
         router.include_router(package_router)
     return router.routes
@@ -148,7 +149,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.answer_writer = AnswerWriter(app.state.database)
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
-    app.state.token_uses = TokenUses(app.state.database)
+    app.state.uses = Uses(app.state.database)
+    app.state.rates = Rates()
     app.state.measures = health.Measures()
     add_middleware(app, settings)
     install_error_handlers(app)

@@ -2,17 +2,21 @@
 
 import os
 import socket
+import sys
 
 import uvicorn
 from fastapi import FastAPI
 
 from tercet.main import create_app
-from tercet.settings import Settings
+from tercet.settings import Settings, keep_private
 from tercet.web import logs
+from tercet.web.connections import bounded_connections
 from tercet.web.errors import Conflict
 
 # How long requests under way may take to end when the server stops.
 SHUTDOWN_SECONDS = 3
+# Descriptors for files, databases and workers, and those that connections get where the system says no number.
+OTHER_DESCRIPTORS, MOST_CONNECTIONS = 256, 50_000
 
 
 class StreamEndingServer(uvicorn.Server):
@@ -45,16 +49,36 @@ def local_url(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run_server(settings: Settings, listener: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C."""
-    print(f"Tercet serves on {local_url(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
-    logs.configure(settings.log_level, settings.log_json)
-    app = create_app(settings)
-    config = uvicorn.Config(
+def raise_descriptor_limit() -> int:
+    """Let this process open as many files as it may; return how many connections that is."""
+    if sys.platform == "win32":
+        return MOST_CONNECTIONS
+    import resource  # Unix has it alone
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_CONNECTIONS + OTHER_DESCRIPTORS
+    allowed = most if hard == resource.RLIM_INFINITY else min(hard, most)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return max(allowed - OTHER_DESCRIPTORS, OTHER_DESCRIPTORS)
+
+
+def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """Return how uvicorn serves the app."""
+    return uvicorn.Config(
         app,
+        http=bounded_connections(raise_descriptor_limit(), settings.connections_per_address),
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    StreamEndingServer(app, config).run(sockets=[listener])
+
+
+def run_server(settings: Settings, listener: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C."""
+    print(f"Tercet serves on {local_url(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
+    keep_private(settings)
+    logs.configure(settings.log_level, settings.log_json)
+    app = create_app(settings)
+    StreamEndingServer(app, server_config(app, settings)).run(sockets=[listener])

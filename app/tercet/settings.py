@@ -1,12 +1,14 @@
 """Every setting of the service, read once from TERCET_ environment variables; defaults suit one machine."""
 
+import os
 import secrets
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+KEY_BYTES = 32
 PACKAGE = Path(__file__).resolve().parent
 
 
@@ -24,8 +26,13 @@ class Settings(BaseSettings):
     data: Path = Field(Path("tercet-data"), description="folder of the database, blobs and the secret key")
     database_url: str = Field("", description="SQLAlchemy URL; empty means SQLite in the data folder")
     storage_url: str = Field("", description="fsspec URL of the blobs; empty means a folder in the data folder")
-    secret_key: str = Field("", description="signs cookies; empty means a generated key kept in the data folder")
+    secret_key: str = Field(
+        "", description="at least 32 random bytes, which sign; empty means a generated key kept in the data folder"
+    )
     public_url: str = Field("", description="address people use, for links; empty means the request's own")
+    allowed_hosts: str = Field(
+        "", description="further host names of this server, with commas between; others are refused"
+    )
     dask_scheduler: str = Field("", description="tcp:// address of a Dask scheduler; empty starts workers here")
     workers: int = Field(
         2,
@@ -37,6 +44,9 @@ class Settings(BaseSettings):
         300.0, gt=0, description="how long a question is held for the labeler who has it on screen"
     )
     threads: int = Field(16, ge=2, description="requests handled at once; also the database connections")
+    connections_per_address: int = Field(
+        512, ge=1, description="open connections an address may have; a proxy has one address for all who come by it"
+    )
     max_upload_mb: int = Field(
         512, ge=1, description="largest upload of items, features or constraints, in megabytes; others: 1, answers 2"
     )
@@ -61,4 +71,24 @@ class Settings(BaseSettings):
         if not path.exists():
             path.touch(mode=0o600)
             path.write_text(secrets.token_urlsafe(32))
-        return path.read_text().strip()
+        key = path.read_text().strip()
+        if len(key.encode()) < KEY_BYTES:
+            raise ValueError(f"{path} holds fewer than {KEY_BYTES} bytes: remove it, and a new key is made")
+        return key
+
+    @field_validator("secret_key")
+    @classmethod
+    def check_secret_key(cls, key: str) -> str:
+        """Refuse a key that could be guessed."""
+        if key and len(key.encode()) < KEY_BYTES:
+            raise ValueError(f"has to be at least {KEY_BYTES} random bytes, such as those of 'openssl rand -hex 32'")
+        return key
+
+
+def keep_private(settings: Settings) -> None:
+    """Let nobody but this user of the machine read what this process writes, nor what it wrote before."""
+    os.umask(0o077)
+    if settings.data.is_dir():
+        settings.data.chmod(0o700)
+        for path in settings.data.glob("tercet.db*"):
+            path.chmod(0o600)

@@ -94,6 +94,13 @@ class Storage:
         names = [path.rsplit("/", 1)[-1] for path in self.filesystem.ls(self._path(folder), detail=False)]
         return [name for name in names if not name.endswith(".partial")]
 
+    def all_keys(self) -> Iterator[str]:
+        """Yield the keys of all blobs; half written ones are left out."""
+        if self.filesystem.exists(self.root):
+            for path in self.filesystem.find(self.root):
+                if not path.endswith(".partial"):
+                    yield path.removeprefix(self.root).lstrip("/")
+
     def get(self, key: str) -> bytes:
         """Read a blob."""
         return bytes(self.filesystem.cat_file(self._path(key)))

@@ -7,12 +7,13 @@ from datetime import timedelta
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 
 from tercet.accounts import service
 from tercet.accounts.access import hash_token
+from tercet.accounts.usage import Uses
 from tercet.database import Database
-from tercet.models import Membership, Project, Role, ShareLink, SignInLink, User, now
+from tercet.models import BrowserSession, Lease, Membership, Project, Role, ShareLink, SignInLink, User, now
 from tercet.web.errors import NotFound
 from tests.factories import add_member, make_project, make_user, signed_in
 
@@ -242,3 +243,112 @@ def test_a_dead_share_link_says_so(database: Database, anonymous: TestClient, en
         assert answer.status_code == 404
         assert "revoked it" in answer.text
     assert count(database, User) == 0
+
+
+def make_link(database: Database, key: str = "songs", **bounds: object) -> str:
+    with database.transaction() as session:
+        return service.make_share_link(session, make_project(session, key, n_items=6), **bounds)  # type: ignore[arg-type]
+
+
+def press(client: TestClient, token: str, **data: str) -> int:
+    return client.post(f"/join/{token}", data=data, headers=SAME_SITE, follow_redirects=False).status_code
+
+
+def test_an_open_link_lets_in_so_many_and_no_more(database: Database, app: FastAPI) -> None:
+    token = make_link(database, most=2)
+    with TestClient(app) as first, TestClient(app) as second, TestClient(app) as third:
+        assert [press(client, token) for client in (first, second, third)] == [303, 303, 409]
+        assert press(first, token) == 303, "who is in comes back"
+    assert count(database, Membership) == 2
+
+
+def test_a_link_that_expired_ends_who_came_by_it(database: Database, app: FastAPI) -> None:
+    token = make_link(database, days=1)
+    with TestClient(app) as client, TestClient(app) as late:
+        assert press(client, token) == 303
+        with database.reading() as session:
+            assert session.scalars(select(BrowserSession.expires_at)).one() <= now() + timedelta(days=1)
+        with database.transaction() as session:
+            session.execute(update(ShareLink).values(expires_at=now()))
+            session.execute(update(BrowserSession).values(expires_at=now(), until=now()))
+            cookie_hash = session.scalars(select(BrowserSession.token_hash)).one()
+        Uses(database).note_session(cookie_hash)
+        assert client.get("/projects/songs/label").status_code == 401, "use does not keep it longer"
+        assert press(late, token) == 404
+        assert "has expired" in late.get(f"/join/{token}", headers=SAME_SITE).text
+
+
+def test_a_personal_link_is_one_labeler_in_every_browser(database: Database, app: FastAPI) -> None:
+    token = make_link(database, labeler="Ada")
+    with TestClient(app) as desk, TestClient(app) as phone:
+        assert "signed in as <strong>Ada</strong>" in desk.get(f"/join/{token}", headers=SAME_SITE).text
+        assert press(desk, token) == press(phone, token, participant="Bo", name="Cy") == 303
+        assert count(database, User) == count(database, Membership) == 1
+        with database.transaction() as session:
+            project, link = session.scalars(select(Project)).one(), session.scalars(select(ShareLink)).one()
+            again = service.renew_share_link(session, project, link.id)
+        assert (press(phone, token), press(phone, again)) == (404, 303)
+        with database.transaction() as session:
+            session.execute(delete(Membership))
+        assert press(phone, again) == 404, "who was removed does not come back by it"
+    assert count(database, User) == 1
+
+
+def test_revoking_a_link_ends_sessions_and_leases_at_once(database: Database, app: FastAPI) -> None:
+    token = make_link(database)
+    with database.transaction() as session:
+        person = make_user(session, "Ada")
+        project = session.scalars(select(Project)).one()
+        owner = add_member(session, project, Role.OWNER)
+        other = service.make_share_link(session, project)
+    with TestClient(app) as client, TestClient(app) as untouched, signed_in(app, person) as of_ada:
+        assert press(client, token) == press(of_ada, token) == press(untouched, other) == 303
+        url = "/api/v1/projects/songs/triplets/next"
+        assert client.get(url).json()["triplets"]
+        with database.transaction() as session:
+            link = session.scalars(select(ShareLink).order_by(ShareLink.id)).first()
+            labeler = session.scalars(select(User.id).where(User.name == "Labeler 1")).one()
+            assert session.scalar(select(func.count()).where(Lease.labeler_id == labeler)) > 0
+        with signed_in(app, owner) as settings:
+            done = settings.post(f"/projects/songs/settings/share-links/{link.id}/revoke", follow_redirects=False)
+            assert done.status_code == 303
+        assert client.get(url).status_code == 401
+        assert (of_ada.get(url).status_code, of_ada.get("/account").status_code) == (404, 200)
+        assert untouched.get(url).status_code == 200
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).where(Lease.labeler_id == labeler)) == 0
+
+
+def test_a_removed_labeler_is_signed_out(database: Database, app: FastAPI) -> None:
+    token = make_link(database)
+    with database.transaction() as session:
+        owner = add_member(session, session.scalars(select(Project)).one(), Role.OWNER)
+    with TestClient(app) as client, signed_in(app, owner) as settings:
+        assert press(client, token) == 303
+        with database.reading() as session:
+            labeler = session.scalars(select(User.id).where(User.name == "Labeler 1")).one()
+        settings.post(f"/projects/songs/settings/members/{labeler}/remove")
+        assert client.get("/account").status_code == 401
+
+
+def test_links_on_the_settings_page(database: Database, app: FastAPI) -> None:
+    with database.transaction() as session:
+        owner = add_member(session, make_project(session), Role.OWNER)
+    with signed_in(app, owner) as client:
+        url = "/projects/songs/settings/share-links"
+        made = client.post(url, data={"labeler": "Ada <b>", "days": "30", "most": ""})
+        assert made.status_code == 201
+        assert "Ada &lt;b&gt;" in made.text
+        assert client.post(url, data={"labeler": "", "days": "", "most": "12"}).status_code == 201
+        page = client.get("/projects/songs/settings").text
+        assert "0 of 12" in page
+        for wrong in ({"days": "0"}, {"most": "-1"}, {"days": "many"}, {"days": str(2**64)}, {"labeler": "x" * 201}):
+            assert client.post(url, data=wrong).status_code == 422
+        with database.reading() as session:
+            first = session.scalars(select(ShareLink).order_by(ShareLink.id)).first()
+        old = re.findall(r"/join/([\w-]+)", made.text)[0]
+        renewed = client.post(f"{url}/{first.id}/renew")
+        [new] = re.findall(r"/join/([\w-]+)", renewed.text)
+        assert renewed.headers["Cache-Control"] == "no-store"
+        assert client.get(f"/join/{old}").status_code == 404
+        assert client.get(f"/join/{new}").status_code == 200

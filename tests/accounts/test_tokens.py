@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from tercet.accounts import service
 from tercet.accounts.access import hash_token
-from tercet.accounts.usage import TokenUses
+from tercet.accounts.usage import Uses
 from tercet.database import Database
 from tercet.models import ApiToken, Membership, Project, Role, Scope, User, now
 from tercet.web.errors import Invalid
@@ -166,21 +166,21 @@ def test_use_is_noted_at_most_every_five_minutes(database: Database, owner: User
     anonymous.get("/api/v1/projects/songs", headers=bearer(token))
     assert token_row(database).last_used_at == first
     # Another process noted it a moment ago: this one need not write.
-    other_process = TokenUses(database)
+    other_process = Uses(database)
     assert other_process.is_due(hash_token(token))
-    other_process.note(hash_token(token))
+    other_process.note_token(hash_token(token))
     assert token_row(database).last_used_at == first
     assert not other_process.is_due(hash_token(token))
     with database.transaction() as session:
         session.execute(update(ApiToken).values(last_used_at=LONG_AGO))
-    TokenUses(database).note(hash_token(token))
+    Uses(database).note_token(hash_token(token))
     assert token_row(database).last_used_at > first
 
 
 def test_a_wrong_token_is_noted_nowhere(database: Database, anonymous: TestClient, app: FastAPI) -> None:
     assert anonymous.get("/api/v1/projects/songs", headers=bearer("wrong")).status_code == 401
-    app.state.token_uses.note(hash_token("wrong"))
-    assert app.state.token_uses.is_due(hash_token("wrong"))
+    app.state.uses.note_token(hash_token("wrong"))
+    assert app.state.uses.is_due(hash_token("wrong"))
 
 
 def test_an_address_belongs_to_one_user(database: Database) -> None:

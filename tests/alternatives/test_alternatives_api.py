@@ -17,6 +17,9 @@ from tests.alternatives.support import make_two_ways, run_numbered, two_ways
 from tests.factories import add_member, make_token, row_counts
 from tests.runs.support import compute, request
 
+# What is computed does not depend on the kind of database; how runs are stored is tested on both elsewhere.
+pytestmark = pytest.mark.only_on("sqlite")
+
 API = "/api/v1/projects/songs"
 
 

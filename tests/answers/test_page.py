@@ -18,6 +18,9 @@ from tests.answers.conftest import PAGE, SONGS, World, add_run, answer, stored
 from tests.dashboard.test_pages import HOSTILE
 from tests.factories import add_member, make_project, signed_in
 
+# Pages and what is refused do not depend on the kind of database.
+pytestmark = pytest.mark.only_on("sqlite")
+
 
 def read(client: TestClient, **asked: Any) -> str:
     page = client.get(PAGE, params=asked, headers={"Accept": "text/html"})

@@ -16,6 +16,9 @@ from tests.answers.conftest import PAGE, SONGS, World, stored
 from tests.factories import add_member, signed_in
 from tests.runs.support import NAMES, add_answers, blobs, compute, get_run, make_songs, request
 
+# Pages and what is refused do not depend on the kind of database.
+pytestmark = pytest.mark.only_on("sqlite")
+
 
 def right(world: World, number: int) -> str:
     return f"{SONGS}/answers/{world.ids[number - 1]}/right"

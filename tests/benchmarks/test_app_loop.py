@@ -3,6 +3,7 @@
 import uuid
 
 import numpy as np
+import pytest
 from sqlalchemy import select
 
 from benchmarks.app_loop import LABELERS, AppLoop
@@ -16,6 +17,9 @@ from tercet.storage import Storage
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers
 from tests.factories import add_member
 from tests.runs.support import blobs, compute, make_songs
+
+# What is computed does not depend on the kind of database; how runs are stored is tested on both elsewhere.
+pytestmark = pytest.mark.only_on("sqlite")
 
 WORDS = {1: "yes", -1: "no", 0: "dnk"}
 

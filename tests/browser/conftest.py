@@ -4,8 +4,6 @@
 opens pages that a user is signed in to. Without a Chromium the tests are skipped, but never in CI.
 """
 
-import base64
-import json
 import os
 import shutil
 import uuid
@@ -19,7 +17,6 @@ import numpy as np
 import pytest
 from axe_playwright_python.base import AxeResults
 from axe_playwright_python.sync_playwright import Axe
-from itsdangerous import TimestampSigner
 from playwright.sync_api import Browser, Page
 
 from tercet import migrate
@@ -31,9 +28,9 @@ from tercet.models import Item, Project, Role, User
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.storage import Storage
 from tests.dashboard.results import add_result
-from tests.factories import add_features, add_member, make_project
+from tests.factories import add_features, add_member, make_project, session_cookie
 
-SECRET = "a secret for browser tests"
+SECRET = "a secret for browser tests, long enough"
 # The first of these that is there is used; what has no windows to draw takes three quarters of the time.
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 # Cluster numbers of the thirty songs after the first run.
@@ -92,7 +89,7 @@ def open_page(live_server: LiveServer, browser: Browser) -> Iterator[OpenPage]:
         context = browser.new_context(base_url=live_server.url, **options)
         contexts.append(context)
         if user is not None:
-            context.add_cookies([cookie_of(user, live_server.url)])
+            context.add_cookies([cookie_of(live_server.database, user, live_server.url)])
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(path)
@@ -104,10 +101,9 @@ def open_page(live_server: LiveServer, browser: Browser) -> Iterator[OpenPage]:
     assert errors == []
 
 
-def cookie_of(user: User, url: str) -> dict[str, str]:
+def cookie_of(database: Database, user: User, url: str) -> dict[str, str]:
     """The cookie of a signed-in user of the server at that address."""
-    content = base64.b64encode(json.dumps({"user": user.id}).encode())
-    return {"name": "tercet", "value": TimestampSigner(SECRET).sign(content).decode(), "url": url}
+    return {"name": "tercet", "value": session_cookie(database, user), "url": url}
 
 
 @cache

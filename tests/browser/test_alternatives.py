@@ -30,11 +30,10 @@ def page(tmp_path: Path, sqlite_template: Path, browser: Browser) -> Iterator[Pa
     project = make_two_ways(database, Storage(str(tmp_path / "blobs")))
     with database.transaction() as session:
         analyst = add_member(session, session.get_one(Project, project), Role.ANALYST)
-    database.close()
     settings = {"data": str(tmp_path), "secret_key": SECRET, "workers": "1", "log_level": "warning"}
     with running_server(settings) as server:
         context = browser.new_context(base_url=server.url, viewport={"width": 1280, "height": 900})
-        context.add_cookies([cookie_of(analyst, server.url)])
+        context.add_cookies([cookie_of(database, analyst, server.url)])
         page = context.new_page()
         page.goto(DASHBOARD)
         page.get_by_role("button", name="Start a run now").click()
@@ -44,6 +43,7 @@ def page(tmp_path: Path, sqlite_template: Path, browser: Browser) -> Iterator[Pa
         yield page
         context.close()
         assert errors == []
+    database.close()
 
 
 def test_find_another_clustering_name_it_make_it_current_and_go_back(page: Page) -> None:

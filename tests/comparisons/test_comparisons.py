@@ -19,6 +19,9 @@ from tercet.storage import Storage
 from tests.factories import add_member, make_project, signed_in
 from tests.runs.support import answer_truly, compute, make_songs
 
+# Pages and what is refused do not depend on the kind of database.
+pytestmark = pytest.mark.only_on("sqlite")
+
 API = "/api/v1/projects/songs/comparisons"
 PAGE = "/projects/songs/compare"
 

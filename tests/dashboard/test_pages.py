@@ -15,6 +15,9 @@ from tercet.storage import Storage
 from tests.dashboard.results import add_answers, add_result
 from tests.factories import add_features, add_member, make_project, signed_in
 
+# Pages and what is refused do not depend on the kind of database.
+pytestmark = pytest.mark.only_on("sqlite")
+
 HOSTILE = "<script>alert('x')</script>\"'><img src=x onerror=alert(1)>"
 
 

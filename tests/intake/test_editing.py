@@ -104,7 +104,7 @@ def test_an_item_with_answers_is_set_aside_and_one_without_is_deleted(
     assert again.status_code == 409, "the project has features"
     features = analyst.put(f"{PROJECT}/features", params={"filename": "X.npy"}, content=npy(np.eye(29, 4)))
     assert features.status_code == 200, features.text
-    assert features.json()["n"] == 30, "a row of zeros stands for the deleted one"
+    assert features.json()["n_items"] == 30, "a row of zeros stands for the deleted one"
 
 
 def test_changes_of_one_item(client: TestClient, database: Database, settings: Settings) -> None:

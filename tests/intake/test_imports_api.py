@@ -258,14 +258,14 @@ def test_what_was_left_out_stays_listed(client: TestClient, database: Database, 
 def test_features_that_come_along_are_used(client: TestClient, database: Database, settings: Settings) -> None:
     files = {"items.csv": b"key\na\nb\nc\n", "X.npy": npy(np.eye(3))}
     import_files(client, database, settings, files)
-    assert client.get(f"{PROJECT}/features").json()["d"] == 3
+    assert client.get(f"{PROJECT}/features").json()["n_features"] == 3
     more = send(client, {"items.csv": b"key\nd\n"})
     faults = check(client, database, settings, more)["faults"]
     assert "uses uploaded features" in faults[0]["detail"]
     assert client.post(f"{IMPORTS}/{more}/start").status_code == 422
     third = import_files(client, database, settings, {"items.csv": b"key\nd\na\n", "X.npy": npy(np.full((2, 3), 7.0))})
     assert third["report"]["added"] == 1
-    assert client.get(f"{PROJECT}/features").json()["n"] == 4
+    assert client.get(f"{PROJECT}/features").json()["n_items"] == 4
 
 
 def test_imports_are_listed(client: TestClient, database: Database, settings: Settings) -> None:

@@ -50,7 +50,7 @@ def test_a_table_with_images_and_features(client: TestClient, database: Database
     )
     assert answer.status_code == 201, answer.text
     assert answer.json()["added"] == 3
-    assert (answer.json()["features"]["n"], answer.json()["features"]["d"]) == (3, 2)
+    assert (answer.json()["features"]["n_items"], answer.json()["features"]["n_features"]) == (3, 2)
     red, blue, last = client.get(f"{PROJECT}/items").json()["items"]
     assert (red["metadata"], last["metadata"], blue["metadata"]) == ({"colour": "warm"}, {"colour": "cold"}, {})
     assert blue["picture_url"] == f"{PROJECT}/media/picture/blue"

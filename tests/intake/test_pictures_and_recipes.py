@@ -17,6 +17,9 @@ from tests.intake.conftest import PROJECT, wav
 from tests.intake.support import do_jobs, import_files
 from tests.runs.support import get_run, request_and_claim
 
+# Pages and what is refused do not depend on the kind of database.
+pytestmark = pytest.mark.only_on("sqlite")
+
 PAGE = "/projects/songs/settings"
 RECIPE = f"{PROJECT}/feature-recipe"
 

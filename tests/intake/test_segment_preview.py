@@ -16,6 +16,9 @@ from tercet.sounds.spectrograms import PICTURE_SIZE
 from tests.intake.conftest import image, wav
 from tests.intake.support import IMPORTS, check, do_jobs, send
 
+# Pages and what is refused do not depend on the kind of database.
+pytestmark = pytest.mark.only_on("sqlite")
+
 RATE = 16_000
 BEGINS = (2.0, 5.0, 9.0)  # seconds, of three tones half a second long
 

@@ -10,14 +10,14 @@ import anyio.to_thread
 import pytest
 from sqlalchemy import Connection, event, func, select
 
-from tercet.accounts.access import Caller
+from tercet.accounts.access import Caller, hash_token
 from tercet.database import Database
 from tercet.labeling import answer_writer as module
 from tercet.labeling.answer_writer import AnswerWriter, Outcome
 from tercet.labeling.schemas import AnswerIn, AnswersOut
 from tercet.models import Answer, Project, Role
 from tercet.web.errors import Conflict, Invalid, NotFound
-from tests.factories import add_member, make_project, make_user
+from tests.factories import add_member, make_project, make_session, make_user
 from tests.loops import run
 
 REQUESTS = 8
@@ -37,6 +37,8 @@ class Crowd:
             self.project = make_project(session, n_items=12)
             self.labelers = [add_member(session, self.project, Role.LABELER, f"L{i}").id for i in range(REQUESTS)]
             self.stranger = make_user(session, "Sam").id
+            everybody = [*self.labelers, self.stranger]
+            self.callers = {user: Caller(session=hash_token(make_session(session, user))) for user in everybody}
         self.writer = AnswerWriter(database)
         self.commits: list[object] = []
         event.listen(database.engine, "commit", self.commits.append)
@@ -45,7 +47,7 @@ class Crowd:
         """Send the requests, and give what each heard."""
 
         async def send() -> list[AnswersOut | BaseException]:
-            stores = [self.writer.store(Caller(user_id=user), "songs", [answer]) for user, answer in requests]
+            stores = [self.writer.store(self.callers[user], "songs", [answer]) for user, answer in requests]
             heard = await asyncio.gather(*stores, return_exceptions=True)
             await self.at_rest()
             return heard
@@ -88,10 +90,10 @@ def test_what_comes_during_a_turn_is_written_without_the_event_loop(database: Da
     event.listen(database.engine, "commit", commit)
 
     async def send() -> list[AnswersOut]:
-        users = iter(crowd.labelers)
-        first = asyncio.create_task(crowd.writer.store(Caller(user_id=next(users)), "songs", [answer_about("1 2 3")]))
+        callers = iter(crowd.callers.values())
+        first = asyncio.create_task(crowd.writer.store(next(callers), "songs", [answer_about("1 2 3")]))
         assert await asyncio.to_thread(writing.wait, SECONDS)
-        second = asyncio.create_task(crowd.writer.store(Caller(user_id=next(users)), "songs", [answer_about("1 2 4")]))
+        second = asyncio.create_task(crowd.writer.store(next(callers), "songs", [answer_about("1 2 4")]))
         await asyncio.sleep(0)
         go_on.set()
         assert written.wait(SECONDS), "the second answer waits for the event loop, which stands still here"
@@ -120,7 +122,7 @@ def test_answers_without_end_leave_threads_to_others(database: Database) -> None
 
         async def press() -> None:
             while not ended.is_set():
-                answer = crowd.writer.store(Caller(user_id=crowd.labelers[0]), "songs", [answer_about("1 2 3")])
+                answer = crowd.writer.store(crowd.callers[crowd.labelers[0]], "songs", [answer_about("1 2 3")])
                 stores.append(asyncio.create_task(answer))
                 await asyncio.sleep(0.001)
 
@@ -171,7 +173,7 @@ def test_a_request_that_is_given_up_costs_the_others_nothing(database: Database)
 
     async def send() -> AnswersOut:
         first, second = (
-            asyncio.create_task(crowd.writer.store(Caller(user_id=user), "songs", [answer_about("1 2 3")]))
+            asyncio.create_task(crowd.writer.store(crowd.callers[user], "songs", [answer_about("1 2 3")]))
             for user in crowd.labelers[:2]
         )
         await asyncio.sleep(0)
@@ -204,16 +206,15 @@ def test_each_project_has_turns_of_its_own(database_url: str, projects: int) -> 
     database = Database(database_url)
     writer = AnswerWriter(database)
     with database.transaction() as session:
-        users = []
+        callers = []
         for i in range(projects):
             project = make_project(session, f"p{i}", n_items=5)
-            users.append(add_member(session, project, Role.LABELER).id)
+            token = make_session(session, add_member(session, project, Role.LABELER).id)
+            callers.append(Caller(session=hash_token(token)))
     senders = [i % projects for i in range(30)]
 
     async def send() -> list[AnswersOut]:
-        return await asyncio.gather(
-            *(writer.store(Caller(user_id=users[i]), f"p{i}", [answer_about("0 1 2")]) for i in senders)
-        )
+        return await asyncio.gather(*(writer.store(callers[i], f"p{i}", [answer_about("0 1 2")]) for i in senders))
 
     assert all(outcome.stored == 1 for outcome in run(send()))
     with database.reading() as session:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import OperationalError
 
-from tercet.accounts.access import CallerRow
+from tercet.accounts.access import CallerRow, hash_token
 from tercet.database import Database
 from tercet.items.queries import ids_by_key
 from tercet.labeling import queries, queue
@@ -15,7 +15,7 @@ from tercet.labeling.service import ConstraintRow, store_constraints
 from tercet.labeling.sql.answers import Content
 from tercet.labeling.sql.drivers import run
 from tercet.models import Item, Project, ProjectView, Role
-from tests.factories import add_member, make_project, make_user
+from tests.factories import add_member, make_project, make_session, make_user
 
 GIVEN = select(bindparam("value", type_=Project.answer_number.type))
 RENAMED = update(Project).values(name=bindparam("name_given"))
@@ -67,23 +67,24 @@ def test_who_sends_and_what_is_meant_are_found_as_sqlalchemy_finds_them(database
         project = make_project(session, n_items=9, redundancy=3, rerun_idle_seconds=2.5)
         labelers = [add_member(session, project, Role.LABELER, f"L{i}").id for i in range(2)]
         administrator = make_user(session, is_admin=True).id
+        sessions = [hash_token(make_session(session, user)) for user in (*labelers, administrator)]
         items = session.scalars(select(Item.id).order_by(Item.id)).all()
         row = ConstraintRow(1, uuid.uuid4(), (items[0], items[2], items[1]), "yes", labelers[0], None)
         store_constraints(session, ProjectView.of(project), [row])
     keys = ["item-1", "item-4", "no such item", "no \0 key"]
     with database.reading() as session:
-        users = [*labelers, administrator, 999]
-        looked_up = queries.look_up(session, project.key, users, keys, [row.id, uuid.uuid4()])
-        elsewhere = queries.look_up(session, "other", labelers[:1], keys, [])
+        looked_up = queries.look_up(session, project.key, [*sessions, "unknown"], keys, [row.id, uuid.uuid4()])
+        elsewhere = queries.look_up(session, "other", sessions[:1], keys, [])
         assert looked_up.item_ids == ids_by_key(session, project.id, keys)
         view = ProjectView.of(session.get_one(Project, project.id))
     assert len(looked_up.item_ids) == 2
     assert looked_up.callers == {
-        **{labeler: CallerRow(labeler, False, Role.LABELER, view) for labeler in labelers},
-        administrator: CallerRow(administrator, True, None, view),
+        sessions[0]: CallerRow(labelers[0], False, Role.LABELER, view),
+        sessions[1]: CallerRow(labelers[1], False, Role.LABELER, view),
+        sessions[2]: CallerRow(administrator, True, None, view),
     }
     assert looked_up.contents == {row.id: Content(project.id, items[0], items[1], items[2], labelers[0], "no")}
-    assert elsewhere.callers == {labelers[0]: CallerRow(labelers[0], False, None, None)}
+    assert elsewhere.callers == {sessions[0]: CallerRow(labelers[0], False, None, None)}
     assert (elsewhere.item_ids, elsewhere.contents) == ({}, {})
 
 

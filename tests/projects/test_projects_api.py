@@ -176,7 +176,7 @@ def test_delete_takes_everything_along(client: TestClient, database: Database, s
             table.name: session.scalar(sa.select(sa.func.count()).select_from(table))
             for table in Base.metadata.sorted_tables
         }
-    assert {name for name, count in left.items() if count} == {"user", "api_token"}
+    assert {name for name, count in left.items() if count} == {"user", "api_token", "audit"}
     assert not storage.exists(picture)
     assert not storage.exists(result)
     assert client.get("/api/v1/projects/old").status_code == 404

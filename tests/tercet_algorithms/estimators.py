@@ -135,7 +135,7 @@ CHECKED = [
     *(variant.make() for variant in VARIANTS if variant.name in OF_FEATURES),
     AnsweredDCRC(N_CLUSTERS, **SMALL),
     AnsweredDCRC(N_CLUSTERS, **SMALL, labeler_tables="learn"),
-    AnsweredDCRC(N_CLUSTERS, **SMALL, solver="em"),
+    AnsweredDCRC(N_CLUSTERS, n_init=1, n_moves=0, solver="em"),
     AnsweredSKLR(N_CLUSTERS, **SKLR_SMALL),
     AnsweredSKLR(N_CLUSTERS, **SKLR_SMALL, solver="projection"),
     AnsweredDCRCCV(N_CLUSTERS, **SMALL, tau=(0.5, 1.0), lam=2**-8, epsilon=0.05, cv=2),

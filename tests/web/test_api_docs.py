@@ -1,6 +1,7 @@
 """The OpenAPI description is complete, and the page shows all of it without a script."""
 
 import re
+from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
@@ -50,6 +51,35 @@ def test_every_operation_declares_its_problems(openapi: dict[str, Any]) -> None:
             if status >= "4" and "application/problem+json" not in response.get("content", {}):
                 missing.append((name, [f"{status} is no problem+json"]))
     assert missing == []
+
+
+def references(part: Any) -> Iterator[str]:
+    for value in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from references(value)
+    if isinstance(part, dict) and "$ref" in part:
+        yield part["$ref"]
+
+
+def test_generators_find_all_that_is_named(openapi: dict[str, Any]) -> None:
+    schemas = {f"#/components/schemas/{name}" for name in openapi["components"]["schemas"]}
+    assert set(references(openapi)) <= schemas
+    assert "$defs" not in str(openapi)
+    ids = [operation["operationId"] for _, operation in operations(openapi)]
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch("[a-z_]{3,30}", name) for name in ids)
+
+
+def test_every_body_and_problem_has_a_type(openapi: dict[str, Any]) -> None:
+    for name, operation in operations(openapi):
+        bodies = [operation["requestBody"]] if "requestBody" in operation else []
+        for sent in [*bodies, *operation["responses"].values()]:
+            for media_type, described in sent.get("content", {}).items():
+                assert described.get("schema") or media_type == "application/json", (name, media_type)
+        for status, response in operation["responses"].items():
+            if status >= "4":
+                problem = response["content"]["application/problem+json"]
+                assert problem["schema"] == {"$ref": "#/components/schemas/Problem"}, name
+        assert operation["security"], name
 
 
 def test_every_operation_is_described(openapi: dict[str, Any]) -> None:

@@ -23,6 +23,9 @@ from tercet.settings import Settings
 from tercet.storage import Storage
 from tests.factories import add_features, add_member, make_project, make_token
 
+# Pages and what is refused do not depend on the kind of database.
+pytestmark = pytest.mark.only_on("sqlite")
+
 SONGS, BARE = "/api/v1/projects/songs", "/api/v1/projects/bare"
 GIVEN, WITHDRAWN = "0d5f5c0e-6a53-4e57-9b1e-7a3cb6f1a001", "0d5f5c0e-6a53-4e57-9b1e-7a3cb6f1a002"
 FRESH = "0d5f5c0e-6a53-4e57-9b1e-7a3cb6f1a003"

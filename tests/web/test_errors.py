@@ -7,14 +7,14 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
-from tercet.accounts.access import Caller
+from tercet.accounts.access import Caller, hash_token
 from tercet.database import Database
 from tercet.labeling.answer_writer import AnswerWriter
 from tercet.labeling.schemas import AnswerIn, AnswersOut
 from tercet.labeling.sql import answers
 from tercet.models import ProjectView, Role
 from tests.conftest import run_on_postgres
-from tests.factories import add_member, make_project, signed_in
+from tests.factories import add_member, make_project, make_session, signed_in
 from tests.loops import run
 
 # SQLite is a file, and never away.
@@ -62,6 +62,7 @@ def test_those_who_wait_together_are_told_at_once_that_the_database_is_away(
 ) -> None:
     with database.transaction() as session:
         labeler = add_member(session, make_project(session, n_items=5), Role.LABELER)
+        caller = Caller(session=hash_token(make_session(session, labeler.id)))
     name = sa.make_url(database_url).database
     assert name
     database.close()
@@ -71,7 +72,7 @@ def test_those_who_wait_together_are_told_at_once_that_the_database_is_away(
 
     async def send() -> list[AnswersOut | BaseException]:
         sent = [AnswerIn.model_validate(answer()) for _ in range(5)]
-        stores = [writer.store(Caller(user_id=labeler.id), "songs", [answer]) for answer in sent]
+        stores = [writer.store(caller, "songs", [answer]) for answer in sent]
         return await asyncio.gather(*stores, return_exceptions=True)
 
     shut(postgres_url, name)

@@ -212,7 +212,7 @@ def test_cookies_are_closed_to_scripts_and_other_sites(settings: Settings, datab
         with database.transaction() as session:
             link = service.make_sign_in_link(session, make_user(session))
         with TestClient(create_app(settings.model_copy(update={"public_url": address}))) as client:
-            cookie = client.post(f"/sign-in/{link}", follow_redirects=False).headers["set-cookie"]
+            cookie = client.post(f"/sign-in/{link}", follow_redirects=False).headers["set-cookie"].lower()
         assert "httponly" in cookie
         assert "samesite=lax" in cookie
         assert ("secure" in cookie) is secure

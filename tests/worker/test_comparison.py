@@ -27,6 +27,9 @@ from tests.factories import add_features
 from tests.runs.support import NAMES, add_answers, answer_truly, compute, get_run, make_songs, place, request
 from tests.worker.test_other_systems import two_ways
 
+# What is computed does not depend on the kind of database; how runs are stored is tested on both elsewhere.
+pytestmark = pytest.mark.only_on("sqlite")
+
 
 def ask(database: Database, project_id: int, *systems: str, seeds: int = 2, folds: int = 3) -> int:
     """Queue a comparison and give its run's id."""

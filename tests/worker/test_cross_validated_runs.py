@@ -18,6 +18,9 @@ from tercet_algorithms.dcrc.search import DCRCSearch, FitState
 from tests.runs.support import answer_truly, compute, get_run, make_songs, place, request, request_and_claim
 from tests.worker.steps import before_each_step, cancel_all, checkpoint_every_step
 
+# What is computed does not depend on the kind of database; how runs are stored is tested on both elsewhere.
+pytestmark = pytest.mark.only_on("sqlite")
+
 QUICK = {"epsilon": [0.05, 0.3], "tau": [1.0], "lam": [2**-8], "n_init": 1, "n_moves": 0, "cv": 2}
 
 

@@ -15,6 +15,9 @@ from tercet.worker.inputs import load
 from tests.factories import add_member
 from tests.runs.support import answer_rightly, blobs, compute, get_run, make_songs, request
 
+# What is computed does not depend on the kind of database; how runs are stored is tested on both elsewhere.
+pytestmark = pytest.mark.only_on("sqlite")
+
 
 def finish_run(database: Database, settings: Settings, project: int) -> Run:
     run_id = request(database, project)

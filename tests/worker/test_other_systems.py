@@ -22,6 +22,9 @@ from tests.factories import add_features, add_member, signed_in
 from tests.runs.support import answer_rightly, compute, get_run, make_songs, request
 from tests.tercet_algorithms.bags.data import bagged
 
+# What is computed does not depend on the kind of database; how runs are stored is tested on both elsewhere.
+pytestmark = pytest.mark.only_on("sqlite")
+
 LABELS = ["crow", "thrush", "wren", "owl"]
 
 

@@ -23,6 +23,9 @@ from tercet_algorithms.answers.simulated_labelers import random_triplets, true_a
 from tests.factories import add_member
 from tests.runs.support import NAMES, add_answers, blobs, compute, get_run, make_songs, project_labeler, request
 
+# What is computed does not depend on the kind of database; how runs are stored is tested on both elsewhere.
+pytestmark = pytest.mark.only_on("sqlite")
+
 # Items 0 and 1 are surely of cluster 1, 2 and 3 of cluster 2, 4 may be of either.
 POSTERIOR = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0.5]])
 # No run came before.

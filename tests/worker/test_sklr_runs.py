@@ -16,6 +16,9 @@ from tercet_algorithms.sklr.search import Learning, LearningState
 from tests.runs.support import answer_truly, blobs, compute, get_run, make_songs, place, request, request_and_claim
 from tests.worker.steps import before_each_step
 
+# What is computed does not depend on the kind of database; how runs are stored is tested on both elsewhere.
+pytestmark = pytest.mark.only_on("sqlite")
+
 
 @pytest.fixture
 def project(database: Database, storage: Storage) -> int:

@@ -14,8 +14,9 @@ from fastapi import BackgroundTasks, Depends, Request
 from sqlalchemy import ColumnElement, Select, bindparam, select, true
 from sqlalchemy.orm import Session
 
-from tercet.accounts.usage import TokenUses
-from tercet.models import ApiToken, Membership, Project, ProjectView, Role, Scope, User, now
+from tercet.accounts.usage import Uses
+from tercet.audit import chain
+from tercet.models import ApiToken, BrowserSession, Membership, Project, ProjectView, Role, Scope, User, now
 from tercet.web.errors import Forbidden, NotFound, NotSignedIn
 
 
@@ -42,6 +43,7 @@ SCOPE_MAY = {
 }
 
 
+SESSION_COOKIE = "tercet"
 SIGN_IN_FIRST = "Sign in first: open your sign-in link, or send an API token as 'Authorization: Bearer'."
 VIEW_COLUMNS = [getattr(Project, field.name) for field in fields(ProjectView)]
 
@@ -57,30 +59,44 @@ def _in_project(*columns: Any, even_deleted: bool = False) -> Select[*tuple[Any,
     )
 
 
-def caller_rows(of_those: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    """Build the statement that reads a `CallerRow` for each user that meets a condition."""
-    return _in_project(User.id, User.is_admin, Membership.role, *VIEW_COLUMNS).where(of_those)
+_NOW = bindparam("now", type_=BrowserSession.expires_at.type)
+_IS_LIVE = (BrowserSession.expires_at > _NOW) & User.disabled_at.is_(None)
+
+
+def session_rows(of_those: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Build the statement that reads the hash and a `CallerRow` of each live session that meets a condition."""
+    columns = (BrowserSession.token_hash, User.id, User.is_admin, Membership.role, *VIEW_COLUMNS)
+    return _in_project(*columns).join(BrowserSession, BrowserSession.user_id == User.id).where(of_those, _IS_LIVE)
 
 
 # Every request runs one of these: building them once halves their cost.
-_USER_IN_PROJECT = _in_project(User, Project, Membership.role).where(User.id == bindparam("user"))
-_USER_IN_ANY_PROJECT = _in_project(User, Project, Membership.role, even_deleted=True).where(
-    User.id == bindparam("user")
+_USER_OF_SESSION = (
+    select(User)
+    .join(BrowserSession, BrowserSession.user_id == User.id)
+    .where(BrowserSession.token_hash == bindparam("session"), _IS_LIVE)
 )
-_CALLER_ROW = caller_rows(User.id == bindparam("user"))
+_BY_SESSION = User.id == _USER_OF_SESSION.with_only_columns(BrowserSession.user_id).correlate(None).scalar_subquery()
+_BY_NUMBER = User.id == bindparam("user")
+_USER_IN_PROJECT = {
+    (in_browser, even_deleted): _in_project(User, Project, Membership.role, even_deleted=even_deleted).where(condition)
+    for in_browser, condition in ((True, _BY_SESSION), (False, _BY_NUMBER))
+    for even_deleted in (True, False)
+}
+_CALLER_ROW = _in_project(User.id, User.is_admin, Membership.role, *VIEW_COLUMNS).where(_BY_NUMBER)
 
 
 @dataclass(frozen=True)
 class Caller:
     """The credentials of one request, not yet looked up."""
 
-    user_id: int | None = None
+    # The hash of the cookie's token; None where there is an API token, which takes precedence.
+    session: str | None = None
     token: str | None = None
 
     @property
-    def in_browser(self) -> int | None:
-        """The user of the session cookie; None where there is a token, which takes precedence."""
-        return self.user_id if self.token is None else None
+    def key(self) -> str:
+        """What tells this caller from others."""
+        return self.session or hash_token(self.token or "")
 
 
 @dataclass(frozen=True)
@@ -102,7 +118,7 @@ class CallerRow:
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> "CallerRow":
-        """Convert a row of `caller_rows`."""
+        """Convert a row, without the hash of a session."""
         user_id, is_admin, role, *project = row
         return cls(user_id, is_admin, role, None if project[0] is None else ProjectView(*project))
 
@@ -133,19 +149,22 @@ def caller_of(request: Request) -> Caller:
     """Read the credentials: a bearer token if there is one, else the session cookie."""
     header = request.headers.get("authorization", "")
     if not header:
-        return Caller(user_id=request.session.get("user"))
+        cookie = request.cookies.get(SESSION_COOKIE)
+        return Caller(session=hash_token(cookie) if cookie else None)
     kind, _, token = header.partition(" ")
     return Caller(token=token.strip() if kind.lower() == "bearer" else "")
 
 
 async def get_caller(request: Request, background: BackgroundTasks) -> Caller:
-    """Read the credentials, and note the use of a token once the answer is sent."""
+    """Read the credentials, and note their use once the answer is sent."""
     caller = caller_of(request)
+    uses: Uses = request.app.state.uses
     if caller.token is not None:
-        uses: TokenUses = request.app.state.token_uses
         token_hash = hash_token(caller.token)
         if uses.is_due(token_hash):
-            background.add_task(uses.note, token_hash)
+            background.add_task(uses.note_token, token_hash)
+    elif caller.session is not None and uses.is_due(caller.session):
+        background.add_task(uses.note_session, caller.session)
     return caller
 
 
@@ -160,11 +179,29 @@ def hash_token(token: str) -> str:
 def identify(session: Session, caller: Caller) -> Identity:
     """Look up the caller; raise NotSignedIn where there is none."""
     if caller.token is not None:
-        return _identify_token(session, caller.token)
-    user = session.get(User, caller.user_id) if caller.user_id is not None else None
-    if user is None:
+        identity = _identify_token(session, caller.token)
+    elif (user := user_of_session(session, caller)) is not None:
+        identity = Identity(user, None)
+    else:
         raise NotSignedIn(SIGN_IN_FIRST)
-    return Identity(user, None)
+    chain.act_as(identity.user)
+    return identity
+
+
+def identify_administrator(session: Session, me: Caller) -> Identity:
+    """Look up the caller, who has to be an administrator."""
+    identity = identify(session, me)
+    _allow_scope(identity.scope, Action.OWN)
+    if not identity.user.is_admin:
+        raise Forbidden("This is for administrators: 'tercet user promote ADDRESS' makes one.")
+    return identity
+
+
+def user_of_session(session: Session, caller: Caller) -> User | None:
+    """Return who is signed in in the browser, if anybody is."""
+    if caller.session is None:
+        return None
+    return session.scalar(_USER_OF_SESSION, {"session": caller.session, "now": now()})
 
 
 def _identify_token(session: Session, token: str) -> Identity:
@@ -176,6 +213,8 @@ def _identify_token(session: Session, token: str) -> Identity:
     api_token, user = row
     if api_token.revoked_at is not None or (api_token.expires_at is not None and api_token.expires_at <= now()):
         raise NotSignedIn("This API token was revoked or has expired: make a new one on your account page.")
+    if user.disabled_at is not None:
+        raise NotSignedIn("This API token belongs to somebody who may not come in any more.")
     if not user.has_account:
         raise NotSignedIn("This API token belongs to a labeler who came by a link, where none is accepted.")
     return Identity(user, Scope(api_token.scope))
@@ -204,43 +243,45 @@ def authorize(
 
     A deleted project counts as missing unless `even_deleted`.
     """
-    user_id, scope = _credentials(session, caller)
-    statement = _USER_IN_ANY_PROJECT if even_deleted else _USER_IN_PROJECT
-    row = session.execute(statement, {"key": project_key, "user": user_id}).first()
+    scope: Scope | None = None
+    parameters: dict[str, object] = {"key": project_key, "session": caller.session, "now": now()}
+    if caller.session is None:
+        identity = identify(session, caller)
+        scope, parameters = identity.scope, {"key": project_key, "user": identity.user.id}
+    row = session.execute(_USER_IN_PROJECT[caller.session is not None, even_deleted], parameters).first()
     if row is None:
         raise NotSignedIn(SIGN_IN_FIRST)
     user, project, stored_role = row
     role = _role(project_key, stored_role, is_admin=user.is_admin, exists=project is not None)
     _allow(role, scope, action)
+    chain.act_as(user)
     return Access(project, user, role)
 
 
 def authorize_labeler(
-    session: Session, caller: Caller, project_key: str, rows: Mapping[int, CallerRow]
+    session: Session, caller: Caller, project_key: str, rows: Mapping[str, CallerRow]
 ) -> LabelerAccess:
     """Do what `authorize` does for labeling, without the ORM.
 
     Callers with a session are looked up in `rows`, which are read for many requests at once.
     """
-    user_id, scope = _credentials(session, caller)
-    row = rows.get(user_id) or _caller_row(session, user_id, project_key)
+    scope = None
+    if caller.session is None:
+        identity = identify(session, caller)
+        scope, row = identity.scope, _caller_row(session, identity.user.id, project_key)
+    elif caller.session in rows:
+        row = rows[caller.session]
+    else:
+        raise NotSignedIn(SIGN_IN_FIRST)
     role = _role(project_key, row.role, is_admin=row.is_admin, exists=row.project is not None)
     _allow(role, scope, Action.LABEL)
     assert row.project is not None, "a role is one in a project"
-    return LabelerAccess(row.project, user_id)
+    return LabelerAccess(row.project, row.user_id)
 
 
-def in_browsers(callers: Iterable[Caller]) -> set[int]:
-    """Return the users of session cookies."""
-    return {caller.in_browser for caller in callers if caller.in_browser is not None}
-
-
-def _credentials(session: Session, caller: Caller) -> tuple[int, Scope | None]:
-    """Return the number of the user that the credentials name, not looked up yet for a session, and their scope."""
-    if caller.in_browser is not None:
-        return caller.in_browser, None
-    identity = identify(session, caller)
-    return identity.user.id, identity.scope
+def in_browsers(callers: Iterable[Caller]) -> set[str]:
+    """Return the hashes of session cookies."""
+    return {caller.session for caller in callers if caller.session is not None}
 
 
 def _caller_row(session: Session, user_id: int, project_key: str) -> CallerRow:

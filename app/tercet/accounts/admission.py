@@ -97,7 +97,7 @@ class BodyAdmission:
         self.database = database
         self.max_upload_mb = max_upload_mb
         # Until when a user known by a session is admitted to a project under a rule.
-        self._admitted: dict[tuple[int, str, BodyRule], float] = {}
+        self._admitted: dict[tuple[str, str, BodyRule], float] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer why its body is not read."""
@@ -126,7 +126,7 @@ class BodyAdmission:
         return None
 
     async def _check(self, caller: Caller, rule: BodyRule, check: Check, project: str) -> None:
-        key = None if caller.in_browser is None else (caller.in_browser, project, rule)
+        key = None if caller.session is None else (caller.session, project, rule)
         if key and self._admitted.get(key, 0.0) > time.monotonic():
             return
         await run_in_threadpool(self._check_in_database, caller, check, project)

@@ -1,5 +1,8 @@
-"""`tercet user ...`: adds users, and makes their sign-in links and API tokens."""
+"""`tercet user ...`: adds users, lists them and keeps them out, and makes their sign-in links and API tokens."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,6 +10,9 @@ import typer
 from tercet.command_setup import DataOption, make_settings, opened_database
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from tercet.models import User
     from tercet.settings import Settings
 
 people = typer.Typer(no_args_is_help=True, help="People who may come in, their sign-in links and API tokens.")
@@ -15,6 +21,15 @@ people = typer.Typer(no_args_is_help=True, help="People who may come in, their s
 def sign_in_address(settings: "Settings", token: str) -> str:
     """Return the sign-in link under the public address."""
     return f"{settings.public_url.rstrip('/') or 'http://127.0.0.1:8000'}/sign-in/{token}"
+
+
+@contextmanager
+def opened_user(data: Path | None, email: str) -> Iterator[tuple["Session", "User"]]:
+    """Open the database and look the user up; changes are stored at the end of the block."""
+    from tercet.accounts.queries import user_with_address
+
+    with opened_database(make_settings(data)) as database, database.transaction() as session:
+        yield session, user_with_address(session, email)
 
 
 @people.command("add")
@@ -69,3 +84,69 @@ def make_token(
     with opened_database(make_settings(data)) as database, database.transaction() as session:
         token = service.make_api_token(session, user_with_address(session, email), name, Scope(scope), days)
     typer.echo(token)
+
+
+@people.command("list")
+def list_users(data: DataOption = None) -> None:
+    """List the people with an account: address, name, what they are, where they are signed in, and last use."""
+    from tercet.accounts import queries
+
+    with opened_database(make_settings(data)) as database, database.reading() as session:
+        for user, sessions, seen in queries.users(session):
+            state = "disabled" if user.disabled_at else "administrator" if user.is_admin else "user"
+            last = f"last seen {seen:%Y-%m-%d %H:%M} UTC" if seen else "not signed in"
+            typer.echo(f"{user.email or '-'}\t{user.name}\t{state}\t{sessions} sessions\t{last}")
+
+
+@people.command("disable")
+def disable(email: str, data: DataOption = None) -> None:
+    """Keep somebody out from now on: sessions and links end, and tokens are refused."""
+    from tercet.accounts import service
+
+    with opened_user(data, email) as (session, user):
+        service.disable_user(session, user)
+    typer.echo(f"{email} may not come in any more. 'tercet user enable {email}' undoes it.")
+
+
+@people.command("enable")
+def enable(email: str, data: DataOption = None) -> None:
+    """Let somebody who was disabled come in again."""
+    from tercet.accounts import service
+
+    with opened_user(data, email) as (session, user):
+        service.enable_user(session, user)
+    typer.echo(f"{email} may come in again. 'tercet user link {email}' makes a sign-in link.")
+
+
+@people.command("promote")
+def promote(
+    email: str,
+    demote: Annotated[bool, typer.Option("--undo", help="Make an administrator a plain user again.")] = False,
+    data: DataOption = None,
+) -> None:
+    """Make somebody an administrator, who may do everything in every project."""
+    from tercet.accounts import service
+
+    with opened_user(data, email) as (session, user):
+        service.set_administrator(session, user, not demote)
+    typer.echo(f"{email} is {'no administrator any more' if demote else 'an administrator'}.")
+
+
+@people.command("sign-out")
+def sign_out(email: str, data: DataOption = None) -> None:
+    """Sign somebody out of every browser; unused sign-in links end too."""
+    from tercet.accounts import service
+
+    with opened_user(data, email) as (session, user):
+        service.end_sessions(session, user)
+    typer.echo(f"{email} is signed out everywhere.")
+
+
+@people.command("delete")
+def delete(email: str, data: DataOption = None) -> None:
+    """Remove somebody who has answered nothing."""
+    from tercet.accounts import service
+
+    with opened_user(data, email) as (session, user):
+        service.delete_user(session, user)
+    typer.echo(f"{email} was removed.")

@@ -9,9 +9,10 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from tercet.accounts import queries, service
-from tercet.accounts.access import Me, identify_holder, identify_person
-from tercet.models import Scope, User
+from tercet.accounts import queries, service, sessions
+from tercet.accounts.access import Action, Caller, Me, authorize, identify_holder, identify_person, user_of_session
+from tercet.audit import chain
+from tercet.models import Scope
 from tercet.web.dependencies import Db
 from tercet.web.errors import FieldError, Invalid, NotFound
 from tercet.web.numbers import Id
@@ -19,6 +20,7 @@ from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
 
+AUDIT_SHOWN = 200
 Text = Annotated[str, Form(max_length=service.NAME_LENGTH)]
 Participant = Annotated[str, Query(max_length=service.NAME_LENGTH)]
 
@@ -26,18 +28,6 @@ Participant = Annotated[str, Query(max_length=service.NAME_LENGTH)]
 def go_to(path: str) -> RedirectResponse:
     """Redirect to a page after a form."""
     return RedirectResponse(path, status_code=303)
-
-
-def start_session(request: Request, user: User) -> None:
-    """Sign the user in with a fresh session."""
-    request.session.clear()
-    request.session["user"] = user.id
-
-
-def browser_secret(request: Request) -> str:
-    """Return the secret that recognises labelers of share links in this browser; made on first use."""
-    secret: str = request.session.setdefault("browser", service.make_secret())
-    return secret
 
 
 @router.get("/sign-in/{token}")
@@ -59,30 +49,35 @@ def sign_in(request: Request, token: str, db: Db) -> Response:
     try:
         with db.transaction() as session:
             user = service.use_sign_in_link(session, token)
+            cookie = sessions.start(session, request, user)
     except NotFound:
         return _sign_in_form(request, works=False)
-    start_session(request, user)
-    return go_to("/")
+    response = go_to("/")
+    sessions.forget_visits(response)
+    sessions.set_cookie(request, response, cookie)
+    return response
 
 
 @router.post("/sign-out")
-def sign_out(request: Request) -> Response:
+def sign_out(me: Me, db: Db) -> Response:
     """Sign out in this browser."""
-    request.session.clear()
-    return go_to("/")
+    with db.transaction() as session:
+        sessions.end_current(session, me)
+    response = go_to("/")
+    sessions.forget(response)
+    return response
 
 
 @router.get("/join/{token}")
 def join_page(request: Request, token: str, me: Me, db: Db, participant: Participant = "") -> HTMLResponse:
     """Show what there is to label, and the button that starts."""
+    # The secret is made here, so that a second press of the button finds the labeler of the first.
+    browser = sessions.browser_secret(request)
     with db.reading() as session:
-        project = queries.shared_project(session, token)
-        returning = None
-        if project is not None:
-            # The secret is made here, so that a second press of the button finds the labeler of the first.
-            visitor = service.Visitor(queries.user(session, me.user_id), browser_secret(request))
-            returning = service.find_returning(session, project, visitor, participant)
-    return render(
+        project, returning = service.view_link(
+            session, token, service.Visitor(user_of_session(session, me), browser), participant
+        )
+    page = render(
         request,
         "accounts/join.html",
         status_code=200 if project else 404,
@@ -91,19 +86,24 @@ def join_page(request: Request, token: str, me: Me, db: Db, participant: Partici
         returning=returning,
         detail="" if project else service.SHARE_OVER,
     )
+    if project is not None:
+        sessions.set_browser_cookie(request, page, browser)
+    return page
 
 
 @router.post("/join/{token}")
 def join(request: Request, token: str, me: Me, db: Db, participant: Text = "", name: Text = "") -> Response:
     """Make the visitor a labeler of the project and open its labeling page."""
-    browser = browser_secret(request)
+    browser = sessions.browser_secret(request)
     with db.transaction() as session:
-        visitor = service.Visitor(queries.user(session, me.user_id), browser)
-        joined = service.join(session, token, visitor, participant=participant, name=name)
-    if me.in_browser != joined.user.id:
-        start_session(request, joined.user)
-        request.session["browser"] = browser
-    return go_to(f"/projects/{joined.project.key}/label")
+        user = user_of_session(session, me)
+        joined = service.join(session, token, service.Visitor(user, browser), participant=participant, name=name)
+        cookie = None if user is joined.user else sessions.start(session, request, joined.user, joined.until)
+    response = go_to(f"/projects/{joined.project.key}/label")
+    if cookie is not None:
+        sessions.set_cookie(request, response, cookie)
+    sessions.set_browser_cookie(request, response, browser)
+    return response
 
 
 def whole_days(text: str) -> int | None:
@@ -113,13 +113,49 @@ def whole_days(text: str) -> int | None:
     return int(text) if text else None
 
 
+@router.get("/projects/{project}/audit")
+def audit_page(request: Request, project: str, me: Me, db: Db) -> HTMLResponse:
+    """Show the newest entries of the audit log that are about the project."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.OWN)
+        newest = chain.newest(session, access.project.key, AUDIT_SHOWN)
+        broken = chain.first_break(session)
+    entries = [chain.describe(entry) | {"moment": entry.at} for entry in newest]
+    return render(request, "accounts/audit.html", project=access.project, entries=entries, broken=broken)
+
+
 @router.get("/account")
 def account_page(request: Request, me: Me, db: Db) -> HTMLResponse:
-    """List the caller's API tokens, with a form that makes one."""
+    """List where the caller is signed in, and their API tokens, with a form that makes one."""
     with db.reading() as session:
-        user = identify_person(session, me).user
-        tokens = queries.api_tokens(session, user.id)
-    return render(request, "accounts/account.html", user=user, tokens=tokens, scopes=list(Scope), new_token=None)
+        view = service.view_account(session, identify_person(session, me).user)
+    return _account(request, me, view)
+
+
+def _account(request: Request, me: Caller, view: service.AccountView, new_token: str | None = None) -> HTMLResponse:
+    status, context = (200 if new_token is None else 201), {"current": me.session, "scopes": list(Scope)}
+    page = render(request, "accounts/account.html", status_code=status, new_token=new_token, **context, **vars(view))
+    if new_token is not None:
+        page.headers["Cache-Control"] = "no-store"
+    return page
+
+
+@router.post("/account/sessions/{session_id}/end")
+def end_session(session_id: Id, me: Me, db: Db) -> Response:
+    """End one session."""
+    with db.transaction() as session:
+        sessions.end(session, identify_person(session, me).user, session_id)
+    return go_to("/account")
+
+
+@router.post("/account/sessions/end")
+def end_all_sessions(me: Me, db: Db) -> Response:
+    """Sign the caller out everywhere, here too."""
+    with db.transaction() as session:
+        sessions.end_all(session, identify_person(session, me).user.id)
+    response = go_to("/")
+    sessions.forget(response)
+    return response
 
 
 @router.post("/account/tokens")
@@ -130,18 +166,8 @@ def make_token(
     with db.transaction() as session:
         user = identify_holder(session, me).user
         new_token = service.make_api_token(session, user, name, scope, whole_days(days))
-        tokens = queries.api_tokens(session, user.id)
-    page = render(
-        request,
-        "accounts/account.html",
-        status_code=201,
-        user=user,
-        tokens=tokens,
-        scopes=list(Scope),
-        new_token=new_token,
-    )
-    page.headers["Cache-Control"] = "no-store"
-    return page
+        view = service.view_account(session, user)
+    return _account(request, me, view, new_token)
 
 
 @router.post("/account/tokens/{token_id}/revoke")

@@ -1,16 +1,26 @@
 """Reads users, links, memberships and API tokens."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from tercet.accounts.access import hash_token
-from tercet.models import ApiToken, Membership, Project, Role, ShareLink, SignInLink, User, now
+from tercet.models import (
+    Answer,
+    ApiToken,
+    BrowserSession,
+    Decision,
+    Membership,
+    Project,
+    Role,
+    ShareLink,
+    SignInLink,
+    User,
+    now,
+)
 from tercet.web.errors import NotFound
-
-
-def user(session: Session, user_id: int | None) -> User | None:
-    """Find a user by the number that a session cookie carries, if it carries one."""
-    return session.get(User, user_id) if user_id is not None else None
 
 
 def user_by_email(session: Session, email: str) -> User | None:
@@ -26,27 +36,88 @@ def user_with_address(session: Session, email: str) -> User:
     return user
 
 
+def users(session: Session) -> list[tuple[User, int, datetime | None]]:
+    """List the users with an account, with the number of their sessions and when they were last seen."""
+    live = (BrowserSession.user_id == User.id) & (BrowserSession.expires_at > now())
+    query = (
+        select(User, func.count(BrowserSession.id), func.max(BrowserSession.seen_at))
+        .outerjoin(BrowserSession, live)
+        .where(User.email.is_not(None) | User.is_admin)
+        .group_by(User.id)
+        .order_by(User.email)
+    )
+    return [(user, count, seen) for user, count, seen in session.execute(query)]
+
+
+def administrators(session: Session) -> int:
+    """Count the administrators who may come in."""
+    return session.scalar(select(func.count()).where(User.is_admin, User.disabled_at.is_(None))) or 0
+
+
+def owned_alone(session: Session, user_id: int) -> str | None:
+    """Return the key of a project that has no other owner."""
+    other = aliased(Membership)
+    others = select(other.id).where(
+        other.project_id == Membership.project_id, other.role == Role.OWNER, other.user_id != user_id
+    )
+    query = (
+        select(Project.key)
+        .join(Membership, Membership.project_id == Project.id)
+        .where(Membership.user_id == user_id, Membership.role == Role.OWNER, ~others.exists())
+    )
+    return session.scalar(query.limit(1))
+
+
+def has_contributed(session: Session, user_id: int) -> bool:
+    """Return whether there are answers or decisions of the user."""
+    tables = (
+        select(Answer.id).where(Answer.labeler_id == user_id),
+        select(Decision.id).where(Decision.by_id == user_id),
+    )
+    return any(session.scalar(rows.limit(1)) is not None for rows in tables)
+
+
 def link_works(session: Session, token: str) -> bool:
     """Return whether a sign-in link would still sign somebody in."""
     unused = (SignInLink.token_hash == hash_token(token), SignInLink.used_at.is_(None), SignInLink.expires_at > now())
     return session.scalar(select(SignInLink.id).where(*unused)) is not None
 
 
-def shared_project(session: Session, token: str) -> Project | None:
-    """Find the project that a share link opens; none if the link is unknown or revoked, or the project archived."""
-    query = (
-        select(Project)
-        .join(ShareLink, ShareLink.project_id == Project.id)
+def working_link(session: Session, token: str) -> tuple[ShareLink, Project] | None:
+    """Find a share link and its project; none if it is unknown, revoked or expired, or the project archived."""
+    row = session.execute(
+        select(ShareLink, Project)
+        .join(Project, ShareLink.project_id == Project.id)
         .where(ShareLink.token_hash == hash_token(token), ShareLink.revoked_at.is_(None))
+        .where(ShareLink.expires_at.is_(None) | (ShareLink.expires_at > now()))
         .where(Project.archived_at.is_(None), Project.deleted_at.is_(None))
+    ).first()
+    return None if row is None else (row[0], row[1])
+
+
+def came_by(session: Session, link_id: int) -> list[Membership]:
+    """List the members who came by a share link."""
+    return list(session.scalars(select(Membership).where(Membership.link_id == link_id)))
+
+
+@dataclass(frozen=True)
+class LinkInUse:
+    """A share link that was not revoked: its labeler's name if it is personal, and how many came by it."""
+
+    link: ShareLink
+    name: str | None
+    arrived: int
+
+
+def share_links(session: Session, project_id: int) -> list[LinkInUse]:
+    """List a project's share links that were not revoked, oldest first."""
+    arrived = select(func.count()).where(Membership.link_id == ShareLink.id).scalar_subquery()
+    query = (
+        select(ShareLink, User.name, arrived)
+        .outerjoin(User, User.id == ShareLink.user_id)
+        .where(ShareLink.project_id == project_id, ShareLink.revoked_at.is_(None))
     )
-    return session.scalar(query)
-
-
-def share_links(session: Session, project_id: int) -> list[ShareLink]:
-    """List a project's share links that still work, oldest first."""
-    query = select(ShareLink).where(ShareLink.project_id == project_id, ShareLink.revoked_at.is_(None))
-    return list(session.scalars(query.order_by(ShareLink.id)))
+    return [LinkInUse(*row) for row in session.execute(query.order_by(ShareLink.id))]
 
 
 def membership(session: Session, project_id: int, user_id: int) -> Membership | None:
@@ -94,6 +165,12 @@ def member_count(session: Session, project_id: int, role: Role) -> int:
     """Count the members with one role."""
     query = select(func.count()).where(Membership.project_id == project_id, Membership.role == role)
     return session.scalar(query) or 0
+
+
+def sessions(session: Session, user_id: int) -> list[BrowserSession]:
+    """List the browsers that a user is signed in with, the last used first."""
+    query = select(BrowserSession).where(BrowserSession.user_id == user_id, BrowserSession.expires_at > now())
+    return list(session.scalars(query.order_by(BrowserSession.seen_at.desc(), BrowserSession.id.desc())))
 
 
 def api_tokens(session: Session, user_id: int) -> list[ApiToken]:

@@ -5,21 +5,35 @@ Every secret is 256 random bits, returned to the caller once and stored only as 
 
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from tercet.accounts import queries
 from tercet.accounts.access import hash_token
-from tercet.models import ApiToken, Membership, Project, Role, Scope, ShareLink, SignInLink, User, now
+from tercet.audit import chain
+from tercet.models import (
+    ApiToken,
+    BrowserSession,
+    Lease,
+    Membership,
+    Project,
+    Role,
+    Scope,
+    ShareLink,
+    SignInLink,
+    Triplet,
+    User,
+    now,
+)
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
 SECRET_BYTES = 32
 NAME_LENGTH = 200
 TOKEN_DAYS = 3650
 LINK_OVER = "This sign-in link was used already or has expired: each works once."
-SHARE_OVER = "This labeling link is not known here, or its owner has revoked it. Ask for the new one."
+SHARE_OVER = "This labeling link is not known here, has expired, or its owner has revoked it. Ask for the new one."
 
 
 @dataclass(frozen=True)
@@ -32,10 +46,25 @@ class Visitor:
 
 @dataclass(frozen=True)
 class Joined:
-    """The user who joined by a share link, and the project."""
+    """The user who joined by a share link, the project, and when the link expires."""
 
     project: Project
     user: User
+    until: datetime | None
+
+
+@dataclass(frozen=True)
+class AccountView:
+    """What the account page shows."""
+
+    user: User
+    sessions: list[BrowserSession]
+    tokens: list[ApiToken]
+
+
+def view_account(session: Session, user: User) -> AccountView:
+    """Collect what the account page shows to its user."""
+    return AccountView(user, queries.sessions(session, user.id), queries.api_tokens(session, user.id))
 
 
 def make_secret() -> str:
@@ -50,6 +79,8 @@ def make_user(session: Session, name: str, *, email: str | None = None, is_admin
     user = User(name=checked_name(name, "name"), email=email and checked_email(email), is_admin=is_admin)
     session.add(user)
     session.flush()
+    if user.has_account:
+        chain.record(session, "account made", after={"user": user.name, "email": user.email, "admin": is_admin})
     return user
 
 
@@ -91,43 +122,123 @@ def use_sign_in_link(session: Session, token: str) -> User:
     user_id = session.scalar(update(SignInLink).where(*unused).values(used_at=moment).returning(SignInLink.user_id))
     if user_id is None:
         raise NotFound(LINK_OVER)
-    return session.get_one(User, user_id)
+    user = session.get_one(User, user_id)
+    if user.disabled_at is not None:
+        raise NotFound(LINK_OVER)
+    chain.act_as(user)
+    chain.record(session, "signed in")
+    return user
 
 
-def make_share_link(session: Session, project: Project) -> str:
-    """Make a link by which anyone who has it may label the project; return its token."""
+def make_share_link(
+    session: Session, project: Project, *, days: int | None = None, most: int | None = None, labeler: str = ""
+) -> str:
+    """Make a labeling link; return its token.
+
+    It is open to anyone who has it, to `most` people at most, or that of one new labeler if a name is given. It
+    expires after `days`.
+    """
     token = make_secret()
-    session.add(ShareLink(project_id=project.id, token_hash=hash_token(token)))
+    expires_at = None if days is None else now() + timedelta(days=days)
+    link = ShareLink(project_id=project.id, token_hash=hash_token(token), expires_at=expires_at, most=most)
+    session.add(link)
     session.flush()
+    if labeler:
+        user = make_user(session, checked_name(labeler, "labeler"))
+        link.user_id = user.id
+        _add_labeler(session, project, user, _free_name(session, project, user.name), link=link)
+    bounds = {"link": link.id, "labeler": labeler, "most": most, "expires_at": expires_at}
+    chain.record(session, "labeling link made", project=project, after=bounds)
+    return token
+
+
+def _link(session: Session, project: Project, link_id: int) -> ShareLink:
+    link = session.scalar(select(ShareLink).where(ShareLink.id == link_id, ShareLink.project_id == project.id))
+    if link is None:
+        raise NotFound(f"The project '{project.key}' has no share link {link_id}.")
+    return link
+
+
+def renew_share_link(session: Session, project: Project, link_id: int) -> str:
+    """Give a link another address, so that it can be sent again; the old one ends. Return its token."""
+    link = _link(session, project, link_id)
+    if link.revoked_at is not None:
+        raise Conflict("This link was revoked: make another one.")
+    token = make_secret()
+    link.token_hash = hash_token(token)
+    chain.record(session, "labeling link renewed", project=project, after={"link": link.id})
     return token
 
 
 def revoke_share_link(session: Session, project: Project, link_id: int) -> ShareLink:
-    """End a share link; people who joined by it before stay members."""
-    query = select(ShareLink).where(ShareLink.id == link_id, ShareLink.project_id == project.id)
-    link = session.scalar(query)
-    if link is None:
-        raise NotFound(f"The project '{project.key}' has no share link {link_id}.")
+    """End a share link and, at once, the sessions and leases of everybody who came by it; their answers stay.
+
+    People with an account stay signed in, but are no longer members by this link.
+    """
+    link = _link(session, project, link_id)
     link.revoked_at = link.revoked_at or now()
+    for member in queries.came_by(session, link.id):
+        user = session.get_one(User, member.user_id)
+        end_labeling(session, project, user)
+        if user.has_account and member.role == Role.LABELER:
+            session.delete(member)
+    chain.record(session, "labeling link revoked", project=project, before={"link": link.id})
     return link
 
 
+def end_labeling(session: Session, project: Project, user: User) -> None:
+    """End the leases of a labeler in a project and, of one without an account, the sessions."""
+    of_project = select(Triplet.id).where(Triplet.project_id == project.id)
+    session.execute(delete(Lease).where(Lease.labeler_id == user.id, Lease.triplet_id.in_(of_project)))
+    if not user.has_account:
+        session.execute(delete(BrowserSession).where(BrowserSession.user_id == user.id))
+
+
 def join(session: Session, token: str, visitor: Visitor, *, participant: str = "", name: str = "") -> Joined:
-    """Join by a share link: as the user signed in, as the labeler of this browser, or as a new one.
+    """Join by a share link: as its labeler, the user signed in, the labeler of this browser, or a new one.
 
     A new labeler is a user of this project alone, named by the participant name, the name they typed or "Labeler N".
     """
-    project = queries.shared_project(session, token)
-    if project is None:
+    working = queries.working_link(session, token)
+    if working is None:
         raise NotFound(SHARE_OVER)
+    link, project = working
     # People who join at the same moment take turns here: nobody is added twice, and numbers differ.
     session.scalars(select(Project.id).where(Project.id == project.id).with_for_update()).one()
-    user = find_returning(session, project, visitor, participant)
+    user = labeler_of_link(session, link) if link.user_id else find_returning(session, project, visitor, participant)
     if user is None:
-        return Joined(project, _make_link_labeler(session, project, visitor, participant, name))
-    if queries.membership(session, project.id, user.id) is None:
-        _add_labeler(session, project, user)
-    return Joined(project, user)
+        _check_room(session, link)
+        user = _make_link_labeler(session, link, project, visitor, participant, name)
+        chain.act_as(user)
+        chain.record(session, "came by a labeling link", project=project, after={"link": link.id, "user": user.id})
+    elif queries.membership(session, project.id, user.id) is None:
+        _check_room(session, link)
+        _add_labeler(session, project, user, link=link)
+    return Joined(project, user, link.expires_at)
+
+
+def view_link(session: Session, token: str, visitor: Visitor, participant: str) -> tuple[Project | None, User | None]:
+    """Return the project of a share link that works, and who the visitor would go on as, if not as somebody new."""
+    working = queries.working_link(session, token)
+    if working is None:
+        return None, None
+    link, project = working
+    if link.user_id:
+        return project, labeler_of_link(session, link)
+    return project, find_returning(session, project, visitor, participant)
+
+
+def labeler_of_link(session: Session, link: ShareLink) -> User:
+    """Return the labeler of a personal link; raise NotFound if they were removed from the project."""
+    user = session.get_one(User, link.user_id)
+    if queries.membership(session, link.project_id, user.id) is None or user.disabled_at is not None:
+        raise NotFound(SHARE_OVER)
+    return user
+
+
+def _check_room(session: Session, link: ShareLink) -> None:
+    if link.most is not None and len(queries.came_by(session, link.id)) >= link.most:
+        raise Conflict(f"This labeling link has let {link.most} people in, as many as it may. Ask its owner for more.")
 
 
 def find_returning(session: Session, project: Project, visitor: Visitor, participant: str) -> User | None:
@@ -144,14 +255,16 @@ def find_returning(session: Session, project: Project, visitor: Visitor, partici
     return queries.labeler_of_browser(session, project.id, visitor.browser, participant)
 
 
-def _make_link_labeler(session: Session, project: Project, visitor: Visitor, participant: str, typed_name: str) -> User:
+def _make_link_labeler(
+    session: Session, link: ShareLink, project: Project, visitor: Visitor, participant: str, typed_name: str
+) -> User:
     if participant:
         user = make_user(session, checked_name(participant, "participant"))
         participant = _free_name(session, project, user.name)
     else:
         number = queries.member_count(session, project.id, Role.LABELER) + 1
         user = make_user(session, typed_name.strip() or f"Labeler {number}")
-    _add_labeler(session, project, user, participant or None, hash_token(visitor.browser))
+    _add_labeler(session, project, user, participant or None, hash_token(visitor.browser), link)
     return user
 
 
@@ -172,12 +285,62 @@ def _free_name(session: Session, project: Project, name: str) -> str:
 
 
 def _add_labeler(
-    session: Session, project: Project, user: User, participant: str | None = None, browser_hash: str | None = None
+    session: Session,
+    project: Project,
+    user: User,
+    participant: str | None = None,
+    browser_hash: str | None = None,
+    link: ShareLink | None = None,
 ) -> None:
     row = Membership(project_id=project.id, user_id=user.id, role=Role.LABELER)
     row.participant, row.browser_hash = participant, browser_hash
+    row.link_id = None if link is None else link.id
     session.add(row)
     session.flush()
+
+
+def disable_user(session: Session, user: User) -> None:
+    """Keep a user out: sessions and sign-in links end at once, and API tokens are refused."""
+    user.disabled_at = user.disabled_at or now()
+    end_sessions(session, user)
+    chain.record(session, "account disabled", after=_named(user))
+
+
+def enable_user(session: Session, user: User) -> None:
+    """Let a disabled user come in again, by a new sign-in link or the API tokens of before."""
+    user.disabled_at = None
+    chain.record(session, "account enabled", after=_named(user))
+
+
+def _named(user: User) -> dict[str, object]:
+    return {"user": user.id, "name": user.name, "email": user.email}
+
+
+def set_administrator(session: Session, user: User, is_admin: bool) -> None:
+    """Make somebody an administrator or a plain user; one administrator stays."""
+    if not is_admin and user.is_admin and queries.administrators(session) == 1:
+        raise Conflict("This is the only administrator: promote somebody else first.")
+    chain.record(session, "administrator", before={"admin": user.is_admin}, after={**_named(user), "admin": is_admin})
+    user.is_admin = is_admin
+
+
+def end_sessions(session: Session, user: User) -> None:
+    """Sign a user out everywhere; sign-in links that were not used yet end too."""
+    session.execute(delete(BrowserSession).where(BrowserSession.user_id == user.id))
+    session.execute(delete(SignInLink).where(SignInLink.user_id == user.id, SignInLink.used_at.is_(None)))
+    chain.record(session, "signed out everywhere", after=_named(user))
+
+
+def delete_user(session: Session, user: User) -> None:
+    """Remove a user who has answered nothing; raise Conflict for one whose answers would go too."""
+    if user.is_admin and queries.administrators(session) == 1:
+        raise Conflict("This is the only administrator: promote somebody else first.")
+    if project := queries.owned_alone(session, user.id):
+        raise Conflict(f"{user.name} is the only owner of '{project}': give it another owner first.")
+    if queries.has_contributed(session, user.id):
+        raise Conflict(f"{user.name} has answered or decided something, which would go too: disable them instead.")
+    chain.record(session, "account removed", before=_named(user))
+    session.delete(user)
 
 
 def make_api_token(session: Session, user: User, name: str, scope: Scope, days: int | None = None) -> str:
@@ -191,6 +354,8 @@ def make_api_token(session: Session, user: User, name: str, scope: Scope, days: 
     row = ApiToken(user_id=user.id, name=name, token_hash=hash_token(token), scope=scope, expires_at=expires_at)
     session.add(row)
     session.flush()
+    made = {"token": row.id, "user": user.id, "name": name, "scope": scope, "expires_at": expires_at}
+    chain.record(session, "API token made", after=made)
     return token
 
 
@@ -200,4 +365,5 @@ def revoke_api_token(session: Session, user: User, token_id: int) -> ApiToken:
     if row is None:
         raise NotFound(f"You have no API token {token_id}.")
     row.revoked_at = row.revoked_at or now()
+    chain.record(session, "API token revoked", before={"token": row.id, "name": row.name})
     return row

@@ -9,9 +9,12 @@ from tercet.alternatives import overview, service
 from tercet.alternatives.schemas import AlternativeList, AnotherIn, Contingency, RunName
 from tercet.runs.schemas import RunOut
 from tercet.web.dependencies import Blobs, Db
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.problems import problems
 
-router = APIRouter(prefix="/api/v1/projects", tags=["alternatives"], responses=problems(401, 403, 404))
+router = APIRouter(
+    prefix="/api/v1/projects", tags=["alternatives"], responses=problems(401, 403, 404), route_class=JsonRoute
+)
 
 
 @router.post("/{project}/runs/{run}/another", status_code=202, responses=problems(409, 422))

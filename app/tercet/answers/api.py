@@ -9,10 +9,13 @@ from tercet.accounts.access import Action, Me, authorize
 from tercet.answers import listing, quality, service
 from tercet.answers.schemas import AnswerList, DecidedOut, Filters, LabelerList, SetAsideIn
 from tercet.web.dependencies import Blobs, Db
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
 from tercet.web.problems import problems
 
-router = APIRouter(prefix="/api/v1/projects", tags=["answers"], responses=problems(401, 403, 404))
+router = APIRouter(
+    prefix="/api/v1/projects", tags=["answers"], responses=problems(401, 403, 404), route_class=JsonRoute
+)
 
 
 class Asked(Filters):

@@ -21,7 +21,8 @@ BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
-            ZIP: {"schema": {"type": "string", "format": "binary"}, "example": "the bytes of forest-songs.zip"}
+            ZIP: {"schema": {"type": "string", "format": "binary"}, "example": "the bytes of forest-songs.zip"},
+            "application/octet-stream": {"example": "the bytes of forest-songs.zip"},
         },
     }
 }

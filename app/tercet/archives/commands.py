@@ -1,4 +1,4 @@
-"""`tercet archive` and `tercet restore`: a project as one file, without a server."""
+"""`tercet archive`, and the part of `tercet restore` for archives: a project as one file, without a server."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -36,13 +36,10 @@ def archive(
     typer.echo(f"Project '{project}' was written to {file}: {file.stat().st_size:,} bytes.")
 
 
-def restore(
-    file: Annotated[Path, typer.Argument(help="Archive of a project.", exists=True, dir_okay=False)],
-    key: Annotated[str, typer.Option(help="Key of the new project.")],
-    owner: Annotated[str, typer.Option(help="Address of the new project's owner.")],
-    data: DataOption = None,
-) -> None:
+def restore_project(file: Path, key: str, owner: str, data: Path | None) -> None:
     """Make a new project from an archive."""
+    if not key or not owner:
+        raise typer.BadParameter(f"{file} is no backup of a server; for an archive, --key and --owner are needed")
     from tercet.accounts.queries import user_with_address
     from tercet.archives.service import restore_file
     from tercet.projects.schemas import ProjectIn

@@ -29,7 +29,7 @@ ARCHIVED = (
 )
 # Not archived: users and their rights, which are a matter of the other server, and everything in progress.
 LEFT_OUT = {
-    *("user", "membership", "sign_in_link", "api_token", "share_link"),
+    *("user", "session", "membership", "sign_in_link", "api_token", "share_link", "audit"),
     *("lease", "skip", "event", "job", "import", "import_file"),
 }
 # Columns that have a meaning on this server only, or only at this moment.

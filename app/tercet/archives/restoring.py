@@ -177,7 +177,7 @@ class _Restoration:
         file = layout.table_path(table.name)
         for number, raw in self.archive.rows(table.name):
             try:
-                row = decode(table, raw)
+                row = decode(layout.columns_of(table), raw)
                 old = row["id"] if table.name == "answer" else row.pop("id")
                 yield number, old, self._translated(table, row)
             except ValueError as error:

@@ -2,16 +2,15 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import JSON, Boolean, Column, Float, Integer, String, Table, Uuid
+from sqlalchemy import JSON, BigInteger, Boolean, Column, Float, Integer, String, Uuid
 
-from tercet.archives.layout import columns_of
 from tercet.models.base import UtcDateTime
-from tercet.web.numbers import LARGEST
+from tercet.web.numbers import LARGEST, LARGEST_BYTES
 from tercet.web.texts import fault_of_text
 
 Row = dict[str, Any]
@@ -26,11 +25,11 @@ def _encode_value(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def decode(table: Table, raw: Any) -> Row:
+def decode(expected: Iterable[Column[Any]], raw: Any) -> Row:
     """Return a row with values for the database; raise ValueError with the name of a wrong column."""
     if not isinstance(raw, dict):
         raise ValueError("is not a JSON object")
-    columns = {column.name: column for column in columns_of(table)}
+    columns = {column.name: column for column in expected}
     if unknown := sorted(raw.keys() - columns.keys()):
         raise ValueError(f"has the column '{unknown[0]}', which this version of Tercet does not know: update it")
     row = {}
@@ -91,9 +90,10 @@ def _boolean(_: Column[Any], value: Any) -> bool:
     return value
 
 
-def _whole(_: Column[Any], value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
-        raise ValueError(f"holds {value!r:.40}, not a whole number up to {LARGEST}")
+def _whole(column: Column[Any], value: Any) -> int:
+    largest = LARGEST_BYTES if isinstance(column.type, BigInteger) else LARGEST
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > largest:
+        raise ValueError(f"holds {value!r:.40}, not a whole number up to {largest}")
     return value
 
 

@@ -15,7 +15,8 @@ import typer
 
 from tercet import __version__
 from tercet.accounts.commands import people
-from tercet.archives.commands import archive, restore
+from tercet.archives.commands import archive
+from tercet.backups.commands import backup, check, restore
 from tercet.cli.import_command import import_files
 from tercet.command_setup import DataOption, describe_place, make_settings
 from tercet.demo.kinds import DemoKind
@@ -87,6 +88,8 @@ cli.command("import")(import_files)
 cli.command("export")(export)
 cli.command("segment")(segment)
 cli.command("archive")(archive)
+cli.command("backup")(backup)
+cli.command("check")(check)
 cli.command("restore")(restore)
 cli.add_typer(people, name="user")
 

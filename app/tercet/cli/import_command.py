@@ -216,7 +216,7 @@ def labeling_link(database: "Database", settings: "Settings", project: str) -> s
         row = project_by_key(session, project)
         if row is None:
             raise NotFound(f"Project '{project}' was deleted in the meantime.")
-        if any(link.revoked_at is None for link in share_links(session, row.id)):
+        if share_links(session, row.id):
             return "there is one already; the settings page of the project makes more."
         token = make_share_link(session, row)
     address = settings.public_url.rstrip("/") or "http://127.0.0.1:8000"

@@ -6,9 +6,10 @@ from tercet.accounts.access import Action, Me, authorize
 from tercet.comparisons import service
 from tercet.comparisons.schemas import ComparisonIn, ComparisonOut
 from tercet.web.dependencies import Db
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.problems import problems
 
-router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404))
+router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404), route_class=JsonRoute)
 
 
 @router.post("/{project}/comparisons", status_code=202, responses=problems(409, 422))

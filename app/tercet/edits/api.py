@@ -8,10 +8,11 @@ from tercet.accounts.access import Action, Me, authorize
 from tercet.edits import service
 from tercet.edits.schemas import EditIn, EditList, EditOut
 from tercet.web.dependencies import Blobs, Db
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
 from tercet.web.problems import problems
 
-router = APIRouter(prefix="/api/v1/projects", tags=["edits"], responses=problems(401, 403, 404))
+router = APIRouter(prefix="/api/v1/projects", tags=["edits"], responses=problems(401, 403, 404), route_class=JsonRoute)
 
 
 @router.post("/{project}/edits", status_code=201, responses=problems(409, 422))

@@ -22,14 +22,18 @@ from tercet.models import BackgroundJob, Project
 from tercet.storage import Storage
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.errors import WrongType
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Id
+from tercet.web.openapi import schema_of
 from tercet.web.problems import problems
 from tercet.web.row_formats import RowFormat
 
-router = APIRouter(prefix="/api/v1/projects", tags=["exchange"], responses=problems(401, 403, 404))
+router = APIRouter(
+    prefix="/api/v1/projects", tags=["exchange"], responses=problems(401, 403, 404), route_class=JsonRoute
+)
 ONE = "/{project}/predictions/{number}"
 BINARY: dict[str, Any] = {"type": "string", "format": "binary"}
-JSON_SCHEMA = {"anyOf": [RowsIn.model_json_schema(), ItemsIn.model_json_schema()]}
+JSON_SCHEMA = {"anyOf": [schema_of(RowsIn), schema_of(ItemsIn)]}
 PREDICT_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,

@@ -24,17 +24,19 @@ from tercet.items.schemas import FeaturesOut, ItemOut
 from tercet.storage import Storage
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.errors import WrongType
+from tercet.web.json_bodies import JsonRoute
+from tercet.web.openapi import schema_of
 from tercet.web.problems import problems
 from tercet.web.texts import Name
 
-router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404))
+router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404), route_class=JsonRoute)
 BINARY: dict[str, Any] = {"type": "string", "format": "binary"}
 ITEMS_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
             "application/json": {
-                "schema": ItemsIn.model_json_schema(),
+                "schema": schema_of(ItemsIn),
                 "example": ITEMS_EXAMPLE,
             },
             "multipart/form-data": {

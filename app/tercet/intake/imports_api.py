@@ -23,11 +23,12 @@ from tercet.items.media_types import CONTENT_TYPES
 from tercet.models import ImportSource
 from tercet.web.dependencies import Blobs, Config, Db
 from tercet.web.errors import NotFound
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Bytes, Count, Id, Position
 from tercet.web.problems import problems
 from tercet.web.texts import Text
 
-router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404))
+router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404), route_class=JsonRoute)
 IMPORTS = "/{project}/imports"
 ONE_IMPORT = "/{project}/imports/{number}"
 MOST_LISTED = 1_000

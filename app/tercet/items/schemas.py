@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Protocol, Self, TypedDict
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tercet.models import FeatureSet, Item
 
@@ -23,8 +23,8 @@ ITEM_OUT_EXAMPLE: dict[str, Any] = {
 FEATURES_EXAMPLE: dict[str, Any] = {
     "version": 1,
     "name": "features",
-    "n": 4998,
-    "d": 38,
+    "n_items": 4998,
+    "n_features": 38,
     "created_at": "2026-05-02T09:30:00Z",
 }
 
@@ -111,12 +111,14 @@ class ItemList(BaseModel):
 class FeaturesOut(BaseModel):
     """One version of the project's features."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [FEATURES_EXAMPLE]})
+    model_config = ConfigDict(
+        from_attributes=True, populate_by_name=True, json_schema_extra={"examples": [FEATURES_EXAMPLE]}
+    )
 
     version: int
     name: str
-    n: int
-    d: int
+    n_items: int = Field(validation_alias="n")
+    n_features: int = Field(validation_alias="d")
     created_at: datetime
 
     @classmethod

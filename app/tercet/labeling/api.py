@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from tercet.accounts.access import Action, Me, authorize
 from tercet.labeling import focus, service
-from tercet.labeling.dependencies import Leasing, Writer
+from tercet.labeling.dependencies import Counted, Leasing, Writer
 from tercet.labeling.schemas import (
     AnswersBody,
     AnswersIn,
@@ -26,11 +26,13 @@ from tercet.labeling.schemas import (
     WithdrawnOut,
 )
 from tercet.web.dependencies import Config, Db
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
+from tercet.web.rates import PER_LABELER
 
 LEASING_AT_ONCE = 2
-router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403))
+router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403), route_class=JsonRoute)
 
 
 @router.get("/{project}/triplets/next", responses=problems(404))
@@ -52,15 +54,17 @@ async def get_next(
         return await run_in_threadpool(lease)
 
 
-@router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422))
-async def post_answers(project: str, body: AnswersBody, me: Me, writer: Writer) -> AnswersOut:
+@router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422, 429))
+async def post_answers(project: str, body: AnswersBody, me: Me, writer: Writer, rates: Counted) -> AnswersOut:
     """Store one answer or several, all or none.
 
     The client makes each `id`: the same answer sent again is stored once and counted as `repeated`. 409: an id is
     used for another answer. 422: an unknown item, an item twice in a triplet, or an answer that does not fit the
     question; the error names the row. An answer that comes after its lease has ended is stored too.
+    429: more than 3,000 answers within a minute.
     """
     answers = body.answers if isinstance(body, AnswersIn) else [body]
+    rates.count(PER_LABELER, f"answers {me.key}", len(answers))
     return await writer.store(me, project, answers)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.orm import Session
 
+from tercet.audit import chain
 from tercet.labeling import queue
 from tercet.live import events
 from tercet.models import Answer, Decision, Project, Triplet, Verdict
@@ -31,6 +32,9 @@ def log(
     )
     session.add(decision)
     session.flush()
+    if by_id is not None:
+        about = {"decision": decision.id, "labeler": labeler_id, "reason": decision.reason}
+        chain.record(session, f"answers: {verdict}", project=project, after=about)
     return decision
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from tercet.labeling.answer_writer import AnswerWriter
+from tercet.web.rates import Rates
 
 
 async def get_answer_writer(request: Request) -> AnswerWriter:
@@ -18,5 +19,12 @@ async def get_leasing(request: Request) -> asyncio.Semaphore:
     return request.app.state.leasing  # type: ignore[no-any-return]
 
 
+async def get_rates(request: Request) -> Rates:
+    """Return what counts the app's requests."""
+    rates: Rates = request.app.state.rates
+    return rates
+
+
 Writer = Annotated[AnswerWriter, Depends(get_answer_writer)]
 Leasing = Annotated[asyncio.Semaphore, Depends(get_leasing)]
+Counted = Annotated[Rates, Depends(get_rates)]

@@ -86,40 +86,41 @@ def progress_query(connection: Connection, project_id: int, user_ids: Collection
 class LookedUp(NamedTuple):
     """The stored rows that requests with answers name: callers, items by key, and answers by id."""
 
-    callers: dict[int, CallerRow]
+    callers: dict[str, CallerRow]
     item_ids: dict[str, int]
     contents: dict[UUID, Content]
 
 
 def look_up(
-    session: Session, project_key: str, user_ids: Collection[int], keys: Collection[str], answer_ids: Collection[UUID]
+    session: Session, project_key: str, sessions: Collection[str], keys: Collection[str], answer_ids: Collection[UUID]
 ) -> LookedUp:
-    """Look up users in a project, items of the project by key, and answers of any project by id."""
+    """Look up the users of sessions in a project, items of the project by key, and answers of any project by id."""
     connection = session.connection()
     askable = [key for key in keys if "\0" not in key]  # PostgreSQL refuses these, and no item has one
     rows = run(
         connection,
-        callers=_callers_query(connection, project_key, user_ids),
+        callers=_callers_query(connection, project_key, sessions),
         items=(statements.ITEMS_NAMED[connection.dialect.name], {"key": project_key, "keys": json.dumps(askable)}),
         answers=_contents_query(connection, answer_ids),
     )
     return LookedUp(_callers(rows["callers"]), dict(map(tuple, rows["items"])), _contents(rows["answers"]))
 
 
-def caller_rows(session: Session, project_key: str, user_ids: Collection[int]) -> dict[int, CallerRow]:
-    """Look up users in a project: their names and roles, and the project."""
-    if not user_ids:
+def caller_rows(session: Session, project_key: str, sessions: Collection[str]) -> dict[str, CallerRow]:
+    """Look up the users of sessions in a project: their roles, and the project."""
+    if not sessions:
         return {}
     connection = session.connection()
-    return _callers(run(connection, callers=_callers_query(connection, project_key, user_ids))["callers"])
+    return _callers(run(connection, callers=_callers_query(connection, project_key, sessions))["callers"])
 
 
-def _callers_query(connection: Connection, project_key: str, user_ids: Collection[int]) -> Query:
-    return statements.CALLERS[connection.dialect.name], {"key": project_key, "users": json.dumps(list(user_ids))}
+def _callers_query(connection: Connection, project_key: str, sessions: Collection[str]) -> Query:
+    parameters = {"key": project_key, "sessions": json.dumps(list(sessions)), "now": now()}
+    return statements.CALLERS[connection.dialect.name], parameters
 
 
-def _callers(rows: Rows) -> dict[int, CallerRow]:
-    return {row[0]: CallerRow.of(row) for row in rows}
+def _callers(rows: Rows) -> dict[str, CallerRow]:
+    return {row[0]: CallerRow.of(row[1:]) for row in rows}
 
 
 def stored_contents(session: Session, answer_ids: Collection[UUID]) -> dict[UUID, Content]:

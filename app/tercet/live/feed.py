@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 
 from tercet.database import Database
 from tercet.models import Answer, Event, Project, now
+from tercet.web.errors import TooOften
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
@@ -27,6 +28,8 @@ ANSWERS_SECONDS = 0.5
 # A listener that does not read is disconnected; it reconnects with the number of the last event that it got.
 MOST_WAITING = 500
 MOST_AT_ONCE = 500
+# Streams that one caller may have open: each tab of a dashboard has one.
+MOST_PER_CALLER = 20
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Listener:
 
     project_id: int
     after: int
+    caller: int | None = None
     waiting: asyncio.Queue[Message | None] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING + 1))
 
     async def messages(self) -> AsyncIterator[Message]:
@@ -83,9 +87,14 @@ class Feed:
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def listen(self, project_id: int, after: int) -> AsyncIterator[Listener]:
-        """Listen to a project, beginning after the event with a number; stop at the end of the block."""
-        listener = Listener(project_id, after)
+    async def listen(self, project_id: int, after: int, caller: int | None = None) -> AsyncIterator[Listener]:
+        """Listen to a project, beginning after the event with a number; stop at the end of the block.
+
+        Raises TooOften for a caller, a user's number, who listens with many streams already.
+        """
+        if caller is not None and sum(other.caller == caller for other in self.listeners) >= MOST_PER_CALLER:
+            raise TooOften(f"You follow {MOST_PER_CALLER} streams of events already, the limit. Close some first.")
+        listener = Listener(project_id, after, caller)
         if self.closed:
             listener.waiting.put_nowait(None)
         self.listeners.add(listener)

@@ -5,7 +5,8 @@
 - counter: a number in the project's row, incremented in the transaction that adds the row that it numbers
 """
 
-from tercet.models.accounts import ApiToken, Scope, SignInLink, User
+from tercet.models.accounts import ApiToken, BrowserSession, Scope, SignInLink, User
+from tercet.models.audit import AuditEntry
 from tercet.models.base import Base, now
 from tercet.models.edits import Edit, EditKind, Link
 from tercet.models.items import Bag, FeatureSet, Item
@@ -18,9 +19,11 @@ __all__ = [
     "WAITING_FOR_ANSWERS",
     "Answer",
     "ApiToken",
+    "AuditEntry",
     "BackgroundJob",
     "Bag",
     "Base",
+    "BrowserSession",
     "ClusterNote",
     "Decision",
     "Edit",

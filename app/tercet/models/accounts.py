@@ -1,4 +1,4 @@
-"""Users, their one-time sign-in links and API tokens."""
+"""Users, their one-time sign-in links, sessions and API tokens."""
 
 import enum
 from datetime import datetime
@@ -28,6 +28,7 @@ class User(Base):
     name: Mapped[str] = mapped_column(String(200))
     is_admin: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
+    disabled_at: Mapped[datetime | None]
 
     @property
     def has_account(self) -> bool:
@@ -45,6 +46,26 @@ class SignInLink(Base):
     token_hash: Mapped[str] = mapped_column(String(64), unique=True)
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
+
+
+class BrowserSession(Base):
+    """A browser that a user is signed in with; its cookie holds the token, of which only the hash is stored.
+
+    Ended sessions are deleted. `expires_at` moves on with use, up to the longest life and to `until`, where the
+    labeling link that began it expires.
+    """
+
+    __tablename__ = "session"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    browser: Mapped[str] = mapped_column(String(200))
+    address: Mapped[str] = mapped_column(String(45))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    seen_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime]
+    until: Mapped[datetime | None]
 
 
 class ApiToken(Base):

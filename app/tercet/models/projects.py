@@ -100,7 +100,7 @@ class Membership(Base):
 
     `participant` is the name by which a share link or an import calls them, unique in the project. `browser_hash` is
     of the secret in the cookie of the browser in which a labeler came by a share link: what they come back by. It is
-    null of those who have an account, and of labelers whom only an import names.
+    null of those who have an account, and of labelers whom only an import names. `link_id` is the link they came by.
     """
 
     __tablename__ = "membership"
@@ -116,16 +116,24 @@ class Membership(Base):
     role: Mapped[str] = mapped_column(String(10))
     participant: Mapped[str | None] = mapped_column(String(200))
     browser_hash: Mapped[str | None] = mapped_column(String(64))
+    link_id: Mapped[int | None] = mapped_column(ForeignKey("share_link.id", ondelete="SET NULL"), index=True)
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class ShareLink(Base):
-    """A link by which anyone who has it may label one project, until it is revoked."""
+    """A labeling link to one project, until it is revoked or expires.
+
+    An open one makes each browser that comes a new labeler, `most` of them at most; a personal one is one labeler's,
+    `user_id`.
+    """
 
     __tablename__ = "share_link"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"), index=True)
     token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    most: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]

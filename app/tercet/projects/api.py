@@ -17,10 +17,11 @@ from tercet.projects.schemas import (
     ProjectPatch,
 )
 from tercet.web.dependencies import Db
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
 from tercet.web.problems import problems
 
-router = APIRouter(prefix="/api/v1/projects", tags=["projects"], responses=problems(401, 403))
+router = APIRouter(prefix="/api/v1/projects", tags=["projects"], responses=problems(401, 403), route_class=JsonRoute)
 Limit = Annotated[Count, Query(ge=1, le=1_000, description="how many at most")]
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from tercet.audit import chain
 from tercet.database import Database
 from tercet.models import (
     Answer,
@@ -44,6 +45,7 @@ def delete_project(session: Session, project: Project) -> Project:
         queued = of_project.where(table.status == status.QUEUED)
         session.execute(queued.values(status=status.CANCELLED, **ended))
     session.flush()
+    chain.record(session, "project deleted", project=project)
     return project
 
 
@@ -53,6 +55,7 @@ def undelete_project(session: Session, project: Project) -> Project:
         raise Conflict(f"Project '{project.key}' is not deleted.")
     project.deleted_at = None
     session.flush()
+    chain.record(session, "project restored", project=project)
     return project
 
 

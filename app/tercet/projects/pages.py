@@ -9,7 +9,7 @@ from tercet.accounts import service as accounts
 from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
 from tercet.catalogue import forms
 from tercet.projects import deleting, service
-from tercet.projects.schemas import MemberIn, ProjectIn, ProjectPatch
+from tercet.projects.schemas import MemberIn, ProjectIn, ProjectPatch, ShareLinkIn
 from tercet.sounds.colour_maps import COLOUR_MAPS
 from tercet.sounds.picture_settings import PRESETS
 from tercet.web.dependencies import Db
@@ -45,12 +45,31 @@ def change_settings(request: Request, project: str, fields: Fields, me: Me, db: 
 
 
 @router.post("/projects/{project}/settings/share-links")
-def make_share_link(request: Request, project: str, me: Me, db: Db) -> HTMLResponse:
+def make_share_link(request: Request, project: str, fields: Fields, me: Me, db: Db) -> HTMLResponse:
     """Make a labeling link and show it, once."""
+    try:
+        with db.transaction() as session:
+            access = authorize(session, me, project, Action.OWN)
+            token = accounts.make_share_link(session, access.project, **parse(ShareLinkIn, fields).model_dump())
+            view = service.view_settings(session, access)
+    except Invalid as problem:
+        with db.reading() as session:
+            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
+        return _page(request, view, 422, typed=fields, detail=problem.detail, errors=problem.errors)
+    return _show_link(request, view, token)
+
+
+@router.post("/projects/{project}/settings/share-links/{link}/renew")
+def renew_share_link(request: Request, project: str, link: Id, me: Me, db: Db) -> HTMLResponse:
+    """Give a labeling link another address and show it, once."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.OWN)
-        token = accounts.make_share_link(session, access.project)
+        token = accounts.renew_share_link(session, access.project, link)
         view = service.view_settings(session, access)
+    return _show_link(request, view, token)
+
+
+def _show_link(request: Request, view: service.SettingsView, token: str) -> HTMLResponse:
     page = _page(request, view, 201, new_link=f"{site_address(request)}/join/{token}")
     page.headers["Cache-Control"] = "no-store"
     return page

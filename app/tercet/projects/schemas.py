@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from tercet.models import Membership, Project, QuestionKind, Role, User
 from tercet.web.numbers import Count
@@ -185,3 +185,17 @@ class Done(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"deleted": "forest-songs"}]})
 
     deleted: str
+
+
+class ShareLinkIn(BaseModel):
+    """The form of a new labeling link; empty fields mean no limit, and an open link."""
+
+    days: Annotated[Count, Field(ge=1, le=3650)] | None = None
+    most: Annotated[Count, Field(ge=1, le=100_000)] | None = None
+    labeler: Annotated[str, Field(max_length=200)] = ""
+
+    @field_validator("days", "most", mode="before")
+    @classmethod
+    def read_empty(cls, value: object) -> object:
+        """Take an empty field for none."""
+        return value or None

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts import queries as accounts
 from tercet.accounts.access import ROLE_MAY, Access, Action
-from tercet.accounts.service import make_user
+from tercet.accounts.service import end_labeling, make_user
+from tercet.audit import chain
 from tercet.catalogue import algorithms, forms
 from tercet.items.queries import count_in_use, latest_features
 from tercet.jobs import queries as jobs
@@ -22,7 +23,6 @@ from tercet.models import (
     Membership,
     Project,
     Role,
-    ShareLink,
     User,
     now,
 )
@@ -49,7 +49,7 @@ class SettingsView:
     pictures_job: BackgroundJob | None
     groups: list[GroupChoice]
     clips: list[Clip]
-    links: list[ShareLink]
+    links: list[accounts.LinkInUse]
     members: list[tuple[User, Membership]]
     me: User
     may_write: bool
@@ -99,6 +99,7 @@ def create_project(session: Session, user: User, *, name: str, key: str | None =
     session.add(Membership(project_id=project.id, user_id=user.id, role=Role.OWNER))
     session.flush()
     check_clustering(session, project)
+    chain.record(session, "project made", project=project, after={"name": name})
     return project
 
 
@@ -136,10 +137,17 @@ def change_project(session: Session, project: Project, changes: dict[str, Any]) 
     archived = changes.pop("archived", None)
     if archived is not None:
         project.archived_at = (project.archived_at or now()) if archived else None
+    before = {field: getattr(project, field) for field in changes}
+    after = {field: value for field, value in changes.items() if value != before[field]}
     for field, value in changes.items():
         setattr(project, field, value)
     session.flush()
     check_clustering(session, project)
+    if archived is not None:
+        after["archived"] = archived
+    if after:
+        earlier = {field: value for field, value in before.items() if field in after}
+        chain.record(session, "settings changed", project=project, before=earlier, after=after)
     events.record(session, project.id, ("project", {"changed": "settings"}))
     return project
 
@@ -180,8 +188,11 @@ def set_member(
         session.add(member)
     else:
         _keep_an_owner(session, member, role)
-    member.role = role
+    before, member.role = member.role, role
     session.flush()
+    chain.record(
+        session, "role", project=project, before={"role": before}, after={"user": user.id, "email": email, "role": role}
+    )
     return user, member
 
 
@@ -191,6 +202,8 @@ def remove_member(session: Session, project: Project, user_id: int) -> None:
     if member is None:
         raise NotFound(f"Project '{project.key}' has no member {user_id}.")
     _keep_an_owner(session, member, None)
+    end_labeling(session, project, session.get_one(User, user_id))
+    chain.record(session, "member removed", project=project, before={"user": user_id, "role": member.role})
     session.delete(member)
 
 

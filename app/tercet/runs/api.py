@@ -18,11 +18,12 @@ from tercet.runs.schemas import (
     RunOut,
 )
 from tercet.web.dependencies import Blobs, Db
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
 from tercet.web.problems import problems
 from tercet.web.row_formats import RowFormat
 
-router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404))
+router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404), route_class=JsonRoute)
 FOREVER = "private, max-age=31536000, immutable"
 ROWS: dict[str, Any] = {"run": 41, "items": [{"item": ITEM_EXAMPLE["key"], "cluster": 1, "confidence": 0.99}]}
 
@@ -132,7 +133,7 @@ def put_cluster(project: str, run: str, cluster: Id, body: ClusterName, me: Me, 
         },
     },
 )
-def get_items(
+def get_run_items(
     project: str,
     run: str,
     me: Me,

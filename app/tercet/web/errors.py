@@ -19,6 +19,8 @@ from starlette.exceptions import HTTPException
 from tercet.web.rendering import render
 
 log = logging.getLogger(__name__)
+# The most errors that an answer lists: what strangers send must not make answers larger than it is.
+MOST_ERRORS = 100
 DATABASE_AWAY = (OperationalError, NoConnectionFree)
 
 
@@ -80,6 +82,17 @@ class WrongType(Problem):
     status = 415
 
 
+class TooOften(Problem):
+    """Who asks has asked too often; they may again after some seconds."""
+
+    status = 429
+
+    def __init__(self, detail: str, retry_after: int = 5) -> None:
+        """Store the sentence and the seconds."""
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
 class Invalid(Problem):
     """The content is wrong: see the errors, each with its file, row and field."""
 
@@ -110,7 +123,7 @@ def respond(
         body = problem_json(status, detail, errors)
         return JSONResponse(body, status, headers, media_type="application/problem+json")
     title = HTTPStatus(status).phrase
-    return render(
+    page = render(
         request,
         "web/error.html",
         status_code=status,
@@ -119,12 +132,16 @@ def respond(
         detail=detail,
         errors=errors or [],
     )
+    page.headers.update(headers or {})
+    return page
 
 
 def answer_problem(request: Request, problem: Exception) -> Response:
     """Answer with the status and the sentence of a problem that was raised."""
     assert isinstance(problem, Problem)
     headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
+    if isinstance(problem, TooOften):
+        headers = {"Retry-After": str(problem.retry_after)}
     return respond(request, problem.status, problem.detail, problem.errors, headers)
 
 
@@ -141,8 +158,10 @@ def _field_error(fault: dict[str, Any]) -> FieldError:
 
 def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [_field_error(fault) for fault in error.errors()]
-    return respond(request, 422, "The request is not of the expected form.", errors)
+    faults = error.errors()
+    errors = [_field_error(fault) for fault in faults[:MOST_ERRORS]]
+    more = f" These are the first {MOST_ERRORS} of {len(faults)} errors." if len(faults) > MOST_ERRORS else ""
+    return respond(request, 422, f"The request is not of the expected form.{more}", errors)
 
 
 def _on_http(request: Request, error: Exception) -> Response:

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
+client_address: ContextVar[str] = ContextVar("client_address", default="")
 access = logging.getLogger("tercet.access")
 
 PLAIN = "%(asctime)s %(levelname)s %(request_id)s %(name)s: %(message)s"
@@ -76,6 +77,7 @@ class RequestLog:
         sent_id = Headers(scope=scope).get("x-request-id", "")
         name = sent_id if USABLE_ID.fullmatch(sent_id) else uuid.uuid4().hex[:16]
         request_id.set(name)
+        client_address.set(scope["client"][0] if scope.get("client") else "")
         began = time.perf_counter()
         status = 500
 

@@ -12,6 +12,7 @@ SENTENCES = {
     413: "The body is larger than 512 MB, the limit here: send it in smaller parts.",
     415: "This content type is not understood here.",
     416: "The file has 40,044 bytes: there is none at the range that was asked for.",
+    429: "That is too often. Wait a moment.",
     422: "The content is wrong; nothing was stored.",
 }
 

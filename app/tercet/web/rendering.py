@@ -39,7 +39,7 @@ def fill(template: str, **context: Any) -> str:
 
 def render(request: Request, template: str, *, status_code: int = 200, **context: Any) -> HTMLResponse:
     """Render one template; `signed_in` tells the page frame whether to offer sign-out."""
-    signed_in = "session" in request.scope and bool(request.session.get("user"))
+    signed_in = "tercet" in request.cookies
     page = _environment().get_template(template)
     body = page.render(request=request, signed_in=signed_in, **context)
     return HTMLResponse(body, status_code)

@@ -3,6 +3,8 @@
 Plain ASGI middleware, because responses may stream for hours.
 """
 
+import ipaddress
+import socket
 from urllib.parse import urlsplit
 
 from fastapi import Request
@@ -32,6 +34,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+# For a year, browsers that came by TLS never come without it again.
+HSTS = "max-age=31536000"
 # The default for caching: revalidate each time.
 CACHE_CONTROL = "private, no-cache"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
@@ -53,9 +57,47 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 headers.update(HEADERS)
                 headers.setdefault("Cache-Control", CACHE_CONTROL)
+                if scope.get("scheme") == "https":
+                    headers["Strict-Transport-Security"] = HSTS
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
+
+
+class AllowedHosts:
+    """Refuses requests for a host that this server is not: what it links to is named by the request.
+
+    Numeric addresses are let in, since no other site's name can stand for one.
+    """
+
+    def __init__(self, app: ASGIApp, public_url: str, more: str) -> None:
+        """Wrap an app; `more` are host names, separated by commas, beside the public one and this machine's."""
+        self.app = app
+        machine = socket.gethostname().lower()
+        self.names = {"localhost", machine, f"{machine}.local", urlsplit(public_url).hostname or "localhost"}
+        self.names |= {name.strip().lower() for name in more.split(",") if name.strip()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 400."""
+        if scope["type"] != "http" or self.is_allowed(Headers(scope=scope).get("host", "")):
+            await self.app(scope, receive, send)
+        else:
+            detail = "This server does not go by that name. TERCET_PUBLIC_URL or TERCET_ALLOWED_HOSTS has to name it."
+            await respond(Request(scope), 400, detail)(scope, receive, send)
+
+    def is_allowed(self, host: str) -> bool:
+        """Return whether a Host header names this server."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        if name in self.names or name.endswith(".localhost"):
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
 
 
 class PlainAddress:

@@ -30,13 +30,14 @@ from sqlalchemy import (
 from sqlalchemy import cast as cast_as
 from sqlalchemy.dialects import postgresql, sqlite
 
-from tercet.accounts.access import caller_rows
-from tercet.models import Answer, Item, Lease, Project, Skip, Triplet, User
+from tercet.accounts.access import session_rows
+from tercet.models import Answer, BrowserSession, Item, Lease, Project, Skip, Triplet, User
 
 ANSWERS = cast(Table, Answer.__table__)
 ITEMS = cast(Table, Item.__table__)
 LEASES = cast(Table, Lease.__table__)
 PROJECTS = cast(Table, Project.__table__)
+SESSIONS = cast(Table, BrowserSession.__table__)
 SKIPS = cast(Table, Skip.__table__)
 TRIPLETS = cast(Table, Triplet.__table__)
 USERS = cast(Table, User.__table__)
@@ -248,7 +249,7 @@ ITEMS_NAMED = {
     .where(project.key == bindparam("key"), among(dialect, item.key, "keys"))
     for dialect in DIALECTS
 }
-CALLERS = {dialect: caller_rows(among(dialect, user.id, "users")) for dialect in DIALECTS}
+CALLERS = {dialect: session_rows(among(dialect, SESSIONS.c.token_hash, "sessions")) for dialect in DIALECTS}
 
 _of_project = answer.project_id == bindparam("project")
 _of_labeler = _of_project & (answer.labeler_id == user.id)

@@ -5,8 +5,8 @@ from alembic import op
 
 import tercet.models.base
 
-revision = "0016"
-down_revision = "0015"
+revision = "0019"
+down_revision = "0018"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,90 @@
+"""Sessions of browsers: begun at sign-in with a new token, listed for their user, and ended on the server.
+
+A cookie that was copied is worth nothing once its session has ended.
+"""
+
+from datetime import datetime
+
+from fastapi import Request, Response
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from tercet.accounts.access import SESSION_COOKIE, Caller, caller_of, hash_token
+from tercet.accounts.service import make_secret
+from tercet.accounts.usage import IDLE, LONGEST
+from tercet.audit import chain
+from tercet.models import BrowserSession, User, now
+from tercet.web.errors import NotFound
+from tercet.web.rendering import site_address
+
+# By it a browser in which somebody came by a labeling link is known again; sent to the pages of such links alone.
+BROWSER_COOKIE = "tercet-browser"
+YEAR_SECONDS = 365 * 24 * 3600
+
+
+def start(session: Session, request: Request, user: User, until: datetime | None = None) -> str:
+    """Begin a session of the user in the browser that asks, in place of the one it had; return its token.
+
+    It ends at `until` at the latest.
+    """
+    if earlier := caller_of(request).session:
+        session.execute(delete(BrowserSession).where(BrowserSession.token_hash == earlier))
+    session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now()))
+    token = make_secret()
+    browser = request.headers.get("user-agent", "")[:200]
+    address = request.client.host[:45] if request.client else ""
+    row = BrowserSession(user_id=user.id, token_hash=hash_token(token), browser=browser, address=address)
+    row.until = until
+    row.expires_at = min(now() + IDLE, until or now() + IDLE)
+    session.add(row)
+    session.flush()
+    return token
+
+
+def end(session: Session, user: User, session_id: int) -> None:
+    """End one of the user's sessions."""
+    this = (BrowserSession.id == session_id, BrowserSession.user_id == user.id)
+    if session.scalar(delete(BrowserSession).where(*this).returning(BrowserSession.id)) is None:
+        raise NotFound(f"You have no session {session_id}.")
+
+
+def end_all(session: Session, user_id: int) -> None:
+    """Sign a user out everywhere."""
+    session.execute(delete(BrowserSession).where(BrowserSession.user_id == user_id))
+    chain.record(session, "signed out everywhere")
+
+
+def end_current(session: Session, caller: Caller) -> None:
+    """End the session of the browser that asks, if it has one."""
+    session.execute(delete(BrowserSession).where(BrowserSession.token_hash == caller.session))
+
+
+def set_cookie(request: Request, response: Response, token: str) -> None:
+    """Have the browser keep the token of its session."""
+    _set(request, response, SESSION_COOKIE, token, int(LONGEST.total_seconds()), "/")
+
+
+def browser_secret(request: Request) -> str:
+    """Return the secret of the browser that asks, or a new one to be set by `set_browser_cookie`."""
+    return request.cookies.get(BROWSER_COOKIE) or make_secret()
+
+
+def set_browser_cookie(request: Request, response: Response, secret: str) -> None:
+    """Have the browser keep the secret by which labeling links know it again."""
+    _set(request, response, BROWSER_COOKIE, secret, YEAR_SECONDS, "/join")
+
+
+def forget(response: Response) -> None:
+    """Have the browser forget its session, and who came by labeling links in it."""
+    response.delete_cookie(SESSION_COOKIE, "/")
+    forget_visits(response)
+
+
+def forget_visits(response: Response) -> None:
+    """Have the browser forget who came by labeling links in it."""
+    response.delete_cookie(BROWSER_COOKIE, "/join")
+
+
+def _set(request: Request, response: Response, name: str, value: str, seconds: int, path: str) -> None:
+    secure = request.url.scheme == "https" or site_address(request).startswith("https:")
+    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite="lax")
