@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from tercet.database import Database
-from tercet.models import Project, Role, Run, RunStatus
+from tercet.models import AuditEntry, Project, Role, Run, RunStatus
 from tercet.runs import results
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -86,6 +86,9 @@ def test_a_move_holds_in_the_next_run_and_is_gone_when_taken_back(
     assert back["reverted_at"] is not None
     assert back["holding"] is None
     assert analyst.delete(f"{SONGS}/edits/{made['edit']}").status_code == 409
+    with database.reading() as session:
+        entries = session.execute(select(AuditEntry.what, AuditEntry.by_name).order_by(AuditEntry.number)).all()
+    assert [tuple(entry) for entry in entries] == [("clusters edited", "Ann"), ("edit taken back", "Ann")]
     assert "edit_links" not in next_run(database, settings).metrics
     assert (clusters(database, storage, project)[moved] == 1).all()
 

@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access
+from tercet.audit import chain
 from tercet.catalogue import algorithms
 from tercet.edits import pairs, queries
 from tercet.edits.schemas import EditIn, EditList, EditOut
@@ -51,6 +52,8 @@ def make(session: Session, storage: Storage, access: Access, body: EditIn) -> Ed
     session.add(edit)
     session.flush()
     _store_links(session, edit, _pairs(result, body, items))
+    after = {"edit": edit.id, "kind": body.kind, "items": len(items), "cluster": body.cluster}
+    chain.record(session, "clusters edited", project=project, after=after)
     _change(session, project, MORE.get(body.kind, 0))
     return describe(session, storage, project, [(edit, access.user.name)])[0]
 
@@ -65,6 +68,7 @@ def take_back(session: Session, storage: Storage, access: Access, number: int) -
     if edit.reverted_at is not None:
         raise Conflict(f"Edit {number} was taken back already.")
     edit.reverted_at = now()
+    chain.record(session, "edit taken back", project=project, before={"edit": number, "kind": edit.kind})
     _change(session, project, -MORE.get(EditKind(edit.kind), 0))
     return describe(session, storage, project, [row])[0]
 
