@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from tercet.accounts import service
+from tercet.accounts import service, sessions
 from tercet.accounts.access import hash_token
 from tercet.accounts.usage import IDLE, LONGEST, Uses
 from tercet.database import Database
@@ -50,6 +50,24 @@ def test_a_copied_cookie_ends_with_the_sign_out(app: FastAPI, database: Database
         assert "tercet" not in client.cookies
     assert not works(app, copied)
     assert count(database) == 0
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "name"),
+    [
+        (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156 Safari/537",
+            "Chrome on Linux",
+        ),
+        ("Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Windows"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18 Mobile Safari/604.1", "Safari on iPhone"),
+        ("Mozilla/5.0 (Windows NT 10.0) Chrome/140 Safari/537.36 Edg/140", "Edge on Windows"),
+        ("Phone <1>", "Phone <1>"),
+        ("", ""),
+    ],
+)
+def test_browsers_are_named_in_words(user_agent: str, name: str) -> None:
+    assert sessions.browser_name(user_agent) == name
 
 
 def test_signing_in_again_is_another_session(app: FastAPI, database: Database, ada: User) -> None:

@@ -19,6 +19,16 @@ from tercet.web.rendering import site_address
 
 # By it a browser in which somebody came by a labeling link is known again; sent to the pages of such links alone.
 BROWSER_COOKIE = "tercet-browser"
+# What is in the name by which a browser goes, the most particular first: most call themselves Safari as well.
+BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
+SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Mac OS": "macOS",
+    "Linux": "Linux",
+}
 YEAR_SECONDS = 365 * 24 * 3600
 
 
@@ -31,7 +41,7 @@ def start(session: Session, request: Request, user: User, until: datetime | None
         session.execute(delete(BrowserSession).where(BrowserSession.token_hash == earlier))
     session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now()))
     token = make_secret()
-    browser = request.headers.get("user-agent", "")[:200]
+    browser = browser_name(request.headers.get("user-agent", ""))
     address = request.client.host[:45] if request.client else ""
     row = BrowserSession(user_id=user.id, token_hash=hash_token(token), browser=browser, address=address)
     row.until = until
@@ -39,6 +49,13 @@ def start(session: Session, request: Request, user: User, until: datetime | None
     session.add(row)
     session.flush()
     return token
+
+
+def browser_name(user_agent: str) -> str:
+    """Return a browser and its system in words, such as "Firefox on Windows"; what it calls itself if it is neither."""
+    browser = next((name for sign, name in BROWSERS.items() if sign in user_agent), user_agent[:60])
+    system = next((name for sign, name in SYSTEMS.items() if sign in user_agent), "")
+    return f"{browser} on {system}" if browser and system else browser
 
 
 def end(session: Session, user: User, session_id: int) -> None:
