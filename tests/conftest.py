@@ -118,14 +118,9 @@ SLOW = {
 # Folders and files that count no lines of coverage, which would take them two thirds as long again: what they test runs
 # in a process of its own, or other tests run the same lines. Tests on PostgreSQL run those of the tests on SQLite.
 UNCOUNTED = {
-    "accounts/test_links.py",
-    "answers/test_decisions.py",
-    "archives/test_bad_archives.py",
     "browser",
     "intake/reading/test_hostile.py",
-    "intake/test_items_bad_input.py",
     "javascript",
-    "labeling/test_focus.py",
     "labeling/test_histories.py",
     "tercet_algorithms/answers/test_questions.py",
     "tercet_algorithms/bags/test_bag_spectral_clustering.py",
@@ -133,10 +128,8 @@ UNCOUNTED = {
     "tercet_algorithms/test_contract.py",
     "tercet_algorithms/test_contract_edges.py",
     "test_architecture.py",
-    "test_cli.py",
     "test_install.py",
     "test_leftovers.py",
-    "test_routes.py",
     "test_style.py",
     "test_topology.py",
     "web/test_bad_input.py",

@@ -74,6 +74,7 @@ VIEWS = {
     "export": View("/projects/{project}/export", "/projects/{world.full.key}/export"),
     "nothing to export": View("/projects/{project}/export", "/projects/{world.empty.key}/export"),
     "restore": View("/restore", "/restore"),
+    "audit log": View("/projects/{project}/audit", "/projects/{world.full.key}/audit"),
     "answers": View("/projects/{project}/answers", "/projects/{world.full.key}/answers"),
     "no answers": View("/projects/{project}/answers", "/projects/{world.empty.key}/answers"),
     "no such project": View("/projects/{project}", "/projects/unknown", 404),

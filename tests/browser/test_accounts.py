@@ -51,7 +51,7 @@ def test_signing_in_making_a_token_and_signing_out(page: Page, live_server: Live
     page.get_by_role("button", name="Revoke my script").click()
     expect(page.get_by_text("You have none.")).to_be_visible()
     assert httpx.get(address, headers=headers).status_code == 401
-    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("button", name="Sign out", exact=True).click()
     expect(page.get_by_text("How to sign in")).to_be_visible()
     page.goto(f"/sign-in/{link}")
     expect(page.get_by_role("heading", level=1)).to_have_text("This link does not work any more")
