@@ -1,8 +1,9 @@
 """Turns an edit into pairs of items: which positions shall be in one cluster, and which in two.
 
 A cluster is named by its typical items, so that an edit keeps its meaning when clusters are numbered anew. All items
-of an edit are linked with the same few: links fix items where they are, and with many typical items of the cluster that
-is left fixed, those like the moved ones stayed behind (a third followed, not two thirds, on the demonstration's songs).
+of an edit are linked with the same few: links fix items where they are, and the more typical items of the cluster that
+is left are fixed, the more of those like the moved ones stay behind (on the demonstration's songs half with five, a
+quarter with two).
 """
 
 from itertools import combinations
@@ -12,6 +13,7 @@ import numpy as np
 from tercet.runs.results import Array, Result
 
 LINKS = 5  # of each item with a cluster
+LEAVING_LINKS = 2  # of each moved item with the cluster that it leaves
 
 Pairs = list[tuple[int, int, bool]]  # item, other item, alike
 
@@ -51,7 +53,7 @@ def move(result: Result, items: Array, cluster: int) -> Pairs:
     for source in np.unique(result.labels[items]):
         if source not in (cluster, -1):
             leaving = items[result.labels[items] == source]
-            pairs += with_cluster(leaving, typical(result, int(source), items), alike=False)
+            pairs += with_cluster(leaving, typical(result, int(source), items)[:LEAVING_LINKS], alike=False)
     return pairs
 
 
