@@ -76,10 +76,9 @@ def completed(openapi: Schema) -> Schema:
 def _add_types(content: Schema) -> None:
     """Say of each file, in or out, whether it is text or bytes."""
     for media_type, described in content.items():
-        if not described.get("schema") and "json" not in media_type:
-            described["schema"] = {"type": "string"} if media_type.startswith("text/") else BINARY
-        elif not described.get("schema") and media_type in LINES_OF_JSON:
-            described["schema"] = {"type": "string"}
+        is_text = media_type.startswith("text/") or media_type in LINES_OF_JSON
+        if not described.get("schema") and (is_text or "json" not in media_type):
+            described["schema"] = {"type": "string"} if is_text else BINARY
 
 
 def _name_definitions(part: Any, schemas: Schema) -> None:
