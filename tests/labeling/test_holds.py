@@ -7,13 +7,15 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tercet.accounts.access import Action, Caller, authorize
+from tercet.answers import service
 from tercet.database import Database
 from tercet.labeling import decisions, holds
 from tercet.labeling.service import ConstraintRow, store_constraints
 from tercet.models import Answer, Decision, Item, Project, Role, User, Verdict
 from tercet.runs.queries import lock_project
 from tercet.runs.results import LabelerReport
-from tests.factories import add_member, make_project
+from tests.factories import add_member, make_project, make_token
 
 ONE_KEY = "25 of the newest 25 answers that decide are the same key, whatever was on its side."
 
@@ -132,14 +134,21 @@ def test_an_analyst_who_agrees_sets_aside_what_is_held(
     assert list(check(database, project, bob)) == [bob.id], "until it shows the same sign"
 
 
+@pytest.mark.parametrize("newest", [False, True])
 def test_an_answer_put_back_alone_is_not_held_again(
-    database: Database, crowded: tuple[Project, User, User, User]
+    database: Database, crowded: tuple[Project, User, User, User], newest: bool
 ) -> None:
-    project, _, bob, _ = crowded
+    project, _, bob, ann = crowded
     check(database, project, bob)
     with database.transaction() as session:
-        on_hold = session.scalars(select(Answer).where(Answer.labeler_id == bob.id, ~Answer.counts)).first()
-        assert on_hold is not None
-        on_hold.set_aside_id = None
+        held = select(Answer).where(Answer.labeler_id == bob.id, ~Answer.counts)
+        chosen = session.scalars(held.order_by(Answer.number.desc() if newest else Answer.number)).first()
+        assert chosen is not None
+        caller = Caller(token=make_token(session, ann))
+        service.put_back(session, authorize(session, caller, project.key, Action.WRITE), chosen.id)
     holds.extend(database, project.id)
     assert counting(database, bob) == 6
+    with database.transaction() as session:
+        answer(session, session.get_one(Project, project.id), bob, 4, 250, 5)
+    holds.extend(database, project.id)
+    assert counting(database, bob) == 6, "what comes later is held"

@@ -66,10 +66,17 @@ def _undecided(project: Project, decision: Decision) -> Select[*tuple[object, ..
 def _is_undecided(decision: Decision, at_once: Select[*tuple[object, ...]]) -> ColumnElement[bool]:
     match decision.verdict:
         case Verdict.HELD:
-            # Answers sent by a program have no response time: holds are about answers on the page. The number keeps
-            # answers from being held again that an analyst has put back one by one.
+            # Answers sent by a program have no response time: holds are about answers on the page. Those that an
+            # analyst has put back one by one are not held again, nor is what came before the newest one on hold.
             reached = select(func.coalesce(func.max(Answer.number), 0)).where(Answer.set_aside_id == decision.id)
-            return Answer.counts & Answer.response_ms.is_not(None) & (Answer.number > reached.scalar_subquery())
+            put_back = select(Decision.answer_number).where(
+                Decision.project_id == decision.project_id,
+                Decision.labeler_id == decision.labeler_id,
+                Decision.verdict == Verdict.PUT_BACK,
+                Decision.answer_number.is_not(None),
+            )
+            later = (Answer.number > reached.scalar_subquery()) & Answer.number.not_in(put_back)
+            return Answer.counts & Answer.response_ms.is_not(None) & later
         case Verdict.SET_ASIDE:
             held = at_once.where(Decision.verdict == Verdict.HELD)
             return Answer.counts | (Answer.withdrawn_at.is_(None) & Answer.set_aside_id.in_(held))
