@@ -31,6 +31,7 @@ LAYERS = (
     {"labeling", "projects"},
     {"alternatives", "comparisons", "dashboard", "edits", "intake"},
     {"exchange"},
+    {"client"},
     {"worker"},
     {"answers"},
     {"archives"},

@@ -32,7 +32,7 @@ def test_settings_table() -> None:
 
 
 def test_the_python_of_the_readme_runs() -> None:
-    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    code = re.search(r"## In Python, without the service.*?```python\n(.*?)```", README, re.DOTALL)
     assert code is not None
     names: dict[str, object] = {}
     with warnings.catch_warnings():

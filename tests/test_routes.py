@@ -93,6 +93,7 @@ TABLE = [
     Row("GET", "/api/docs", Who.ANYBODY),
     Row("GET", "/help/systems", Who.ANYBODY),
     Row("GET", "/help/estimators", Who.ANYBODY),
+    Row("GET", "/help/client", Who.ANYBODY),
     Row("GET", "/help/estimators/{name}", Who.ANYBODY, {404}),
     Row("GET", "/help/architecture", Who.ANYBODY),
     Row("GET", "/healthz", Who.ANYBODY),

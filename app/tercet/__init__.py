@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 from tercet_algorithms.common.first_use import importer
 
 if TYPE_CHECKING:
+    from tercet.client.client import AsyncClient as AsyncClient
+    from tercet.client.client import Client as Client
     from tercet.exchange.loaded_model import load_model as load_model
     from tercet_algorithms import CMBC as CMBC
     from tercet_algorithms import DCRC as DCRC
@@ -35,6 +37,7 @@ ESTIMATORS = ("CMBC", "DCRC", "DCRCCV", "SKLR", "AnswerEmbedding", "BagSpectralC
 MODEL_SELECTION = ("TripletEstimator", "TripletSplit")
 _MODULES = {
     **dict.fromkeys((*ESTIMATORS, *MODEL_SELECTION), "tercet_algorithms"),
+    **dict.fromkeys(("AsyncClient", "Client"), "tercet.client.client"),
     "load_model": "tercet.exchange.loaded_model",
 }
 __all__ = list(_MODULES)

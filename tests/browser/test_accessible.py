@@ -86,6 +86,7 @@ VIEWS = {
     "which system when": View("/help/systems", "/help/systems", who="nobody"),
     "estimators": View("/help/estimators", "/help/estimators", who="nobody"),
     "an estimator": View("/help/estimators/{name}", "/help/estimators/DCRC", who="nobody"),
+    "client": View("/help/client", "/help/client", who="nobody"),
     "architecture": View("/help/architecture", "/help/architecture", who="nobody"),
     "api docs": View("/api/docs", "/api/docs"),
 }

@@ -1,10 +1,10 @@
-"""Help pages: which system when, the reference of the estimators, and the architecture."""
+"""Help pages: which system when, the reference of the estimators and of the client, and the architecture."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from tercet import ESTIMATORS, MODEL_SELECTION
-from tercet.help.source import read_class, read_packages
+from tercet.help.source import read_class, read_operations, read_packages
 from tercet.web.errors import NotFound
 from tercet.web.rendering import render
 
@@ -30,6 +30,12 @@ def estimator_page(request: Request, name: str) -> HTMLResponse:
     if name not in (*ESTIMATORS, *MODEL_SELECTION):
         raise NotFound("There is no estimator of this name.")
     return render(request, "help/estimator.html", estimator=read_class(name))
+
+
+@router.get("/help/client")
+def client_page(request: Request) -> HTMLResponse:
+    """Show how a Python program works with a server, and everything that the client does."""
+    return render(request, "help/client.html", operations=read_operations())
 
 
 @router.get("/help/architecture")

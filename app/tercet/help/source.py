@@ -1,4 +1,4 @@
-"""Reads classes and docstrings from the source of the two packages, without importing them.
+"""Reads classes, functions and docstrings from the source of the two packages, without importing them.
 
 The web process never imports estimators: numba and scikit-learn take seconds and a hundred megabytes.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from tercet.help.docstrings import Docstring, parse_docstring
 
 ESTIMATORS = "tercet_algorithms"
+OPERATIONS = "tercet.client.project_operations"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,13 @@ def read_class(name: str) -> DocClass:
         [DocMethod(key, _signature(key, method), _doc(method)) for key, method in methods.items() if key[0] != "_"],
         sorted(bases - {ancestor.name for ancestor in lineage}),
     )
+
+
+@cache
+def read_operations() -> list[DocMethod]:
+    """Read what the Python client does with a project: the functions whose first argument is the project alone."""
+    functions = [node for node in _tree(OPERATIONS).body if isinstance(node, ast.FunctionDef) and node.args.posonlyargs]
+    return [DocMethod(function.name, _signature(function.name, function), _doc(function)) for function in functions]
 
 
 @cache
@@ -147,5 +155,6 @@ def _signature(name: str, function: ast.FunctionDef) -> str:
     for argument in ast.walk(arguments.args):
         if isinstance(argument, ast.arg):
             argument.annotation = None
+    arguments.args.posonlyargs = []  # the object that the method belongs to
     arguments.args.args = [argument for argument in arguments.args.args if argument.arg not in ("self", "cls")]
     return f"{name}({ast.unparse(arguments.args)})"

@@ -106,7 +106,9 @@ class ProjectPatch(ProjectSettings):
 class ProjectOut(BaseModel):
     """A project as its members see it."""
 
-    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [PROJECT_EXAMPLE]})
+    model_config = ConfigDict(
+        from_attributes=True, populate_by_name=True, json_schema_extra={"examples": [PROJECT_EXAMPLE]}
+    )
 
     key: str
     name: str
