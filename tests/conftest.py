@@ -40,6 +40,7 @@ SLOW = {
     "archives/test_round_trip.py",
     "benchmarks/test_app_loop.py",
     "client/test_client.py",
+    "client/test_commands.py",
     "comparisons/test_comparisons.py",
     "dashboard/test_pages.py",
     "demo/test_birdsong.py",

@@ -18,6 +18,7 @@ from tercet.accounts.commands import people
 from tercet.archives.commands import archive
 from tercet.backups.commands import backup, check, restore
 from tercet.cli.import_command import import_files
+from tercet.client.commands import remote
 from tercet.command_setup import DataOption, describe_place, make_settings
 from tercet.demo.kinds import DemoKind
 from tercet.exchange.commands import export
@@ -29,7 +30,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 cli = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
@@ -92,6 +92,7 @@ cli.command("backup")(backup)
 cli.command("check")(check)
 cli.command("restore")(restore)
 cli.add_typer(people, name="user")
+cli.add_typer(remote, name="remote")
 
 
 def describe_mistake(error: Exception) -> list[str]:

@@ -2,19 +2,20 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tercet.client.progress import progress_bar
 from tercet.command_setup import DataOption, make_settings, opened_database
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from tercet.client.progress import Report
     from tercet.database import Database
     from tercet.intake.local import LocalImport
     from tercet.models import Run
@@ -61,7 +62,8 @@ def import_files(
         user_id = user_of(database, owner) if owner else None
         if user_id and make_project(database, project, user_id, clusters):
             undo.callback(remove_project, database, storage, project)
-        with drawn_bar() as bar:
+        with progress_bar("Reading the files", shown=True) as report:
+            bar = Bar(report)
             done = import_here(database, storage, project, sources, ReadOptions(skip_bad=skip_bad), bar, user_id)
         undo.pop_all()
         print_import(project, done)
@@ -73,29 +75,13 @@ def import_files(
 
 @dataclass(frozen=True)
 class Bar:
-    """A progress bar in the terminal."""
+    """A progress bar in the terminal, moved by a job."""
 
-    progress: Any
-    task: Any
-
-    def report(self, fraction: float, note: str) -> None:
-        """Move the bar."""
-        self.progress.update(self.task, completed=fraction, description=note)
+    report: "Report"
 
     def finish(self, session: "Session", note: str) -> None:
         """Move the bar to its end."""
         self.report(1.0, note)
-
-
-@contextmanager
-def drawn_bar() -> "Iterator[Bar]":
-    """Draw a progress bar on standard error while the block runs; it is gone afterwards."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield Bar(progress, progress.add_task("Reading the files", total=1.0))
 
 
 def user_of(database: "Database", address: str) -> int:
