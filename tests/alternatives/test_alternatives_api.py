@@ -87,7 +87,7 @@ UNKNOWN = [
     ({"n_clusters": 61}, "n_clusters", "only 60 items"),
     ({"n_clusters": 1}, "n_clusters", "greater than or equal to 2"),
     ({"method": "magic"}, "method", "regress-out"),
-    ({"known": [1]}, "known", "Extra inputs"),
+    ({"known": [1]}, "known", "is no field here: did you mean 'known_runs'?"),
 ]
 
 

@@ -4,6 +4,7 @@ The web process imports this module, so it names the estimators without importin
 only workers import, has the functions that fit them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from tercet.catalogue.parameters.dcrc import DcrcCvParameters, DcrcParameters
 from tercet.catalogue.parameters.sklr import SklrParameters
 from tercet.models import Project
 from tercet.web.errors import FieldError, Invalid
+from tercet.web.known_names import fields_of, nearest
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,15 @@ def read(algorithm: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _validate(algorithm: str, values: dict[str, Any]) -> Parameters:
+    model = find(algorithm).parameters
     try:
-        return find(algorithm).parameters.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
-        raise Invalid("The parameters are not right.", _field_errors(error)) from error
+        raise Invalid("The parameters are not right.", [_field_error(model, e) for e in error.errors()]) from error
 
 
-def _field_errors(error: ValidationError) -> list[FieldError]:
-    return [FieldError(".".join(["parameters", *map(str, e["loc"])]), e["msg"]) for e in error.errors()]
+def _field_error(model: type[Parameters], fault: Mapping[str, Any]) -> FieldError:
+    field = ".".join(["parameters", *map(str, fault["loc"])])
+    if fault["type"] == "extra_forbidden":
+        return FieldError(field, f"is no parameter here{nearest(str(fault['loc'][-1]), frozenset(fields_of(model)))}")
+    return FieldError(field, fault["msg"])

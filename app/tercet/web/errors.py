@@ -12,15 +12,19 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from starlette.exceptions import HTTPException
 
+from tercet.web.known_names import fields_beside, nearest
 from tercet.web.rendering import render
 
 log = logging.getLogger(__name__)
 # The most errors that an answer lists: what strangers send must not make answers larger than it is.
 MOST_ERRORS = 100
+# What pydantic calls a field that a model, or a dataclass, does not have.
+UNKNOWN_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}
 DATABASE_AWAY = (OperationalError, NoConnectionFree)
 
 
@@ -145,21 +149,24 @@ def answer_problem(request: Request, problem: Exception) -> Response:
     return respond(request, problem.status, problem.detail, problem.errors, headers)
 
 
-def _field_error(fault: dict[str, Any]) -> FieldError:
+def _field_error(request: Request, fault: dict[str, Any]) -> FieldError:
     """Return where the fault is: the field, or in a body that is not JSON the place where reading stopped.
 
-    The tag of a form is left out where a body has several forms.
+    The tag of a form is left out where a body has several forms. An unknown field is answered with the nearest one.
     """
     if fault["type"] == "json_invalid":
         return FieldError("body", f"is not JSON at character {fault['loc'][-1]}: {fault['ctx']['error']}")
     parts = [str(part) for part in fault["loc"] if part != "body" and not str(part).startswith("form:")]
+    if fault["type"] in UNKNOWN_FIELD and isinstance(route := request.scope.get("route"), APIRoute):
+        known = fields_beside(route, fault["loc"])
+        return FieldError(".".join(parts), f"is no field here{nearest(parts[-1], known)}")
     return FieldError(".".join(parts) or "body", fault["msg"])
 
 
 def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     faults = error.errors()
-    errors = [_field_error(fault) for fault in faults[:MOST_ERRORS]]
+    errors = [_field_error(request, fault) for fault in faults[:MOST_ERRORS]]
     more = f" These are the first {MOST_ERRORS} of {len(faults)} errors." if len(faults) > MOST_ERRORS else ""
     return respond(request, 422, f"The request is not of the expected form.{more}", errors)
 

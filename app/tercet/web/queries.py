@@ -1,7 +1,6 @@
 """Refuses query parameters that a REST route does not have: one that is ignored in silence is a wrong answer."""
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from inspect import isclass
 
 from fastapi import Request
@@ -10,6 +9,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from tercet.web.errors import FieldError, Invalid
+from tercet.web.known_names import nearest
 
 REST = "/api/"
 
@@ -22,7 +22,7 @@ async def refuse_unknown_parameters(request: Request) -> None:
     known = parameters_of(route)
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        errors = [FieldError(name[:100], f"is no query parameter here{_nearest(name, known)}") for name in unknown]
+        errors = [FieldError(name[:100], f"is no query parameter here{nearest(name, known)}") for name in unknown]
         raise Invalid(f"The address has {'parameters' if len(unknown) > 1 else 'a parameter'} unknown here.", errors)
 
 
@@ -40,10 +40,3 @@ def _names(dependant: Dependant) -> Iterator[str]:
             yield field.alias
     for dependency in dependant.dependencies:
         yield from _names(dependency)
-
-
-def _nearest(name: str, known: frozenset[str]) -> str:
-    matches = get_close_matches(name[:100], sorted(known), n=1)
-    if matches:
-        return f": did you mean '{matches[0]}'?"
-    return f"; there are {', '.join(sorted(known))}" if known else "; there are none"
