@@ -14,7 +14,7 @@ from tercet.worker.inputs import JobInputs, PreviousResult, Withheld
 from tercet.worker.outputs import first_clusters, prequential
 from tercet_algorithms.answers.patterns import answer_table, pattern_probabilities
 
-EPSILON = 0.1
+EPSILON = 0.4
 N = 8
 PARAMETERS = {"n_clusters": 2}
 # Items 0 to 3 in one cluster, the others in the second, and the other way round for every second item.
@@ -59,14 +59,14 @@ def withheld_after(
     inputs: JobInputs, run: Run | None = None, outcome: FitOutcome | None = None, fitted: np.ndarray = FITTED
 ) -> Withheld | None:
     run, outcome = run or a_run(2, 0), outcome or an_outcome()
-    foreseen = prequential.foresee(run, inputs, outcome.epsilon)
-    return first_clusters.withhold(run, inputs, outcome, result(fitted), foreseen)
+    return first_clusters.withhold(run, inputs, outcome, result(fitted))
 
 
 def probability(posterior: np.ndarray, triplet: list[int], column: int) -> float:
-    """P of an answer, by the definition."""
-    patterns = pattern_probabilities(posterior.astype(float), np.array([triplet]))
-    return float((patterns @ answer_table("relative", EPSILON))[0, column])
+    """P of an answer by clusters, from the definition of the question."""
+    anchor, left, right = posterior.argmax(axis=1)[triplet]
+    right_column = 2 if (anchor == left) == (anchor == right) else 0 if anchor == left else 1
+    return 1 - EPSILON if column == right_column else EPSILON / 2
 
 
 def test_a_run_without_answers_is_what_later_fits_have_to_beat() -> None:
@@ -101,20 +101,20 @@ def test_the_factor_is_the_product_of_how_much_more_probable_the_fit_found_the_n
 
 def test_the_fit_is_shown_from_twenty_times_on() -> None:
     """Each right answer makes the fit more probable by the same factor: so many of them are needed, not one less."""
-    triplet = [0, 2, 5]
-    factor = probability(FITTED, triplet, 0) / probability(FIRST, triplet, 0)
+    triplet = [0, 1, 2]
+    factor = probability(FITTED, triplet, 1) / probability(FIRST, triplet, 1)
     needed = int(np.ceil(np.log(20) / np.log(factor)))
     assert needed > 2
     for count in (needed - 1, needed):
-        inputs = inputs_after(previous(Withheld(FIRST, FITTED, 0.0)), [triplet] * count, ["yes"] * count)
+        inputs = inputs_after(previous(Withheld(FIRST, FITTED, 0.0)), [triplet] * count, ["no"] * count)
         withheld = withheld_after(inputs)
         assert withheld is not None
         figures = first_clusters.measure(inputs, withheld)["first_clusters"]
         assert first_clusters.is_earned(withheld) == (count == needed)
         assert figures["shown"] == (count < needed)
         assert figures["factor"] == pytest.approx(factor**count, rel=1e-2)
-        unasked = first_clusters.shown(inputs, result(FITTED), withheld).posterior[[1, 3, 4, 6, 7]]
-        np.testing.assert_array_equal(unasked, (FITTED if count == needed else FIRST)[[1, 3, 4, 6, 7]])
+        unasked = first_clusters.shown(inputs, result(FITTED), withheld).posterior[3:]
+        np.testing.assert_array_equal(unasked, (FITTED if count == needed else FIRST)[3:])
 
 
 def test_what_is_earned_stays_earned() -> None:
@@ -129,7 +129,9 @@ def test_what_is_earned_stays_earned() -> None:
 
 
 def test_items_that_answers_or_edits_are_about_are_where_the_fit_has_them() -> None:
-    inputs = inputs_after(previous(Withheld(FIRST, FITTED, 0.0)), [[0, 2, 5]], ["yes"])
+    """A don't know says of no item where it is."""
+    asked = [[0, 2, 5], [4, 6, 7]]
+    inputs = inputs_after(previous(Withheld(FIRST, FITTED, 0.0)), asked, ["yes", "dnk"])
     links = Edits(np.array([[1, 3]]), np.empty((0, 2), np.int64), np.ones(1), np.empty(0))
     for edits, moved in ((inputs.edits, [0, 2, 5]), (links, [0, 1, 2, 3, 5])):
         with_edits = replace(inputs, edits=edits)
@@ -179,4 +181,5 @@ def test_nothing_is_withheld_without_features_or_a_fit_without_answers() -> None
 def test_what_is_foreseen_goes_by_the_fit_that_is_not_shown() -> None:
     inputs = inputs_after(previous(Withheld(FIRST, FITTED, 0.0)), [[0, 2, 5]], ["yes"])
     foreseen = prequential.foresee(a_run(2, 0), inputs, EPSILON)
-    assert foreseen.answers[0, 0] == pytest.approx(probability(FITTED, [0, 2, 5], 0), rel=1e-5)
+    expected = pattern_probabilities(FITTED, np.array([[0, 2, 5]])) @ answer_table("relative", EPSILON)
+    np.testing.assert_allclose(foreseen.answers, expected, rtol=1e-6)

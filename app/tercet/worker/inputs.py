@@ -31,7 +31,7 @@ class Withheld(NamedTuple):
 
     first: Array  # (N, K) posteriors of the fit without answers
     fitted: Array  # (N, K) those of the newest fit
-    # How much better the fits have foreseen answers than the clusters that were shown: the log of a Bayes factor.
+    # How much more probable answers were by the fits' clusters than by the first: the log of a Bayes factor.
     log_ratio: float
 
 

@@ -181,7 +181,7 @@ def cluster(run: Run, inputs: JobInputs, outcome: FitOutcome) -> Clusters:
     """Return the clusters of a fit, and those shown."""
     fitted = number_clusters(outcome, inputs)
     foreseen = prequential.foresee(run, inputs, outcome.epsilon)
-    withheld = first_clusters.withhold(run, inputs, outcome, fitted, foreseen)
+    withheld = first_clusters.withhold(run, inputs, outcome, fitted)
     return Clusters(first_clusters.shown(inputs, fitted, withheld), fitted, foreseen, withheld)
 
 

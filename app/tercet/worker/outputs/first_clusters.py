@@ -1,9 +1,9 @@
 """Shows the clusters of the features alone until the fit has earned it, so that few answers do not make them worse.
 
 The first answers are few and some are wrong: they move items that nobody has been asked about, and as often as not to
-the wrong place. Until fits have foreseen new answers 20 times as well as the clusters that were shown, people see the
-clusters of the fit without answers, but items that answers or edits are about where the fit has them. Questions,
-reports and what is foreseen go by the fit all along. Once earned, it stays earned.
+the wrong place. Until the clusters of fits have made the answers that came after them 20 times as probable as those
+of the fit without answers did, people see the latter, but items that answers or edits place where the fit has them.
+Questions, reports and what is foreseen go by the fit all along. Once earned, it stays earned.
 """
 
 from typing import Any
@@ -16,15 +16,14 @@ from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.fits.warm_start import same_inputs
 from tercet.worker.inputs import JobInputs, Withheld, answer_columns
 from tercet.worker.outputs import prequential
-from tercet.worker.outputs.prequential import Foreseen
-from tercet_algorithms.answers.patterns import Errors, pattern_probabilities
+from tercet_algorithms.answers.patterns import Errors, patterns_of
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
 # Strong evidence, by the usual scale of Bayes factors: so much better, and the fit's clusters are shown.
 EARNED = 20.0
 
 
-def withhold(run: Run, inputs: JobInputs, outcome: FitOutcome, fitted: Result, foreseen: Foreseen) -> Withheld | None:
+def withhold(run: Run, inputs: JobInputs, outcome: FitOutcome, fitted: Result) -> Withheld | None:
     """Return the fit with what it still has to beat; None where there is no fit without answers to compare it with.
 
     A run that an analyst has set otherwise than the one before shows its fit.
@@ -36,7 +35,7 @@ def withhold(run: Run, inputs: JobInputs, outcome: FitOutcome, fitted: Result, f
     before = None if inputs.previous is None else inputs.previous.withheld
     if before is None or is_earned(before) or not _compares(run, inputs, before, fitted):
         return None
-    log_ratio = before.log_ratio + _gained(run, inputs, outcome.epsilon, foreseen)
+    log_ratio = before.log_ratio + _gained(run, inputs, outcome.epsilon, before)
     return Withheld(before.first, fitted.posterior, log_ratio)
 
 
@@ -57,9 +56,10 @@ def shown(inputs: JobInputs, fitted: Result, withheld: Withheld | None) -> Resul
 
 
 def spoken_of(inputs: JobInputs) -> Array:
-    """Return which items answers or analysts' edits are about, (N,)."""
+    """Return which items answers or analysts' edits place, (N,); a "don't know" places none."""
     items = np.zeros(len(inputs.item_ids), dtype=np.bool_)
-    for about in (inputs.triplets, inputs.edits.must_link, inputs.edits.cannot_link):
+    placing = inputs.triplets[inputs.answers != "dnk"]
+    for about in (placing, inputs.edits.must_link, inputs.edits.cannot_link):
         items[about.ravel()] = True
     return items
 
@@ -81,13 +81,19 @@ def _compares(run: Run, inputs: JobInputs, before: Withheld, fitted: Result) -> 
     return alike and before.first.shape == fitted.posterior.shape
 
 
-def _gained(run: Run, inputs: JobInputs, epsilon: Errors, foreseen: Foreseen) -> float:
-    """Return the log of how much more probable the last fit found the new answers than what it showed did."""
-    assert inputs.previous is not None, "what is withheld is the run before's"
+def _gained(run: Run, inputs: JobInputs, epsilon: Errors, before: Withheld) -> float:
+    """Return the log of how much more probable the new answers are by the last fit's clusters than by the first ones.
+
+    Clusters are judged as people see them, each item in one: posteriors are surer than right where features mislead,
+    and would lose to any that are less sure.
+    """
     new = prequential.new_answers(run, inputs)
     columns = answer_columns(inputs.answers[new], inputs.kind)
-    patterns = pattern_probabilities(inputs.previous.result.posterior, inputs.triplets[new])
-    by_shown = prequential.expected(inputs, epsilon, patterns, new)[np.arange(len(new)), columns]
-    by_fit = foreseen.answers[new, columns]
-    gains = np.log(np.maximum(by_fit, HARD_EPSILON)) - np.log(np.maximum(by_shown, HARD_EPSILON))
+
+    def log_likelihoods(posterior: Array) -> Array:
+        patterns = np.eye(5)[patterns_of(posterior.argmax(axis=1), inputs.triplets[new])]
+        probabilities = prequential.expected(inputs, epsilon, patterns, new)[np.arange(len(new)), columns]
+        return np.log(np.maximum(probabilities, HARD_EPSILON))
+
+    gains = log_likelihoods(before.fitted) - log_likelihoods(before.first)
     return float(gains.sum() if inputs.weights is None else inputs.weights[new] @ gains)
