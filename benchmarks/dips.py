@@ -35,7 +35,7 @@ DEEP = 0.03  # what counts as a dip
 
 
 def main() -> None:
-    arguments = datasets.parser(__doc__, runs=20).parse_args()
+    arguments = datasets.parser(__doc__).parse_args()
     chosen = arguments.datasets or NAMES
     files = datasets.available([name for name in chosen if name in FROM_FILES], arguments.data)
     names = [name for name in (SONGS, MOONS) if name in chosen] + files

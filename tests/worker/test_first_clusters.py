@@ -5,14 +5,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
+from sqlalchemy import update
 
-from tercet.models import Run
+from tercet.database import Database
+from tercet.models import Item, Project, Run, now
+from tercet.runs import results
 from tercet.runs.results import Result
+from tercet.runs.schedule import request_run
+from tercet.runs.schemas import RunOut
+from tercet.runs.sentences import describe
+from tercet.settings import Settings
+from tercet.storage import Storage
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.hand_edits import Edits
 from tercet.worker.inputs import JobInputs, PreviousResult, Withheld
 from tercet.worker.outputs import first_clusters, prequential
 from tercet_algorithms.answers.patterns import answer_table, pattern_probabilities
+from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
+from tests.factories import add_features
+from tests.runs.support import NAMES, add_answers, compute, get_run, make_songs
 
 EPSILON = 0.4
 N = 8
@@ -183,3 +195,108 @@ def test_what_is_foreseen_goes_by_the_fit_that_is_not_shown() -> None:
     foreseen = prequential.foresee(a_run(2, 0), inputs, EPSILON)
     expected = pattern_probabilities(FITTED, np.array([[0, 2, 5]])) @ answer_table("relative", EPSILON)
     np.testing.assert_allclose(foreseen.answers, expected, rtol=1e-6)
+
+
+STRETCHED = 120
+
+
+def misleading(n: int = STRETCHED) -> tuple[np.ndarray, np.ndarray]:
+    """Features whose widest gap is across the classes that people see: two by two clouds, told apart by the other."""
+    rng = np.random.default_rng(3)
+    wide, narrow = np.arange(n) % 2, np.arange(n) // 2 % 2
+    return np.column_stack([12 * wide, 5 * narrow, 12 * wide]) + rng.standard_normal((n, 3)), narrow
+
+
+@pytest.fixture
+def songs(database: Database, storage: Storage, settings: Settings) -> tuple[int, np.ndarray]:
+    """A project after its run without answers, and what that shows."""
+    project_id = make_songs(database, storage, STRETCHED, 2)
+    with database.transaction() as session:
+        add_features(session, storage, session.get_one(Project, project_id), misleading()[0], version=2)
+    return project_id, clusters_of(storage, next_run(database, settings, project_id))
+
+
+def next_run(database: Database, settings: Settings, project_id: int, reason: str = "answers") -> Run:
+    with database.transaction() as session:
+        run_id = request_run(session, session.get_one(Project, project_id), reason=reason).id
+    assert compute(database, settings) == "done"
+    return get_run(database, run_id)
+
+
+def clusters_of(storage: Storage, run: Run) -> np.ndarray:
+    assert run.result is not None
+    return results.load(storage, run.result).labels
+
+
+def answer_some(database: Database, project_id: int, count: int, seed: int) -> np.ndarray:
+    """Store right answers, and return which items they place."""
+    y = misleading()[1]
+    triplets = random_triplets(STRETCHED, count, np.random.default_rng(seed))
+    values = NAMES[true_answers(y, triplets)]
+    with database.transaction() as session:
+        add_answers(session, project_id, triplets, values.tolist())
+    return np.unique(triplets[values != "dnk"])
+
+
+def test_a_project_shows_its_first_clusters_until_answers_go_by_the_fit(
+    database: Database, storage: Storage, settings: Settings, songs: tuple[int, np.ndarray]
+) -> None:
+    project_id, first = songs
+    placed = answer_some(database, project_id, 12, seed=1)
+    run = next_run(database, settings, project_id)
+    unplaced = np.setdiff1d(np.arange(STRETCHED), placed)
+    np.testing.assert_array_equal(clusters_of(storage, run)[unplaced], first[unplaced])
+    assert run.metrics["first_clusters"] == {
+        "shown": True,
+        "factor": 1.0,
+        "needed": 20.0,
+        "items_as_fitted": len(placed),
+    }, "no refit was there before the first answers"
+    assert "still those from before any answer" in describe(RunOut.of(run))
+
+    for seed in (2, 3, 4):
+        answer_some(database, project_id, 60, seed)
+        run = next_run(database, settings, project_id)
+        figures = run.metrics["first_clusters"]
+        if not figures["shown"]:
+            break
+    assert not figures["shown"]
+    assert figures["factor"] >= 20
+    y = misleading()[1]
+    assert adjusted_rand_score(y, clusters_of(storage, run)) > 0.9 > adjusted_rand_score(y, first)
+    assert "clusters shown are those of the fit" in describe(RunOut.of(run))
+
+    later = next_run(database, settings, project_id)
+    assert "first_clusters" not in later.metrics
+    assert "before any answer" not in describe(RunOut.of(later))
+    assert adjusted_rand_score(y, clusters_of(storage, later)) > 0.9
+
+
+def test_items_that_are_set_aside_and_come_back_leave_the_first_clusters_in_place(
+    database: Database, storage: Storage, settings: Settings, songs: tuple[int, np.ndarray]
+) -> None:
+    project_id, first = songs
+    placed = answer_some(database, project_id, 12, seed=1)
+    unplaced = np.setdiff1d(np.arange(STRETCHED), placed)
+    aside, others = unplaced[0], unplaced[1:]
+    for when in (now(), None):
+        with database.transaction() as session:
+            chosen = (Item.project_id == project_id) & (Item.position == int(aside))
+            session.execute(update(Item).where(chosen).values(set_aside_at=when))
+        run = next_run(database, settings, project_id)
+        assert run.metrics["first_clusters"]["shown"]
+        labels = clusters_of(storage, run)
+        np.testing.assert_array_equal(labels[others], first[others])
+        assert (labels[aside] == -1) == (when is not None)
+
+
+def test_a_run_with_other_settings_shows_its_fit(
+    database: Database, storage: Storage, settings: Settings, songs: tuple[int, np.ndarray]
+) -> None:
+    project_id, _ = songs
+    answer_some(database, project_id, 12, seed=1)
+    with database.transaction() as session:
+        session.get_one(Project, project_id).n_clusters = 4
+    run = next_run(database, settings, project_id)
+    assert "first_clusters" not in run.metrics
+    assert len(np.unique(clusters_of(storage, run))) == 4
