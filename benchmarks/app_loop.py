@@ -17,8 +17,8 @@ from tercet.models import Project, Run, Source
 from tercet.runs.results import Array, LabelerReport
 from tercet.worker.fits.dcrc import fit_dcrc
 from tercet.worker.inputs import JobInputs, PreviousResult, answer_weights
-from tercet.worker.job import number_clusters
-from tercet.worker.outputs import answering, prequential, queued, reports
+from tercet.worker.job import cluster
+from tercet.worker.outputs import answering, first_clusters, queued, reports
 from tercet.worker.outputs.metrics import measure
 
 LABELERS = 3  # those of the simulated demonstration
@@ -52,7 +52,7 @@ class AppLoop:
         self.queue: list[Queued] = []
         self.previous: PreviousResult | None = None
         self.labelers: list[LabelerReport] = []
-        self.labels = np.empty(0, dtype=np.int64)
+        self.labels = self.fitted = np.empty(0, dtype=np.int64)  # clusters that people see, and those of the fit
         self.run()
 
     def run(self) -> None:
@@ -69,13 +69,14 @@ class AppLoop:
         )
         inputs = self._inputs()
         outcome = fit_dcrc(run, inputs, None, lambda state: None)
-        result = number_clusters(outcome, inputs)
-        foreseen = prequential.foresee(run, inputs, outcome.epsilon)
-        report = reports.report(inputs, outcome, result.posterior, foreseen, answering.learn(inputs, foreseen))
-        run.metrics = measure(inputs, outcome, result)
-        self.previous = PreviousResult(run, result, np.zeros((len(self.X), 2)), outcome.state, None, report.answers)
-        self.labelers, self.labels = report.labelers, result.labels
-        self.queue = queued.choose(run, inputs, outcome, result, self.labelers, self._demand(run))
+        clusters = cluster(run, inputs, outcome)
+        result, fitted, foreseen = clusters.shown, clusters.fitted, clusters.foreseen
+        report = reports.report(inputs, outcome, fitted.posterior, foreseen, answering.learn(inputs, foreseen))
+        run.metrics = measure(inputs, outcome, result) | first_clusters.measure(inputs, clusters.withheld)
+        places = np.zeros((len(self.X), 2))
+        self.previous = PreviousResult(run, result, places, outcome.state, None, report.answers, clusters.withheld)
+        self.labelers, self.labels, self.fitted = report.labelers, result.labels, fitted.labels
+        self.queue = queued.choose(run, inputs, outcome, fitted, self.labelers, self._demand(run))
 
     def answer(self, n: int, replies: Any) -> None:
         """Let labelers answer n questions by turns; `replies` gives the answers to triplets (1, 3) as 1, -1, 0."""

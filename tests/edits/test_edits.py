@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from tercet.database import Database
-from tercet.models import AuditEntry, Project, Role, Run, RunStatus
+from tercet.models import AuditEntry, Item, Link, Project, Role, Run, RunStatus
 from tercet.runs import results
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -63,6 +63,32 @@ def edit(client: TestClient, kind: str, positions: np.ndarray | list[int] = (), 
     answer = client.post(f"{SONGS}/edits", json=body)
     assert answer.status_code == 201, answer.text
     return answer.json()
+
+
+def test_a_move_is_seen_at_once_while_unrelated_items_are_where_the_first_run_has_them(
+    app: FastAPI, database: Database, storage: Storage, settings: Settings
+) -> None:
+    project = make_songs(database, storage)
+    request(database, project)
+    assert compute(database, settings) == "done"
+    first = clusters(database, storage, project)
+    moved = np.flatnonzero(first == 1)[:4]
+    with database.transaction() as session:
+        ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
+    with signed_in(app, ann) as client:
+        answer_truly(database, project, 10)
+        edit(client, "move", moved, cluster=2, weight=2)
+    run = next_run(database, settings)
+    after = clusters(database, storage, project)
+    assert (after[moved] == 2).all()
+    figures = run.metrics["first_clusters"]
+    assert figures["shown"]
+    assert (after != first).sum() <= figures["items_as_fitted"] < 60
+    with database.reading() as session:
+        ends = [row for link in session.scalars(select(Link)) for row in (link.item_id, link.other_id)]
+        linked = session.scalars(select(Item.position).where(Item.id.in_(ends))).all()
+    assert set(moved.tolist()) <= set(linked)
+    assert len(linked) <= figures["items_as_fitted"]
 
 
 def test_a_move_holds_in_the_next_run_and_is_gone_when_taken_back(

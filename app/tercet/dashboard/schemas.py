@@ -58,11 +58,13 @@ class NextRun(BaseModel):
 
 
 class Outlook(BaseModel):
-    """What the newest finished run predicts about further answers, in sentences; empty where it cannot yet.
+    """Whose clusters are shown, and what the newest finished run predicts of answers; empty where it cannot yet.
 
-    The figures behind them are in the run's `metrics`: see the metrics `expected_gain`, `agreement` and `error_rates`.
+    The figures behind these sentences are in the run's metrics `first_clusters`, `expected_gain`, `agreement` and
+    `error_rates`.
     """
 
+    shown: str
     gain: str
     ceiling: str
     errors: str
@@ -88,6 +90,7 @@ EXAMPLE: dict[str, Any] = {
     "next_run": {"state": "queued", "number": 42, "after_answers": 6, "due_at": "2026-11-21T10:00:20Z"},
     "latest": RUN_EXAMPLE,
     "outlook": {
+        "shown": "From this run on, the clusters shown are those of the fit: ...",
         "gain": "The next 50 answers will probably move 14 items to another cluster (5 to 32), ...",
         "ceiling": "On 40 questions that several people answered, two of them agree in 78%: ...",
         "errors": "People here say “don’t know” in about 24% of clear cases, ...",

@@ -117,9 +117,12 @@ def summarize(session: Session, project: Project) -> Summary:
 
 
 def outlook_of(metrics: dict[str, Any]) -> Outlook:
-    """Return what a run's metrics predict about further answers, in words."""
+    """Return what a run's metrics say of its clusters and of further answers, in words."""
     return Outlook(
-        gain=outlook.of_gain(metrics), ceiling=outlook.of_ceiling(metrics), errors=outlook.of_errors(metrics)
+        shown=outlook.of_first_clusters(metrics),
+        gain=outlook.of_gain(metrics),
+        ceiling=outlook.of_ceiling(metrics),
+        errors=outlook.of_errors(metrics),
     )
 
 

@@ -1,9 +1,27 @@
-"""A run's outlook in sentences: the gain of further answers, the ceiling of prediction, and how people err."""
+"""A run's outlook in sentences: whose clusters are shown, what answers gain, the ceiling, and how people err."""
 
 from typing import Any
 
 # Below so many questions with two answers agreement says nothing; below so many clear cases error rates do not.
 FEWEST_QUESTIONS, FEWEST_CLEAR = 30, 200
+
+
+def of_first_clusters(metrics: dict[str, Any]) -> str:
+    """Return whose clusters are shown while those of the fit have to earn it; empty where they have nothing to beat."""
+    first = metrics.get("first_clusters")
+    if not first:
+        return ""
+    if not first["shown"]:
+        return (
+            "From this run on, the clusters shown are those of the fit: new answers were "
+            f"{_factor(first['factor'])} times as probable by them as by the clusters from before any answer."
+        )
+    return (
+        "The clusters shown are still those from before any answer, but the "
+        f"{first['items_as_fitted']:,} items that answers or edits place are where the fit has them. All are shown as "
+        f"fitted once new answers were {_factor(first['needed'])} times as probable by the fit's clusters; so far the "
+        f"factor is {_factor(first['factor'])}."
+    )
 
 
 def of_gain(metrics: dict[str, Any]) -> str:
@@ -48,6 +66,12 @@ def of_errors(metrics: dict[str, Any]) -> str:
         f"People here say “don’t know” in about {rates['unsure']:.0%} of clear cases, name a wrong item in "
         f"{rates['mixed_up']:.0%} of them, and name one in {rates['invented']:.0%} of the cases where none is right."
     )
+
+
+def _factor(factor: float) -> str:
+    if factor >= 1000:
+        return "more than 1,000"
+    return f"{factor:.0f}" if factor >= 10 else f"{max(factor, 0.01):.2g}"
 
 
 def _range(estimate: dict[str, float]) -> str:

@@ -37,6 +37,7 @@ RUN_EXAMPLE: dict[str, Any] = {
         "random_accuracy_interval": [0.72, 0.91],
         "random_expected": 0.87,
         "items_moved": 4,
+        "first_clusters": {"shown": False, "factor": 31.5, "needed": 20.0, "items_as_fitted": 340},
         "mean_confidence": 0.88,
         "lower_bound": -0.61,
         "expected_gain": [
@@ -108,7 +109,10 @@ class RunOut(BaseModel):
     `agreement` is how far two people agree on questions that several answered, and the share of answers that any
     clusters could predict at most then. `error_rates` are the shares of clear cases with "don't know" (`unsure`) or
     a wrong item (`mixed_up`), and of others where an item was named (`invented`), as learned from the project's
-    answers.
+    answers. `first_clusters` says whether the clusters are still those of the fit without answers (`shown`), with the
+    items that answers or edits place where the fit has them (`items_as_fitted`): until new answers were `needed` times
+    as probable by the fit's clusters, as which `factor` counts. It is missing once they are the fit's, after the run
+    that changed it.
     """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})

@@ -1,7 +1,8 @@
-"""A run in two sentences: what the algorithm did with which answers, and what the run's numbers mean."""
+"""A run in sentences: what the algorithm did with which answers, what its numbers mean, whose clusters are shown."""
 
 from tercet.features.recipes import KINDS, PLUGIN
 from tercet.models import RunStatus
+from tercet.runs import outlook
 from tercet.runs.schemas import RunOut
 
 SCORES = {"log_score": "the mean log probability of such an answer, 0 at best", "accuracy": "the share predicted"}
@@ -17,7 +18,8 @@ def describe(run: RunOut) -> str:
     """Return what a finished run did, in sentences; empty if it has not ended well or its metrics say too little."""
     if run.status != RunStatus.DONE or "n_iter" not in run.metrics:
         return ""
-    return DESCRIPTIONS[run.algorithm](run)
+    parts = (DESCRIPTIONS[run.algorithm](run), outlook.of_first_clusters(run.metrics))
+    return " ".join(part for part in parts if part)
 
 
 def _dcrc(run: RunOut) -> str:

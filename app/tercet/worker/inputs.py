@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import select
@@ -23,6 +23,18 @@ from tercet.worker.hand_edits import NO_EDITS, Edits
 from tercet_algorithms.answers.patterns import ANSWERS, Kind
 
 
+class Withheld(NamedTuple):
+    """A fit whose clusters are not shown yet, and the one without answers that they have to beat.
+
+    `worker/outputs/first_clusters.py` says why.
+    """
+
+    first: Array  # (N, K) posteriors of the fit without answers
+    fitted: Array  # (N, K) those of the newest fit
+    # How much more probable answers were by the fits' clusters than by the first: the log of a Bayes factor.
+    log_ratio: float
+
+
 @dataclass(frozen=True)
 class PreviousResult:
     """The newest result before this run."""
@@ -33,6 +45,12 @@ class PreviousResult:
     state: dict[str, Array]  # what a warm start continues from
     resolutions: Array | None  # (K_max - 1, N), where the algorithm has them
     report: AnswerReport | None = None  # what it found of the answers that it used
+    withheld: Withheld | None = None  # None: its clusters are those of its fit
+
+    @property
+    def fitted(self) -> Array:
+        """The posteriors (N, K) of its fit, whether or not these are what it shows."""
+        return self.result.posterior if self.withheld is None else self.withheld.fitted
 
 
 @dataclass(frozen=True)
@@ -98,6 +116,17 @@ class JobInputs:
             return result
         labels = self.spread(result.labels, -1)
         return Result(labels, self.spread(result.confidence, 0), self.spread(result.posterior, 0))
+
+    def withheld_arrays(self, withheld: Withheld | None) -> dict[str, Array]:
+        """Return what is withheld, by position, for the state that the next run reads; empty where nothing is."""
+        if withheld is None:
+            return {}
+        first, fitted = self.spread(withheld.first, 0), self.spread(withheld.fitted, 0)
+        return {
+            "withheld_first": first,
+            "withheld_fitted": fitted,
+            "withheld_log_ratio": np.array(withheld.log_ratio),
+        }
 
     def spread(self, rows: Array, filler: float) -> Array:
         """Return rows of the items in use (N, ...) with a row for every position (n, ...)."""
@@ -218,6 +247,7 @@ def _previous(storage: Storage, run: Run, in_use: Array | None) -> PreviousResul
     stored = results.load_resolutions(storage, key)
     rows = None if stored is None else np.frombuffer(stored, np.uint8).reshape(-1, len(result.labels))
     coordinates, state = results.coordinates(storage, key), results.load_state(storage, key)
+    withheld = _withheld(state)
     in_use_then = result.labels > 0
     in_use_now = np.ones(len(in_use_then), bool) if in_use is None else in_use[: len(in_use_then)]
     if not np.array_equal(in_use_then[: len(in_use_now)], in_use_now):
@@ -227,7 +257,16 @@ def _previous(storage: Storage, run: Run, in_use: Array | None) -> PreviousResul
         there[: len(in_use_now)] = in_use_now
         result = Result(result.labels[there], result.confidence[there], result.posterior[there])
         coordinates, rows = coordinates[there], None if rows is None else rows[:, there]
-    return PreviousResult(run, result, coordinates, state, rows, results.answer_report(storage, run))
+        if withheld is not None:
+            withheld = withheld._replace(first=withheld.first[there], fitted=withheld.fitted[there])
+    return PreviousResult(run, result, coordinates, state, rows, results.answer_report(storage, run), withheld)
+
+
+def _withheld(state: dict[str, Array]) -> Withheld | None:
+    """Read, by position, what the state of a run holds of a fit that it does not show."""
+    if "withheld_log_ratio" not in state:
+        return None
+    return Withheld(state["withheld_first"], state["withheld_fitted"], float(state["withheld_log_ratio"]))
 
 
 def answer_columns(answers: Array, kind: Kind) -> Array:

@@ -9,7 +9,7 @@ of the task goes on from, and `outputs` turns the outcome into what is stored.
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy.exc import OperationalError
@@ -28,10 +28,20 @@ from tercet.worker.comparison.fits import compare
 from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.heartbeat import heartbeat
-from tercet.worker.inputs import JobInputs, load
-from tercet.worker.outputs import answering, cluster_map, gains, prequential, queued, reports, resolutions
+from tercet.worker.inputs import JobInputs, Withheld, load
+from tercet.worker.outputs import (
+    answering,
+    cluster_map,
+    first_clusters,
+    gains,
+    prequential,
+    queued,
+    reports,
+    resolutions,
+)
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
+from tercet.worker.outputs.prequential import Foreseen
 from tercet.worker.place import JobPlace, open_place
 from tercet_algorithms.common.matching import match_clusters
 
@@ -71,17 +81,17 @@ def _compute_current(job: Job) -> None:
     """Compute the clustering that people see and are asked about next; it goes on from the one before."""
     holds.extend(job.database, job.run.project_id)
     inputs, outcome, resumed = _fit(job)
-    result = number_clusters(outcome, inputs)
+    clusters = cluster(job.run, inputs, outcome)
     before = None if inputs.previous is None else inputs.previous.coordinates
-    coordinates = cluster_map.lay_out(inputs.features, result.posterior, before)
-    key = results.save(job.storage, job.run, inputs.by_position(result), inputs.spread(coordinates, 0))
-    results.save_state(job.storage, key, outcome.state)
+    coordinates = cluster_map.lay_out(inputs.features, clusters.shown.posterior, before)
+    key = results.save(job.storage, job.run, inputs.by_position(clusters.shown), inputs.spread(coordinates, 0))
+    results.save_state(job.storage, key, outcome.state | inputs.withheld_arrays(clusters.withheld))
     hand_edits.carry_names(job.database, job.run, inputs.edits)
-    reported = _finish_clustering(job, key, inputs, outcome, result, resumed)
+    reported = _finish_clustering(job, key, inputs, outcome, clusters, resumed)
     if inputs.previous is not None and inputs.previous.run.result is not None:
         results.delete_state(job.storage, inputs.previous.run.result)
-    needed = demand(job.database, job.run)
-    refill(job.database, job.run.project_id, queued.choose(job.run, inputs, outcome, result, reported.labelers, needed))
+    needed, fitted = demand(job.database, job.run), clusters.fitted
+    refill(job.database, job.run.project_id, queued.choose(job.run, inputs, outcome, fitted, reported.labelers, needed))
     _check_labelers(job, inputs, reported)
 
 
@@ -95,11 +105,11 @@ def _check_labelers(job: Job, inputs: JobInputs, reported: Report) -> None:
 def _compute_alternative(job: Job) -> None:
     """Compute an alternative: numbered independently, placed on the map of the clustering that it differs from."""
     inputs, outcome, resumed = _fit(job)
-    result = number_clusters(outcome, inputs)
+    clusters = cluster(job.run, inputs, outcome)
     places = inputs.known_here(cluster_map.known_coordinates(job.database, job.storage, job.run))
-    coordinates = cluster_map.keep_places(inputs.features, result.posterior, places)
-    key = results.save(job.storage, job.run, inputs.by_position(result), inputs.spread(coordinates, 0))
-    _finish_clustering(job, key, inputs, outcome, result, resumed)
+    coordinates = cluster_map.keep_places(inputs.features, clusters.shown.posterior, places)
+    key = results.save(job.storage, job.run, inputs.by_position(clusters.shown), inputs.spread(coordinates, 0))
+    _finish_clustering(job, key, inputs, outcome, clusters, resumed)
 
 
 def _compute_comparison(job: Job) -> None:
@@ -135,16 +145,16 @@ def _fit(job: Job) -> tuple[JobInputs, FitOutcome, dict[str, Any]]:
 
 
 def _finish_clustering(
-    job: Job, key: str, inputs: JobInputs, outcome: FitOutcome, result: Result, resumed: dict[str, Any]
+    job: Job, key: str, inputs: JobInputs, outcome: FitOutcome, clusters: "Clusters", resumed: dict[str, Any]
 ) -> Report:
     """Store the report and the resolutions with the result, and end the run with its metrics; return the report."""
-    foreseen = prequential.foresee(job.run, inputs, outcome.epsilon)
+    result, foreseen = clusters.shown, clusters.foreseen
     rates = answering.learn(inputs, foreseen)
-    reported = reports.report(inputs, outcome, result.posterior, foreseen, rates)
+    reported = reports.report(inputs, outcome, clusters.fitted.posterior, foreseen, rates)
     results.save_report(job.storage, key, reported)
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
-    metrics = measure(inputs, outcome, result) | resumed
+    metrics = measure(inputs, outcome, result) | first_clusters.measure(inputs, clusters.withheld) | resumed
     metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     if job.run.purpose == Purpose.CURRENT:
@@ -156,6 +166,23 @@ def _finish_clustering(
         metrics["most_clusters"] = len(rows) + 1
     _finish(job.database, job.run, key, metrics)
     return reported
+
+
+class Clusters(NamedTuple):
+    """The clusters of a run: those that people see, those of its fit, and why they may differ."""
+
+    shown: Result
+    fitted: Result
+    foreseen: Foreseen
+    withheld: Withheld | None
+
+
+def cluster(run: Run, inputs: JobInputs, outcome: FitOutcome) -> Clusters:
+    """Return the clusters of a fit, and those shown."""
+    fitted = number_clusters(outcome, inputs)
+    foreseen = prequential.foresee(run, inputs, outcome.epsilon)
+    withheld = first_clusters.withhold(run, inputs, outcome, fitted)
+    return Clusters(first_clusters.shown(inputs, fitted, withheld), fitted, foreseen, withheld)
 
 
 def number_clusters(outcome: FitOutcome, inputs: JobInputs) -> Result:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from tercet.models import Run
 from tercet.runs.results import Array
 from tercet.worker.fits.outcome import FitOutcome
-from tercet.worker.inputs import JobInputs
+from tercet.worker.inputs import JobInputs, PreviousResult
 
 # Starts of a search that answers bring about: people wait for its clusters. A requested run makes all its starts.
 SEARCH_STARTS = 4
@@ -41,13 +41,17 @@ def warm_state(run: Run, inputs: JobInputs, same: tuple[str, ...]) -> dict[str, 
     as many bag labels, with equal parameters of the names in `same`.
     """
     previous = inputs.previous
-    if previous is None or previous.run.algorithm != run.algorithm or not previous.state:
+    if previous is None or not previous.state or not same_inputs(run, inputs, previous):
         return None
-    alike = previous.run.feature_set_id == run.feature_set_id
-    alike = alike and previous.run.metrics.get("n_labelled_bags", 0) == inputs.n_labelled_bags
-    alike = alike and _width(previous.state.get("points")) == _width(inputs.points)
+    alike = _width(previous.state.get("points")) == _width(inputs.points)
     alike = alike and all(previous.run.parameters.get(name) == run.parameters[name] for name in same)
     return previous.state if alike else None
+
+
+def same_inputs(run: Run, inputs: JobInputs, previous: PreviousResult) -> bool:
+    """Return whether the previous run fitted the same algorithm to the same features, and to as many bag labels."""
+    alike = previous.run.algorithm == run.algorithm and previous.run.feature_set_id == run.feature_set_id
+    return alike and previous.run.metrics.get("n_labelled_bags", 0) == inputs.n_labelled_bags
 
 
 def _width(points: Array | None) -> int:

@@ -33,15 +33,27 @@ def foresee(run: Run, inputs: JobInputs, epsilon: Errors) -> Foreseen:
     foreseen = Foreseen(_before(inputs, "foreseen"), _before(inputs, "rights"))
     if inputs.previous is None:
         return foreseen
-    posterior = inputs.previous.result.posterior
-    new = _is_new(run, inputs) & (inputs.triplets < len(posterior)).all(axis=1)
-    patterns = pattern_probabilities(posterior, inputs.triplets[new])
+    new = new_answers(run, inputs)
+    patterns = pattern_probabilities(inputs.previous.fitted, inputs.triplets[new])
     foreseen.rights[new] = patterns @ np.eye(foreseen.rights.shape[1])[right_answers(inputs.kind)]
-    for labeler in np.unique(inputs.labelers[new]).tolist():
-        rows = inputs.labelers[new] == labeler
-        table = labeler_table(inputs.previous.state, inputs.kind, epsilon, labeler)
-        foreseen.answers[np.flatnonzero(new)[rows]] = patterns[rows] @ table
+    foreseen.answers[new] = expected(inputs, epsilon, patterns, new)
     return foreseen
+
+
+def new_answers(run: Run, inputs: JobInputs) -> Array:
+    """Return the rows (m,) of the answers that came after the run before, and are about items that it had."""
+    assert inputs.previous is not None, "without a run before there are no answers after it"
+    return np.flatnonzero(_is_new(run, inputs) & (inputs.triplets < len(inputs.previous.fitted)).all(axis=1))
+
+
+def expected(inputs: JobInputs, epsilon: Errors, patterns: Array, rows: Array) -> Array:
+    """Return P of each possible answer in `rows` (m,), (m, A): by P(pattern) (m, 5) and how their labelers answer."""
+    assert inputs.previous is not None, "the run before has learned how labelers answer"
+    answers = np.empty((len(rows), len(ANSWERS[inputs.kind])))
+    for labeler in np.unique(inputs.labelers[rows]).tolist():
+        theirs = inputs.labelers[rows] == labeler
+        answers[theirs] = patterns[theirs] @ labeler_table(inputs.previous.state, inputs.kind, epsilon, labeler)
+    return answers
 
 
 def measure_new(run: Run, inputs: JobInputs, foreseen: Array) -> dict[str, Any]:

@@ -1,0 +1,99 @@
+"""Shows the clusters of the features alone until the fit has earned it, so that few answers do not make them worse.
+
+The first answers are few and some are wrong: they move items that nobody has been asked about, and as often as not to
+the wrong place. Until the clusters of fits have made the answers that came after them 20 times as probable as those
+of the fit without answers did, people see the latter, but items that answers or edits place where the fit has them.
+Questions, reports and what is foreseen go by the fit all along. Once earned, it stays earned.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tercet.models import Run
+from tercet.runs.results import Array, Result
+from tercet.worker.fits.outcome import FitOutcome
+from tercet.worker.fits.warm_start import same_inputs
+from tercet.worker.inputs import JobInputs, Withheld, answer_columns
+from tercet.worker.outputs import prequential
+from tercet_algorithms.answers.patterns import Errors, patterns_of
+from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
+
+# Strong evidence, by the usual scale of Bayes factors: so much better, and the fit's clusters are shown.
+EARNED = 20.0
+
+
+def withhold(run: Run, inputs: JobInputs, outcome: FitOutcome, fitted: Result) -> Withheld | None:
+    """Return the fit with what it still has to beat; None where there is no fit without answers to compare it with.
+
+    A run that an analyst has set otherwise than the one before shows its fit.
+    """
+    if not outcome.state or inputs.points is not None:
+        return None
+    if not len(inputs.answers):
+        return Withheld(fitted.posterior, fitted.posterior, 0.0)
+    before = None if inputs.previous is None else inputs.previous.withheld
+    if before is None or is_earned(before) or not _compares(run, inputs, before, fitted):
+        return None
+    log_ratio = before.log_ratio + _gained(run, inputs, outcome.epsilon, before)
+    return Withheld(before.first, fitted.posterior, log_ratio)
+
+
+def is_earned(withheld: Withheld) -> bool:
+    """Return whether fits have foreseen answers so well that their clusters are shown."""
+    return bool(withheld.log_ratio >= np.log(EARNED))
+
+
+def shown(inputs: JobInputs, fitted: Result, withheld: Withheld | None) -> Result:
+    """Return the clusters that people see."""
+    if withheld is None or is_earned(withheld):
+        return fitted
+    posterior = withheld.first.copy()
+    as_fitted = spoken_of(inputs) | (posterior.sum(axis=1) == 0)  # items set aside at first are in no cluster there
+    posterior[as_fitted] = fitted.posterior[as_fitted]
+    labels = np.where(as_fitted, fitted.labels, posterior.argmax(axis=1) + 1).astype(fitted.labels.dtype)
+    return Result(labels, posterior.max(axis=1), posterior)
+
+
+def spoken_of(inputs: JobInputs) -> Array:
+    """Return which items answers or analysts' edits place, (N,); a "don't know" places none."""
+    items = np.zeros(len(inputs.item_ids), dtype=np.bool_)
+    placing = inputs.triplets[inputs.answers != "dnk"]
+    for about in (placing, inputs.edits.must_link, inputs.edits.cannot_link):
+        items[about.ravel()] = True
+    return items
+
+
+def measure(inputs: JobInputs, withheld: Withheld | None) -> dict[str, Any]:
+    """Return, as metrics, whose clusters are shown, and how much better the fits have foreseen answers."""
+    if withheld is None or not len(inputs.answers):
+        return {}
+    factor = float(np.exp(np.clip(withheld.log_ratio, -20, 20)))
+    figures = {"shown": not is_earned(withheld), "factor": float(f"{factor:.3g}"), "needed": EARNED}
+    return {"first_clusters": {**figures, "items_as_fitted": int(np.count_nonzero(spoken_of(inputs)))}}
+
+
+def _compares(run: Run, inputs: JobInputs, before: Withheld, fitted: Result) -> bool:
+    """Return whether this run and the one before differ in their answers alone."""
+    previous = inputs.previous
+    assert previous is not None, "what is withheld is the run before's"
+    alike = same_inputs(run, inputs, previous) and previous.run.parameters == run.parameters
+    return alike and before.first.shape == fitted.posterior.shape
+
+
+def _gained(run: Run, inputs: JobInputs, epsilon: Errors, before: Withheld) -> float:
+    """Return the log of how much more probable the new answers are by the last fit's clusters than by the first ones.
+
+    Clusters are judged as people see them, each item in one: posteriors are surer than right where features mislead,
+    and would lose to any that are less sure.
+    """
+    new = prequential.new_answers(run, inputs)
+    columns = answer_columns(inputs.answers[new], inputs.kind)
+
+    def log_likelihoods(posterior: Array) -> Array:
+        patterns = np.eye(5)[patterns_of(posterior.argmax(axis=1), inputs.triplets[new])]
+        probabilities = prequential.expected(inputs, epsilon, patterns, new)[np.arange(len(new)), columns]
+        return np.log(np.maximum(probabilities, HARD_EPSILON))
+
+    gains = log_likelihoods(before.fitted) - log_likelihoods(before.first)
+    return float(gains.sum() if inputs.weights is None else inputs.weights[new] @ gains)
