@@ -18,6 +18,7 @@ from tercet.worker.place import JobPlace
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, take_shot
 from tests.factories import make_user
 
+PAGES = ["Dashboard", "Label", "Answers", "Alternatives", "Compare", "Export", "Add items", "Settings", "Account"]
 pytestmark = [pytest.mark.browser, pytest.mark.only_on("sqlite")]
 SITES = ("north", "south")
 
@@ -100,9 +101,7 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     stage(home, "done")
     expect(home.get_by_text("6 items were added.")).to_be_visible()
     expect(home.locator("#page-title")).to_be_focused()
-    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(
-        ["Dashboard", "Label", "Settings", "Account"]
-    )
+    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(PAGES)
     expect(home).to_have_title("Import 1 · Eggs of two sites · Tercet")
     link = home.locator("#labeling-link").inner_text()
     assert_accessible(home, "imported")
