@@ -42,6 +42,32 @@ def test_an_address_that_asks_without_end(app: FastAPI, database: Database, monk
         assert another_address.get("/openapi.json").status_code == 200
 
 
+def test_invented_credentials_are_counted_by_their_address(
+    app: FastAPI, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rates, "PER_ADDRESS", FEW)
+    with database.transaction() as session:
+        token = make_token(session, add_member(session, make_project(session), Role.OWNER))
+    with TestClient(app) as client:
+        owner = {"headers": {"Authorization": f"Bearer {token}"}}
+        assert statuses(client, "/api/v1/projects", **owner) == [200] * 5, "known from the first success on"
+        invented = [{"headers": {header: f"tercet={n}"}} for n, header in enumerate(["Cookie", "Authorization"] * 3)]
+        assert [client.get("/openapi.json", **sent).status_code for sent in invented] == [200] * 2 + [429] * 4
+        assert client.get("/api/v1/projects", **owner).status_code == 200
+
+
+def test_credentials_are_proven_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = rates.Rates()
+    counted.prove("somebody")
+    assert counted.is_proven("somebody")
+    monkeypatch.setattr(rates.time, "monotonic", lambda: 1e12)
+    assert not counted.is_proven("somebody")
+    monkeypatch.setattr(rates, "MOST_PROVEN", 1)
+    counted.prove("another")
+    assert not counted.is_proven("somebody")
+    assert counted.is_proven("another")
+
+
 def test_a_network_of_one_customer_is_one_address(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates, "PER_ADDRESS", FEW)
     for number in range(5):

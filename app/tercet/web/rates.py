@@ -14,7 +14,7 @@ from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tercet.web.errors import TooOften, answer_problem
 
@@ -26,6 +26,10 @@ PER_LINK = RateLimitItemPerMinute(1_000)
 PER_CALLER = RateLimitItemPerMinute(12_000)
 # Answers of one labeler: thirty times as many as the fastest people give.
 PER_LABELER = RateLimitItemPerMinute(3_000)
+# What only those get who are signed in: a response from there proves credentials, for a while.
+SIGNED_IN = ("/api/v1/", "/projects/")
+PROVEN_SECONDS = 900.0
+MOST_PROVEN = 100_000
 FREE = ("/static/", "/healthz", "/readyz")
 LINKS = ("/join/", "/sign-in/", "/invitation/")
 
@@ -36,12 +40,23 @@ class Rates:
     def __init__(self) -> None:
         """Begin with nothing counted."""
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
+        self._proven_until: dict[str, float] = {}
 
     def count(self, limit: RateLimitItem, who: str, cost: int = 1) -> None:
         """Count a request, or something of another cost; raise TooOften once the limit is reached."""
         if not self._limiter.hit(limit, who, cost=cost):
             seconds = self._limiter.get_window_stats(limit, who).reset_time - time.time()
             raise TooOften("That is too often. Wait a moment.", retry_after=max(1, math.ceil(seconds)))
+
+    def prove(self, credentials: str) -> None:
+        """Note that these credentials are somebody's."""
+        if len(self._proven_until) >= MOST_PROVEN:
+            self._proven_until.clear()
+        self._proven_until[credentials] = time.monotonic() + PROVEN_SECONDS
+
+    def is_proven(self, credentials: str) -> bool:
+        """Return whether these credentials were somebody's within the last minutes."""
+        return self._proven_until.get(credentials, 0.0) > time.monotonic()
 
 
 class RateLimit:
@@ -54,24 +69,51 @@ class RateLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 429."""
-        if scope["type"] == "http" and not scope["path"].startswith(FREE):
-            try:
-                self._count(scope)
-            except TooOften as problem:
-                await answer_problem(Request(scope), problem)(scope, receive, send)
-                return
+        if scope["type"] != "http" or scope["path"].startswith(FREE):
+            await self.app(scope, receive, send)
+            return
+        credentials = _credentials(scope)
+        try:
+            self._count(scope, credentials)
+        except TooOften as problem:
+            await answer_problem(Request(scope), problem)(scope, receive, send)
+            return
+        if credentials and scope["path"].startswith(SIGNED_IN):
+            send = self._proving(credentials, send)
         await self.app(scope, receive, send)
 
-    def _count(self, scope: Scope) -> None:
+    def _count(self, scope: Scope, credentials: str) -> None:
+        """Count a request for its link, its caller and, unless the caller is known, its address.
+
+        Invented credentials would else make each request one of another caller. They are counted apart from requests
+        without any, so that who signs in is not kept out by a stranger at the same address who asks without end.
+        """
         path: str = scope["path"]
         if path.startswith(LINKS):
             self.rates.count(PER_LINK, f"link {_digest('/'.join(path.split('/')[1:3]))}")
-        headers = Headers(scope=scope)
-        credentials = headers.get("authorization") or headers.get("cookie")
         if credentials:
-            self.rates.count(PER_CALLER, f"caller {_digest(credentials)}")
+            self.rates.count(PER_CALLER, f"caller {credentials}")
+            if not self.rates.is_proven(credentials):
+                self.rates.count(PER_ADDRESS, f"unknown callers of {_network(scope)}")
         if not credentials or path.startswith(LINKS):
             self.rates.count(PER_ADDRESS, f"address {_network(scope)}")
+
+    def _proving(self, credentials: str, send: Send) -> Send:
+        """Return a `send` that takes note of credentials with which a request succeeds."""
+
+        async def proving(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < 400:
+                self.rates.prove(credentials)
+            await send(message)
+
+        return proving
+
+
+def _credentials(scope: Scope) -> str:
+    """Return a hash of a request's token or cookies; empty where it has none."""
+    headers = Headers(scope=scope)
+    sent = headers.get("authorization") or headers.get("cookie")
+    return _digest(sent) if sent else ""
 
 
 def _digest(text: str) -> str:
