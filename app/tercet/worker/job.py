@@ -29,7 +29,16 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
-from tercet.worker.outputs import answering, cluster_map, gains, prequential, queued, reports, resolutions
+from tercet.worker.outputs import (
+    answering,
+    cluster_map,
+    cluster_words,
+    gains,
+    prequential,
+    queued,
+    reports,
+    resolutions,
+)
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
 from tercet.worker.place import JobPlace, open_place
@@ -144,7 +153,7 @@ def _finish_clustering(
     results.save_report(job.storage, key, reported)
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
-    metrics = measure(inputs, outcome, result) | resumed
+    metrics = measure(inputs, outcome, result) | cluster_words.measure(job, inputs, result) | resumed
     metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     if job.run.purpose == Purpose.CURRENT:
