@@ -19,6 +19,7 @@ import { SelectionBar } from "./selection_bar.js";
 /** @typedef {import("../web/events.js").StreamState} StreamState */
 
 const FIGURES_MS = 2000; // least time between two updates of the figures while answers arrive
+const MOST_LETTERS = 30; // of a line on the map
 /** @type {Record<string, string>} */
 const OUTCOMES = { done: "finished", failed: "failed", cancelled: "was cancelled" };
 /** @type {Record<StreamState, string>} */
@@ -32,6 +33,7 @@ const map = new ClusterMap(canvas, {
   onPick: (...place) => tooltip.pin(...place),
   onLasso: (positions) => tools.listCircled(map, positions),
   onToggle: (position) => tools.toggle(map, position),
+  captionOf,
 });
 const tooltip = new ItemTooltip(byId("tooltip"), items, map, nameOf);
 const bar = new SelectionBar(new Edits(api, items), map, nameOf);
@@ -45,6 +47,16 @@ function nameOf(cluster) {
   if (resolution.number) return ""; // names belong to the run's own clusters
   const input = document.getElementById(`name-${cluster}`);
   return input instanceof HTMLInputElement ? input.value : "";
+}
+
+/**
+ * Return what is written under a cluster on the map: its name, and its first words.
+ * @param {number} cluster
+ */
+function captionOf(cluster) {
+  if (resolution.number) return [];
+  const words = document.querySelector(`[data-words="${cluster}"]`)?.textContent ?? "";
+  return [nameOf(cluster), words.split(", ").slice(0, 2).join(", ")].filter(Boolean).map((text) => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text));
 }
 
 async function loadMap() {
@@ -61,6 +73,7 @@ async function loadMap() {
 function onUpdate() {
   addMapButtons(map);
   resolution.updateControls();
+  map.draw(); // names may have changed
   loadMap();
 }
 

@@ -2,7 +2,7 @@
 // The page passes functions for what happens to items that are pointed at or selected.
 
 import { readColors } from "./colors.js";
-import { drawLasso, drawNumbers, drawRings, paintPoints, pointRadius } from "./map_paint.js";
+import { drawCaptions, drawLasso, drawNumbers, drawRings, paintPoints, pointRadius } from "./map_paint.js";
 import { between, bounds, centers, changedItems, CLUSTER, CONFIDENCE, Grid, STRIDE } from "./map_points.js";
 import { listen } from "./map_input.js";
 
@@ -20,8 +20,9 @@ const REACH = 12; // pixels between the pointer and the point that it points at
  *   onPick: (position: number, column: number, row: number) => void,
  *   onLasso: (positions: number[]) => void,
  *   onToggle?: (position: number) => void,
+ *   captionOf?: (cluster: number) => string[],
  * }} MapHandlers called with the item that is pointed at or clicked, -1 for none, and with the items within a lasso;
- *   onToggle with an item that is clicked with Shift
+ *   onToggle with an item that is clicked with Shift; captionOf gives what is written under a cluster's number
  */
 
 export class ClusterMap {
@@ -43,8 +44,9 @@ export class ClusterMap {
    * @param {HTMLCanvasElement} canvas
    * @param {MapHandlers} handlers
    */
-  constructor(canvas, { onPoint, onPick, onLasso, onToggle }) {
+  constructor(canvas, { onPoint, onPick, onLasso, onToggle, captionOf }) {
     this.canvas = canvas;
+    this.captionOf = captionOf ?? (() => []);
     this.onPoint = onPoint;
     this.onPick = onPick;
     this.onLasso = onLasso;
@@ -297,6 +299,7 @@ export class ClusterMap {
     drawRings(this.context, this.points, this.selected, place, ring, this.colors.ink, this.ratio);
     if (this.pinned >= 0) drawRings(this.context, this.points, [this.pinned], place, ring, this.colors.ink, 2 * this.ratio);
     drawNumbers(this.context, this.centers, place, this.colors, this.ratio);
+    drawCaptions(this.context, this.centers, this.captionOf, place, this.ratio);
     if (this.outline) drawLasso(this.context, this.outline, this.colors.accent, this.ratio);
     this.canvas.dataset.zoom = this.view.zoom.toFixed(3);
   }

@@ -135,12 +135,85 @@ export function drawNumbers(context, centers, place, colors, ratio) {
   context.lineWidth = 4 * ratio;
   context.strokeStyle = colors.halo;
   context.fillStyle = colors.ink;
-  for (const { cluster, size, x, y } of centers) {
-    const lift = size < 5 ? 13 * ratio : 0; // beside the few points, so as not to cover them
-    const [column, row] = [place.x + x * place.scale, place.y - y * place.scale - lift];
-    context.strokeText(String(cluster), column, row);
-    context.fillText(String(cluster), column, row);
-  }
+  for (const center of centers) write(context, String(center.cluster), ...placeOf(center, place, ratio));
+}
+
+/**
+ * Return where the number of a cluster is written.
+ * @param {{ size: number, x: number, y: number }} center
+ * @param {Placement} place
+ * @param {number} ratio
+ * @returns {[number, number]}
+ */
+function placeOf({ size, x, y }, place, ratio) {
+  const lift = size < 5 ? 13 * ratio : 0; // beside the few points, so as not to cover them
+  return [place.x + x * place.scale, place.y - y * place.scale - lift];
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} column
+ * @param {number} row
+ */
+function write(context, text, column, row) {
+  context.strokeText(text, column, row);
+  context.fillText(text, column, row);
+}
+
+/** @typedef {{ left: number, right: number, top: number, bottom: number }} Box */
+
+/**
+ * Return which boxes have room, going from the first to the last: in the frame, apart from what is taken and each other.
+ * @param {Box[]} boxes
+ * @param {Box[]} taken
+ * @param {{ width: number, height: number }} frame
+ */
+export function boxesWithRoom(boxes, taken, { width, height }) {
+  const all = [...taken];
+  return boxes.map((box) => {
+    const { left, right, top, bottom } = box;
+    const isFree = left >= 0 && top >= 0 && right <= width && bottom <= height
+      && all.every((other) => right <= other.left || left >= other.right || bottom <= other.top || top >= other.bottom);
+    if (isFree) all.push(box);
+    return isFree;
+  });
+}
+
+/**
+ * Write the name and the words of clusters under their numbers, those of large ones first, where there is room.
+ * @param {CanvasRenderingContext2D} context
+ * @param {{ cluster: number, size: number, x: number, y: number }[]} centers
+ * @param {(cluster: number) => string[]} captionOf lines of text
+ * @param {Placement} place
+ * @param {number} ratio
+ */
+export function drawCaptions(context, centers, captionOf, place, ratio) {
+  const line = 14 * ratio;
+  const numbers = centers.map((center) => boxAround(...placeOf(center, place, ratio), 2 * line, 1.25 * line));
+  context.font = `${12 * ratio}px system-ui, sans-serif`;
+  const captions = [...centers].sort((a, b) => b.size - a.size).map((center) => ({ center, lines: captionOf(center.cluster) })).filter(({ lines }) => lines.length);
+  const boxes = captions.map(({ center, lines }) => {
+    const [column, row] = placeOf(center, place, ratio);
+    const width = Math.max(...lines.map((text) => context.measureText(text).width));
+    return boxAround(column, row + (0.65 + lines.length / 2) * line, width, lines.length * line);
+  });
+  boxesWithRoom(boxes, numbers, context.canvas).forEach((hasRoom, at) => {
+    if (!hasRoom) return;
+    const { left, right, top } = boxes[at];
+    captions[at].lines.forEach((text, number) => write(context, text, (left + right) / 2, top + (number + 0.5) * line));
+  });
+}
+
+/**
+ * @param {number} column
+ * @param {number} row
+ * @param {number} width
+ * @param {number} height
+ * @returns {Box}
+ */
+function boxAround(column, row, width, height) {
+  return { left: column - width / 2, right: column + width / 2, top: row - height / 2, bottom: row + height / 2 };
 }
 
 /**

@@ -52,7 +52,7 @@ class Column:
         """Return the numbers of cells; the mean where there is no value."""
         if self.sort == "category":
             return np.asarray((_hot(cells, self.values, len(self.means)) - self.means) * self.scale, dtype=np.float32)
-        numbers = _parsed(cells, PARSERS[self.sort]) / self.unit
+        numbers = parsed(cells, PARSERS[self.sort]) / self.unit
         standard = np.nan_to_num((numbers - self.means[0]) * self.scale, nan=0.0)
         return np.asarray(np.clip(standard, -FURTHEST, FURTHEST), dtype=np.float32)[:, None]
 
@@ -105,7 +105,7 @@ def _is_filled(cell: object) -> bool:
 def _sort_of(cells: Sequence[object], n_filled: int) -> Sort:
     sorts: tuple[Sort, Sort] = ("number", "date")
     for sort in sorts:
-        if np.isfinite(_parsed(cells, PARSERS[sort])).sum() >= OF_ONE_SORT * max(1, n_filled):
+        if np.isfinite(parsed(cells, PARSERS[sort])).sum() >= OF_ONE_SORT * max(1, n_filled):
             return sort
     return "category"
 
@@ -123,7 +123,7 @@ def _days(cell: object) -> float:
 PARSERS: Mapping[str, Callable[[object], float]] = {"number": _number, "date": _days}
 
 
-def _parsed(cells: Sequence[object], parse: Callable[[object], float]) -> Wide:
+def parsed(cells: Sequence[object], parse: Callable[[object], float]) -> Wide:
     """Return cells as numbers, NaN where there is none."""
     numbers = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
@@ -137,7 +137,7 @@ def _parsed(cells: Sequence[object], parse: Callable[[object], float]) -> Wide:
 
 
 def _measured(name: str, cells: Sequence[object], sort: Sort) -> Column:
-    numbers = _parsed(cells, PARSERS[sort])
+    numbers = parsed(cells, PARSERS[sort])
     unit = float(np.nanmax(np.abs(numbers))) or 1.0
     numbers /= unit
     mean, spread = float(np.nanmean(numbers)), float(np.nanstd(numbers))

@@ -78,6 +78,7 @@ CLUSTER_EXAMPLE: dict[str, Any] = {
     "size": 412,
     "mean_confidence": 0.93,
     "bag_labels": [{"label": "Swainson's thrush", "share": 0.87}],
+    "words": ["0.5 s", "3.1–5 kHz", "rising", "mostly recorder B"],
     "exemplars": [ITEM_EXAMPLE],
     "uncertain": [{**ITEM_EXAMPLE, "key": "song-99", "position": 98, "confidence": 0.34}],
 }
@@ -173,7 +174,9 @@ class BagLabelShare(BaseModel):
 class ClusterOut(BaseModel):
     """One cluster: `exemplars` are its most typical items, `uncertain` those it is least sure of.
 
-    `bag_labels` are up to three that go with it, largest share first; empty where bags have none.
+    `bag_labels` are up to three that go with it, largest share first; empty where bags have none. `words` say what
+    separates it from the other items: medians of sounds, telling words of texts, columns of the table; empty where
+    nothing does.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [CLUSTER_EXAMPLE]})
@@ -184,6 +187,7 @@ class ClusterOut(BaseModel):
     size: int
     mean_confidence: float | None
     bag_labels: list[BagLabelShare]
+    words: list[str]
     exemplars: list[ClusterItem]
     uncertain: list[ClusterItem]
 

@@ -92,6 +92,7 @@ def clusters(session: Session, storage: Storage, project: Project, run: Run, key
     items = {item.position: item for item in items_by_position(session, project.id, positions)}
     notes = queries.cluster_notes(session, run)
     labels = run.metrics.get("cluster_labels", {})
+    words = run.metrics.get("cluster_words", {})
 
     def describe(positions: Array) -> list[ClusterItem]:
         confidence = result.confidence
@@ -105,6 +106,7 @@ def clusters(session: Session, storage: Storage, project: Project, run: Run, key
             name=notes[cluster].name if cluster in notes else "",
             note=notes[cluster].note if cluster in notes else "",
             bag_labels=[BagLabelShare(label=label, share=share) for label, share in labels.get(str(cluster), [])],
+            words=words.get(str(cluster), []),
             exemplars=describe(exemplars),
             uncertain=describe(uncertain),
             **_figures(result, cluster),

@@ -32,6 +32,7 @@ from tercet.worker.inputs import JobInputs, Withheld, load
 from tercet.worker.outputs import (
     answering,
     cluster_map,
+    cluster_words,
     first_clusters,
     gains,
     prequential,
@@ -154,7 +155,8 @@ def _finish_clustering(
     results.save_report(job.storage, key, reported)
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
-    metrics = measure(inputs, outcome, result) | first_clusters.measure(inputs, clusters.withheld) | resumed
+    metrics = measure(inputs, outcome, result) | cluster_words.measure(job, inputs, result) | resumed
+    metrics |= first_clusters.measure(inputs, clusters.withheld)
     metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     if job.run.purpose == Purpose.CURRENT:
