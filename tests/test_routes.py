@@ -249,7 +249,13 @@ TABLE = [
     Row("POST", PAGE + "/settings/share-links/{link}/renew", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/share-links/{link}/revoke", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/copy", Who.WRITE, {303}, {"data": {"name": "Copied"}}),
-    Row("POST", PAGE + "/settings/members", Who.OWN, {303}, {"data": {"email": "bo@example.org", "role": "analyst"}}),
+    Row(
+        "POST",
+        PAGE + "/settings/members",
+        Who.OWN,
+        {201, 303},
+        {"data": {"email": "bo@example.org", "role": "analyst"}},
+    ),
     Row("POST", PAGE + "/settings/members/{member}/remove", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/delete", Who.OWN, {303, 404}, {"data": {"confirm": "songs"}}),
 ]

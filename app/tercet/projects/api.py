@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
 from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
 from tercet.projects import deleting, queries, service
@@ -11,6 +11,7 @@ from tercet.projects.schemas import (
     MemberIn,
     MemberList,
     MemberOut,
+    NewMemberOut,
     ProjectIn,
     ProjectList,
     ProjectOut,
@@ -20,6 +21,7 @@ from tercet.web.dependencies import Db
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
 from tercet.web.problems import problems
+from tercet.web.rendering import site_address
 
 router = APIRouter(prefix="/api/v1/projects", tags=["projects"], responses=problems(401, 403), route_class=JsonRoute)
 Limit = Annotated[Count, Query(ge=1, le=1_000, description="how many at most")]
@@ -103,14 +105,17 @@ def get_members(project: str, me: Me, db: Db) -> MemberList:
 
 
 @router.post("/{project}/members", status_code=201, responses=problems(404, 409, 422))
-def post_member(project: str, body: MemberIn, me: Me, db: Db) -> MemberOut:
+def post_member(request: Request, project: str, body: MemberIn, me: Me, db: Db) -> NewMemberOut:
     """Add someone by address, or give a member another role.
 
-    409: the project would be left without an owner.
+    Somebody without an account gets one, and `sign_in_url` is the link to send them. 409: the project would be left
+    without an owner.
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.OWN)
-        return MemberOut.of(*service.set_member(session, access.project, **body.model_dump()))
+        user, member, token = service.set_member(session, access.project, **body.model_dump())
+        url = None if token is None else f"{site_address(request)}/sign-in/{token}"
+        return NewMemberOut.of(user, member, sign_in_url=url)
 
 
 @router.delete("/{project}/members/{member}", responses=problems(404, 409))

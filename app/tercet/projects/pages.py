@@ -56,7 +56,7 @@ def make_share_link(request: Request, project: str, fields: Fields, me: Me, db: 
         with db.reading() as session:
             view = service.view_settings(session, authorize(session, me, project, Action.OWN))
         return _page(request, view, 422, typed=fields, detail=problem.detail, errors=problem.errors)
-    return _show_link(request, view, token)
+    return _show_link(request, view, f"join/{token}")
 
 
 @router.post("/projects/{project}/settings/share-links/{link}/renew")
@@ -66,11 +66,11 @@ def renew_share_link(request: Request, project: str, link: Id, me: Me, db: Db) -
         access = authorize(session, me, project, Action.OWN)
         token = accounts.renew_share_link(session, access.project, link)
         view = service.view_settings(session, access)
-    return _show_link(request, view, token)
+    return _show_link(request, view, f"join/{token}")
 
 
-def _show_link(request: Request, view: service.SettingsView, token: str) -> HTMLResponse:
-    page = _page(request, view, 201, new_link=f"{site_address(request)}/join/{token}")
+def _show_link(request: Request, view: service.SettingsView, path: str, invited: str = "") -> HTMLResponse:
+    page = _page(request, view, 201, new_link=f"{site_address(request)}/{path}", invited=invited)
     page.headers["Cache-Control"] = "no-store"
     return page
 
@@ -89,12 +89,15 @@ def set_member(request: Request, project: str, fields: Fields, me: Me, db: Db) -
     try:
         with db.transaction() as session:
             access = authorize(session, me, project, Action.OWN)
-            service.set_member(session, access.project, **parse(MemberIn, fields).model_dump())
+            user, _, token = service.set_member(session, access.project, **parse(MemberIn, fields).model_dump())
+            view = service.view_settings(session, access)
     except (Invalid, Conflict) as problem:
         with db.reading() as session:
             view = service.view_settings(session, authorize(session, me, project, Action.OWN))
         return _page(request, view, problem.status, typed=fields, detail=problem.detail, errors=problem.errors)
-    return _back(project, "members")
+    if token is None:
+        return _back(project, "members")
+    return _show_link(request, view, f"sign-in/{token}", invited=user.email or "")
 
 
 @router.post("/projects/{project}/settings/members/{member}/remove")
@@ -147,6 +150,7 @@ def _page(
     detail: str = "",
     errors: list[FieldError] | None = None,
     new_link: str = "",
+    invited: str = "",
 ) -> HTMLResponse:
     """Render the page; `typed` are the values of a refused form, shown again with the errors."""
     wrong = {error.field: error.detail for error in errors or []}
@@ -154,7 +158,7 @@ def _page(
     if typed and "algorithm" in typed:
         choice |= {"algorithm": typed["algorithm"], "held": typed}
     context: dict[str, Any] = {**vars(view), **choice, "typed": typed or {}, "detail": detail, "wrong": wrong}
-    context |= {"new_link": new_link, "presets": PRESETS, "colour_maps": list(COLOUR_MAPS)}
+    context |= {"new_link": new_link, "invited": invited, "presets": PRESETS, "colour_maps": list(COLOUR_MAPS)}
     saved = request.query_params.get("done") == "saved"
     return render(request, "projects/settings.html", status_code=status, saved=saved, **context)
 

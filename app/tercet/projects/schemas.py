@@ -1,7 +1,7 @@
 """JSON of projects, their members and their links."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -168,9 +168,16 @@ class MemberOut(BaseModel):
     participant: str | None
 
     @classmethod
-    def of(cls, user: User, member: Membership) -> "MemberOut":
-        """Show a member."""
-        return cls(id=user.id, name=user.name, email=user.email, role=Role(member.role), participant=member.participant)
+    def of(cls, user: User, member: Membership, **values: Any) -> Self:
+        """Show a member; `values` are those of further fields."""
+        shown = {"id": user.id, "name": user.name, "email": user.email}
+        return cls(**shown, role=Role(member.role), participant=member.participant, **values)
+
+
+class NewMemberOut(MemberOut):
+    """A member; `sign_in_url` signs somebody who had no account in, once, within a week, and is not shown again."""
+
+    sign_in_url: str | None
 
 
 class MemberList(BaseModel):

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts import queries as accounts
 from tercet.accounts.access import ROLE_MAY, Access, Action
-from tercet.accounts.service import end_labeling, make_user
+from tercet.accounts.service import end_labeling, make_sign_in_link, make_user
 from tercet.audit import chain
 from tercet.catalogue import algorithms, forms
 from tercet.items.queries import count_in_use, latest_features
@@ -33,6 +33,8 @@ from tercet.runs.queries import last_done
 from tercet.web.errors import Conflict, FieldError, NotFound
 
 LONGEST_KEY = 80
+# How long somebody new has to use the link that signs them in.
+INVITATION_HOURS = 24.0 * 7
 # Addresses of pages below /projects that are not of a project.
 RESERVED_KEYS = {"new"}
 
@@ -179,9 +181,16 @@ def blob_folder(project_id: int) -> str:
 
 def set_member(
     session: Session, project: Project, *, email: str, role: Role, name: str | None = None
-) -> tuple[User, Membership]:
-    """Give the person with an address a role and return them; an unknown address becomes a user."""
-    user = accounts.user_by_email(session, email) or make_user(session, name or email.partition("@")[0], email=email)
+) -> tuple[User, Membership, str | None]:
+    """Give the person with an address a role, and return them.
+
+    An unknown address becomes a user; then the token of a link is returned too, which signs them in once. Nobody else's
+    is made: it would let an owner in as somebody who has an account already.
+    """
+    user, token = accounts.user_by_email(session, email), None
+    if user is None:
+        user = make_user(session, name or email.partition("@")[0], email=email)
+        token = make_sign_in_link(session, user, hours=INVITATION_HOURS)
     member = accounts.membership(session, project.id, user.id)
     if member is None:
         member = Membership(project_id=project.id, user_id=user.id)
@@ -193,7 +202,7 @@ def set_member(
     chain.record(
         session, "role", project=project, before={"role": before}, after={"user": user.id, "email": email, "role": role}
     )
-    return user, member
+    return user, member, token
 
 
 def remove_member(session: Session, project: Project, user_id: int) -> None:
