@@ -82,6 +82,34 @@ def test_twenty_labelers_at_once_never_exceed_the_redundancy(database_url: str, 
     database.close()
 
 
+@pytest.mark.parametrize("short", [False, True])
+def test_none_of_fifty_labelers_hears_of_an_end_while_there_are_questions(database_url: str, short: bool) -> None:
+    """A queue that holds enough for all, and one that each of them has to top up: 400 items make 31 million questions."""
+    database = Database(database_url, pool_size=50)
+    project, labelers = make_labelers(database, 50, n_items=400)
+    with database.transaction() as session:
+        queue.top_up(session, project, 20 if short else 1_000)
+    start = threading.Barrier(len(labelers))
+
+    def label(user_id: int) -> list[int]:
+        asked = []
+        start.wait()
+        for _ in range(6):
+            with database.transaction() as session:
+                held = queue.lease_next(session, project, user_id, 2, seconds=60)
+            asked.append(len(held))
+            for question in held:
+                answer(database, project, user_id, question.triplet)
+        return asked
+
+    with ThreadPoolExecutor(len(labelers)) as pool:
+        asked = [length for lengths in pool.map(label, labelers) for length in lengths]
+    assert len(asked) == 300
+    assert min(asked) > 0
+    assert over_quota(database, 1) == []
+    database.close()
+
+
 def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(database: Database) -> None:
     project, [ada, ben] = make_labelers(database, 2, n_items=4)
     with database.transaction() as session:
@@ -99,19 +127,21 @@ def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(data
 
 
 @pytest.mark.only_on("postgres")
+@pytest.mark.parametrize("times", [1, queue.ATTEMPTS])
 def test_one_whose_questions_another_labeler_leased_first_gets_others(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    project, [ada, ben] = make_labelers(database, 2, n_items=5)
+    """Once, and at every attempt."""
+    project, [ada, ben] = make_labelers(database, 2, n_items=9)
     with database.transaction() as session:
-        queue.top_up(session, project, 10)
-    write_leases, snatched = queue._write_leases, list[int]()
+        queue.top_up(session, project, 20)
+    write_leases, snatched = queue._write_leases, list[set[int]]()
 
     def write_too_late(
         connection: Connection, parameters: dict[str, Any], ending: Collection[int], candidates: Collection[int]
     ) -> set[int]:
-        if not snatched:
-            snatched.extend(candidates)
+        if len(snatched) < times:
+            snatched.append(set(candidates))
             with database.transaction() as session:
                 until = now() + timedelta(seconds=60)
                 session.add_all(Lease(triplet_id=key, labeler_id=ben, expires_at=until) for key in candidates)
@@ -120,8 +150,9 @@ def test_one_whose_questions_another_labeler_leased_first_gets_others(
     monkeypatch.setattr(queue, "_write_leases", write_too_late)
     with database.transaction() as session:
         leased = queue.lease_next(session, project, ada, 2, seconds=60)
-    assert len(snatched) == len(leased) == 2
-    assert not {lease.id for lease in leased} & set(snatched)
+    assert [len(ids) for ids in snatched] == [2] * times
+    assert len(leased) == 2
+    assert not {lease.id for lease in leased} & set.union(*snatched)
 
 
 def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:

@@ -55,6 +55,10 @@ def lease_next(session: Session, project: ProjectView, user_id: int, count: int,
         new_ids = _write_leases(session.connection(), parameters, ending, list(candidates))
         if len(new_ids) == len(candidates):
             break  # otherwise other labelers were faster; read the queue again
+    else:
+        if not held and not new_ids:
+            candidates = _new_triplets(session, project, count)
+            new_ids = _write_leases(session.connection(), parameters, (), list(candidates))
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
     return renewed + [LeasedTriplet(key, triplet, until) for key, triplet in candidates.items() if key in new_ids]
 
@@ -124,8 +128,23 @@ def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -
     session.add(Lease(triplet_id=triplet_id, labeler_id=user_id, expires_at=now() + timedelta(seconds=seconds)))
 
 
+def _new_triplets(session: Session, project: ProjectView, count: int) -> dict[int, Ids]:
+    """Return up to `count` triplets that this transaction has added, which nobody else sees before it ends.
+
+    Who was slower than other labelers each time gets these: the queue would be read in vain until the rush is over, and
+    to say that nothing is left would be wrong.
+    """
+    added = _add_random(session, project, TOP_UP)[:count]
+    return {key: triplet for triplet, key in find(session, project.id, added).items()}
+
+
 def top_up(session: Session, project: ProjectView, count: int) -> int:
-    """Add up to `count` random triplets that were never asked; return their number.
+    """Add up to `count` random triplets that were never asked; return their number."""
+    return len(_add_random(session, project, count))
+
+
+def _add_random(session: Session, project: ProjectView, count: int) -> list[Ids]:
+    """Add up to `count` random triplets that were never asked, and return them.
 
     All are added in one ordered statement, so that transactions which add the same ones cannot deadlock.
     """
@@ -137,7 +156,7 @@ def top_up(session: Session, project: ProjectView, count: int) -> int:
     else:
         chosen = [triplet for triplet in drawn if triplet not in stored]
     insert_new(session, project.id, [(triplet, TOP_UP_PRIORITY * random.random(), Source.RANDOM) for triplet in chosen])
-    return len(chosen)
+    return chosen
 
 
 def draw(session: Session, project_id: int, question_kind: str, count: int) -> list[Ids]:
