@@ -84,7 +84,7 @@ def test_twenty_labelers_at_once_never_exceed_the_redundancy(database_url: str, 
 
 @pytest.mark.parametrize("short", [False, True])
 def test_none_of_fifty_labelers_hears_of_an_end_while_there_are_questions(database_url: str, short: bool) -> None:
-    """A queue that holds enough for all, and one that each of them has to top up: 400 items make 31 million questions."""
+    """From a queue that holds enough for all, and from one that each of them has to top up."""
     database = Database(database_url, pool_size=50)
     project, labelers = make_labelers(database, 50, n_items=400)
     with database.transaction() as session:
