@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -66,6 +68,18 @@ def test_a_run_is_queued_listed_and_cancelled(client: TestClient) -> None:
         409,
         "Run 1 cannot be cancelled any more: it is cancelled.",
     )
+
+
+def test_a_program_waits_for_the_end_of_a_run(client: TestClient) -> None:
+    address = client.post(f"{API}/runs", json={}).headers["location"]
+    assert client.get(address, params={"wait": 1}).json()["status"] == "queued", "a second has passed"
+    later = threading.Timer(0.3, lambda: client.post(f"{address}/cancel"))
+    later.start()
+    begun = time.monotonic()
+    assert client.get(address, params={"wait": 30}).json()["status"] == "cancelled"
+    assert time.monotonic() - begun < 25
+    later.join()
+    assert client.get(address, params={"wait": 31}).status_code == 422
 
 
 def test_a_running_run_is_asked_to_stop(client: TestClient, database: Database, project: int) -> None:

@@ -27,7 +27,7 @@ from tercet.models import ImportStatus
 from tercet.projects.schemas import ProjectOut
 from tercet.runs.schemas import ClusterList, NamedCluster, RunList, RunOut
 
-# How often a run or an import that is waited for is looked at, in seconds.
+# How often an import that is waited for is looked at, in seconds.
 SOONEST, LATEST = 0.1, 2.0
 ANSWER_COLUMNS = (
     "id",
@@ -332,15 +332,12 @@ def run(project: Place, /, algorithm: str | None = None, *, wait: bool = True, *
 
 def wait_for(project: Place, /, number: int) -> Steps[RunOut]:
     """Wait until a run has ended and return it; raise RunFailed where it failed."""
-    pause = SOONEST
     with progress_bar(f"Run {number}", shown=project.progress) as report:
         while True:
-            row = RunOut.model_validate((yield from get(project, f"/runs/{number}")).json())
+            row = RunOut.model_validate((yield from get(project, f"/runs/{number}", wait=1)).json())
             report(row.progress, f"Run {number}: {row.status}")
             if row.status in ENDED:
                 break
-            yield Pause(pause)
-            pause = min(pause * 1.5, LATEST)
     if row.status == "failed":
         raise RunFailed(row)
     return row

@@ -17,6 +17,7 @@ from tercet.runs.schemas import (
     RunList,
     RunOut,
 )
+from tercet.runs.waiting import when_ended
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
@@ -24,6 +25,7 @@ from tercet.web.problems import problems
 from tercet.web.row_formats import RowFormat
 
 router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404), route_class=JsonRoute)
+Wait = Annotated[Count, Query(ge=0, le=30, description="how many seconds to wait for its end, at most")]
 FOREVER = "private, max-age=31536000, immutable"
 ROWS: dict[str, Any] = {"run": 41, "items": [{"item": ITEM_EXAMPLE["key"], "cluster": 1, "confidence": 0.99}]}
 
@@ -38,8 +40,8 @@ def _binary(description: str, example: str) -> dict[int | str, dict[str, Any]]:
 
 
 @router.post("/{project}/runs", status_code=202, responses=problems(409, 422))
-def post_run(project: str, body: RunIn, me: Me, db: Db) -> RunOut:
-    """Start a run.
+def post_run(project: str, body: RunIn, me: Me, db: Db, response: Response) -> RunOut:
+    """Start a run; `Location` is its address.
 
     It is queued and starts within a second unless a run of the project is being computed; at most one run waits,
     and asking again changes the one that does. 409: there are neither features nor answers. 422: the algorithm
@@ -50,6 +52,7 @@ def post_run(project: str, body: RunIn, me: Me, db: Db) -> RunOut:
         run = schedule.request_run(
             session, access.project, reason="request", algorithm=body.algorithm, parameters=body.parameters
         )
+        response.headers["Location"] = f"/api/v1/projects/{project}/runs/{run.number}"
         return RunOut.of(run)
 
 
@@ -69,14 +72,19 @@ def get_runs(
 
 
 @router.get("/{project}/runs/{run}")
-def get_run(project: str, run: str, me: Me, db: Db) -> RunOut:
+async def get_run(project: str, run: str, me: Me, db: Db, wait: Wait = 0) -> RunOut:
     """Read a run.
 
-    `run` is a number, or `latest` for the newest one that is done.
+    `run` is a number, or `latest` for the newest one that is done. With `wait` the response comes when the run has
+    ended, or after so many seconds.
     """
-    with db.reading() as session:
-        access = authorize(session, me, project, Action.READ)
-        return RunOut.of(service.find_run(session, access.project, run))
+
+    def read() -> RunOut:
+        with db.reading() as session:
+            access = authorize(session, me, project, Action.READ)
+            return RunOut.of(service.find_run(session, access.project, run))
+
+    return await when_ended(read, wait)
 
 
 @router.post("/{project}/runs/{run}/cancel", status_code=202, responses=problems(409))
