@@ -59,3 +59,21 @@ def test_a_run_says_what_structure_answers_go_by(database: Database, storage: St
         said = describe(run.model_copy(update={"metrics": {**run.metrics, "candidate_weights": weights}}))
         assert sentence in said
         assert ("predicts answers best" in said) == bool(sentence)
+
+
+def test_a_run_with_too_many_clusters_says_so(database: Database, storage: Storage, settings: Settings) -> None:
+    """Three clouds in three clusters need no word; in six, answers support fewer, and the run says which are one."""
+    said = {}
+    for n_clusters in (3, 6):
+        key = f"songs-{n_clusters}"
+        project = make_songs(database, storage, key=key, parameters={"n_clusters": n_clusters})
+        answer_truly(database, project, 200)
+        run_id = request(database, project)
+        assert compute(database, settings) == "done"
+        run = RunOut.of(get_run(database, run_id))
+        said[n_clusters] = describe(run)
+        supported = run.metrics["clusters_supported"]
+        assert sum(len(group) - 1 for group in supported["alike"]) == n_clusters - supported["n_clusters"]
+        assert supported["n_clusters"] == 3 if n_clusters == 3 else 3 <= supported["n_clusters"] < 6
+    assert "answers so far support" not in said[3]
+    assert f"The answers so far support {supported['n_clusters']} clusters, not 6: " in said[6]

@@ -38,6 +38,7 @@ from tercet.worker.outputs import (
     queued,
     reports,
     resolutions,
+    supported,
 )
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
@@ -155,6 +156,7 @@ def _finish_clustering(
     if outcome.model is not None:
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
     metrics = measure(inputs, outcome, result) | first_clusters.measure(inputs, clusters.withheld) | resumed
+    metrics |= supported.measure(inputs, outcome, clusters.fitted.posterior)
     metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     if job.run.purpose == Purpose.CURRENT:
