@@ -1,9 +1,12 @@
 """Clusters that no answer tells apart are one; those that answers do tell apart stay, however small."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from tercet_algorithms.answers.patterns import answer_table
+from tercet_algorithms.answers.independence import left_out
+from tercet_algorithms.answers.patterns import answer_table, pattern_probabilities
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets
 from tercet_algorithms.answers.supported_clusters import supported_clusters
 
@@ -68,3 +71,34 @@ def test_answers_that_count_nothing_say_nothing() -> None:
     columns = COLUMN[noisy_answers(y, triplets, TABLE_IV, np.random.default_rng(0))]
     groups = supported_clusters(sure_of(halved, 5), triplets, columns, TABLE, np.zeros(400), np.zeros(400))
     assert len(groups) == 5
+
+
+def gain_of_merging(posterior: np.ndarray, a: int, b: int, *answers: np.ndarray) -> float:
+    """The gain by the definition: all probabilities anew, with one column less."""
+    triplets, columns, weights, counts = answers
+    merged = np.delete(posterior, b, axis=1)
+    merged[:, a] += posterior[:, b]
+    scores = []
+    for P in (posterior, merged):
+        patterns = left_out(pattern_probabilities(P, triplets), columns, TABLE, weights)
+        scores.append(counts @ np.log((patterns @ TABLE)[np.arange(len(columns)), columns]))
+    return float(scores[1] - scores[0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_first_pair_is_that_of_the_largest_gain_by_the_definition(seed: int) -> None:
+    """Of three clusters one pair is merged, or none: that of the largest gain, if it is strong evidence."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(N) % 2
+    labels = np.where(y == 1, 1 + np.arange(N) // 2 % 2, 0)
+    posterior = 0.6 * np.eye(3)[labels] + 0.4 * rng.dirichlet(np.ones(3), N)
+    n_answers = 40 + 20 * seed
+    triplets = random_triplets(N, n_answers, rng)
+    columns = COLUMN[noisy_answers(y, triplets, TABLE_IV, rng)]
+    weights, counts = rng.uniform(0.2, 1, (2, n_answers))
+    pairs = list(combinations(range(3), 2))
+    gains = [gain_of_merging(posterior, *pair, triplets, columns, weights, counts) for pair in pairs]
+    best = pairs[int(np.argmax(gains))] if max(gains) >= np.log(20) else ()
+    rest = [[cluster] for cluster in range(3) if cluster not in best]
+    expected = sorted([*rest, list(best)] if best else rest)
+    assert sorted(supported_clusters(posterior, triplets, columns, TABLE, weights, counts)) == expected

@@ -11,7 +11,7 @@ from tercet_algorithms.answers.supported_clusters import supported_clusters
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
 # The newest answers and the most clusters that are compared: more would take seconds.
-NEWEST, MOST_CLUSTERS = 2_000, 40
+NEWEST, MOST_CLUSTERS = 1_000, 40
 
 
 def measure(inputs: JobInputs, outcome: FitOutcome, posterior: Array) -> dict[str, Any]:
