@@ -29,7 +29,7 @@ def of_supported_clusters(metrics: dict[str, Any]) -> str:
     supported = metrics.get("clusters_supported")
     if not supported or supported["n_clusters"] == metrics["n_clusters"]:
         return ""
-    groups = "; ".join(" and ".join(map(str, group)) for group in supported["alike"])
+    groups = "; ".join(f"{', '.join(map(str, group[:-1]))} and {group[-1]}" for group in supported["alike"])
     return (
         f"The answers so far support {supported['n_clusters']} clusters, not {metrics['n_clusters']}: nearly empty, or "
         f"not told apart by them, are {groups}."
