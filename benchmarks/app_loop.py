@@ -18,7 +18,7 @@ from tercet.runs.results import Array, LabelerReport
 from tercet.worker.fits.dcrc import fit_dcrc
 from tercet.worker.inputs import JobInputs, PreviousResult, answer_weights
 from tercet.worker.job import cluster
-from tercet.worker.outputs import answering, first_clusters, queued, reports
+from tercet.worker.outputs import answering, first_clusters, queued, reports, supported
 from tercet.worker.outputs.metrics import measure
 
 LABELERS = 3  # those of the simulated demonstration
@@ -73,6 +73,7 @@ class AppLoop:
         result, fitted, foreseen = clusters.shown, clusters.fitted, clusters.foreseen
         report = reports.report(inputs, outcome, fitted.posterior, foreseen, answering.learn(inputs, foreseen))
         run.metrics = measure(inputs, outcome, result) | first_clusters.measure(inputs, clusters.withheld)
+        run.metrics |= supported.measure(inputs, outcome, fitted.posterior)
         places = np.zeros((len(self.X), 2))
         self.previous = PreviousResult(run, result, places, outcome.state, None, report.answers, clusters.withheld)
         self.labelers, self.labels, self.fitted = report.labelers, result.labels, fitted.labels

@@ -4,6 +4,7 @@ import pytest
 
 from tercet.catalogue.algorithms import ALGORITHMS
 from tercet.database import Database
+from tercet.runs import outlook
 from tercet.runs.schemas import RunOut
 from tercet.runs.sentences import describe
 from tercet.settings import Settings
@@ -59,3 +60,42 @@ def test_a_run_says_what_structure_answers_go_by(database: Database, storage: St
         said = describe(run.model_copy(update={"metrics": {**run.metrics, "candidate_weights": weights}}))
         assert sentence in said
         assert ("predicts answers best" in said) == bool(sentence)
+
+
+def test_a_run_with_too_many_clusters_says_so(database: Database, storage: Storage, settings: Settings) -> None:
+    """Three clouds in three clusters need no word; in six, answers support fewer, and the run says which are one."""
+    said = {}
+    for n_clusters in (3, 6):
+        key = f"songs-{n_clusters}"
+        project = make_songs(database, storage, key=key, parameters={"n_clusters": n_clusters})
+        answer_truly(database, project, 200)
+        run_id = request(database, project)
+        assert compute(database, settings) == "done"
+        run = RunOut.of(get_run(database, run_id))
+        said[n_clusters] = describe(run)
+        supported = run.metrics["clusters_supported"]
+        assert sum(len(group) - 1 for group in supported["alike"]) == n_clusters - supported["n_clusters"]
+        assert supported["n_clusters"] == 3 if n_clusters == 3 else 3 <= supported["n_clusters"] < 6
+    assert "answers so far support" not in said[3]
+    assert f"The answers so far support {supported['n_clusters']} clusters, not 6: " in said[6]
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1.0, "1."), (3.24, "3.2."), (41.7, "42."), (5e6, "more than 1,000.")])
+def test_the_outlook_says_whose_clusters_are_shown_and_how_far_the_fit_is(factor: float, said: str) -> None:
+    figures = {"shown": True, "factor": factor, "needed": 100.0, "items_as_fitted": 1234}
+    sentence = outlook.of_first_clusters({"first_clusters": figures})
+    assert "the 1,234 items that answers or edits place are where the fit has them" in sentence
+    assert "once new answers were 100 times as probable" in sentence
+    assert sentence.endswith(f"so far the factor is {said}")
+    earned = outlook.of_first_clusters({"first_clusters": {**figures, "shown": False, "factor": 120.0}})
+    assert earned.startswith("From this run on, the clusters shown are those of the fit: new answers were 120 times")
+    assert outlook.of_first_clusters({}) == ""
+
+
+def test_the_outlook_names_the_clusters_that_seem_to_be_one() -> None:
+    supported = {"n_clusters": 4, "alike": [[1, 3], [2, 5, 6]]}
+    sentence = outlook.of_supported_clusters({"n_clusters": 7, "clusters_supported": supported})
+    assert "support 4 clusters, not 7" in sentence
+    assert sentence.endswith("are 1 and 3; 2, 5 and 6.")
+    assert outlook.of_supported_clusters({"n_clusters": 4, "clusters_supported": {**supported, "alike": []}}) == ""
+    assert outlook.of_supported_clusters({"n_clusters": 4}) == ""

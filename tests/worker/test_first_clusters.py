@@ -111,12 +111,12 @@ def test_the_factor_is_the_product_of_how_much_more_probable_the_fit_found_the_n
     assert withheld.log_ratio == pytest.approx(0.5 + counted @ gained, rel=1e-5)
 
 
-def test_the_fit_is_shown_from_twenty_times_on() -> None:
+def test_the_fit_is_shown_from_a_hundred_times_on() -> None:
     """Each right answer makes the fit more probable by the same factor: so many of them are needed, not one less."""
     triplet = [0, 1, 2]
     factor = probability(FITTED, triplet, 1) / probability(FIRST, triplet, 1)
-    needed = int(np.ceil(np.log(20) / np.log(factor)))
-    assert needed > 2
+    needed = int(np.ceil(np.log(first_clusters.EARNED) / np.log(factor)))
+    assert needed == 5, "three times each"
     for count in (needed - 1, needed):
         inputs = inputs_after(previous(Withheld(FIRST, FITTED, 0.0)), [triplet] * count, ["no"] * count)
         withheld = withheld_after(inputs)
@@ -129,9 +129,21 @@ def test_the_fit_is_shown_from_twenty_times_on() -> None:
         np.testing.assert_array_equal(unasked, (FITTED if count == needed else FIRST)[3:])
 
 
+def test_what_early_fits_got_wrong_does_not_count_against_later_ones() -> None:
+    """The factor falls with answers that speak against the fit, but not below 1."""
+    against = [0, 1, 2]
+    factor = probability(FITTED, against, 2) / probability(FIRST, against, 2)
+    assert factor < 1
+    for before, expected in ((3.0, 3.0 + np.log(factor)), (0.5, 0.0)):
+        inputs = inputs_after(previous(Withheld(FIRST, FITTED, before)), [against], ["dnk"])
+        withheld = withheld_after(inputs)
+        assert withheld is not None
+        assert withheld.log_ratio == pytest.approx(expected)
+
+
 def test_what_is_earned_stays_earned() -> None:
     """Later answers may all be against the fit: there is nothing to go back to."""
-    earned = Withheld(FIRST, FITTED, float(np.log(20)))
+    earned = Withheld(FIRST, FITTED, float(np.log(100)))
     inputs = inputs_after(previous(earned, FITTED), [[0, 2, 5]] * 50, ["no"] * 50)
     assert withheld_after(inputs) is None
     assert first_clusters.shown(inputs, result(FITTED), None) is not FIRST
@@ -249,7 +261,7 @@ def test_a_project_shows_its_first_clusters_until_answers_go_by_the_fit(
     assert run.metrics["first_clusters"] == {
         "shown": True,
         "factor": 1.0,
-        "needed": 20.0,
+        "needed": 100.0,
         "items_as_fitted": len(placed),
     }, "no refit was there before the first answers"
     assert "still those from before any answer" in describe(RunOut.of(run))
@@ -261,7 +273,7 @@ def test_a_project_shows_its_first_clusters_until_answers_go_by_the_fit(
         if not figures["shown"]:
             break
     assert not figures["shown"]
-    assert figures["factor"] >= 20
+    assert figures["factor"] >= 100
     y = misleading()[1]
     assert adjusted_rand_score(y, clusters_of(storage, run)) > 0.9 > adjusted_rand_score(y, first)
     assert "clusters shown are those of the fit" in describe(RunOut.of(run))

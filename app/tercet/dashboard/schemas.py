@@ -60,11 +60,12 @@ class NextRun(BaseModel):
 class Outlook(BaseModel):
     """Whose clusters are shown, and what the newest finished run predicts of answers; empty where it cannot yet.
 
-    The figures behind these sentences are in the run's metrics `first_clusters`, `expected_gain`, `agreement` and
-    `error_rates`.
+    The figures behind these sentences are in the run's metrics `first_clusters`, `clusters_supported`,
+    `expected_gain`, `agreement` and `error_rates`.
     """
 
     shown: str
+    supported: str
     gain: str
     ceiling: str
     errors: str
@@ -91,6 +92,7 @@ EXAMPLE: dict[str, Any] = {
     "latest": RUN_EXAMPLE,
     "outlook": {
         "shown": "From this run on, the clusters shown are those of the fit: ...",
+        "supported": "The answers so far support 12 clusters, not 13: ...",
         "gain": "The next 50 answers will probably move 14 items to another cluster (5 to 32), ...",
         "ceiling": "On 40 questions that several people answered, two of them agree in 78%: ...",
         "errors": "People here say “don’t know” in about 24% of clear cases, ...",

@@ -120,6 +120,7 @@ def outlook_of(metrics: dict[str, Any]) -> Outlook:
     """Return what a run's metrics say of its clusters and of further answers, in words."""
     return Outlook(
         shown=outlook.of_first_clusters(metrics),
+        supported=outlook.of_supported_clusters(metrics),
         gain=outlook.of_gain(metrics),
         ceiling=outlook.of_ceiling(metrics),
         errors=outlook.of_errors(metrics),

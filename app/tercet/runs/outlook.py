@@ -24,6 +24,18 @@ def of_first_clusters(metrics: dict[str, Any]) -> str:
     )
 
 
+def of_supported_clusters(metrics: dict[str, Any]) -> str:
+    """Return that answers support fewer clusters than there are; empty where they do not say so."""
+    supported = metrics.get("clusters_supported")
+    if not supported or supported["n_clusters"] == metrics["n_clusters"]:
+        return ""
+    groups = "; ".join(f"{', '.join(map(str, group[:-1]))} and {group[-1]}" for group in supported["alike"])
+    return (
+        f"The answers so far support {supported['n_clusters']} clusters, not {metrics['n_clusters']}: nearly empty, or "
+        f"not told apart by them, are {groups}."
+    )
+
+
 def of_gain(metrics: dict[str, Any]) -> str:
     """Return what the next answers will probably gain; empty where no run says so yet."""
     gains = metrics.get("expected_gain")
@@ -71,7 +83,7 @@ def of_errors(metrics: dict[str, Any]) -> str:
 def _factor(factor: float) -> str:
     if factor >= 1000:
         return "more than 1,000"
-    return f"{factor:.0f}" if factor >= 10 else f"{max(factor, 0.01):.2g}"
+    return f"{factor:.0f}" if factor >= 10 else f"{factor:.2g}"
 
 
 def _range(estimate: dict[str, float]) -> str:

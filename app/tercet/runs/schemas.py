@@ -37,7 +37,8 @@ RUN_EXAMPLE: dict[str, Any] = {
         "random_accuracy_interval": [0.72, 0.91],
         "random_expected": 0.87,
         "items_moved": 4,
-        "first_clusters": {"shown": False, "factor": 31.5, "needed": 20.0, "items_as_fitted": 340},
+        "clusters_supported": {"n_clusters": 12, "alike": [[5, 9]]},
+        "first_clusters": {"shown": False, "factor": 315.0, "needed": 100.0, "items_as_fitted": 340},
         "mean_confidence": 0.88,
         "lower_bound": -0.61,
         "expected_gain": [
@@ -112,8 +113,10 @@ class RunOut(BaseModel):
     a wrong item (`mixed_up`), and of others where an item was named (`invented`), as learned from the project's
     answers. `first_clusters` says whether the clusters are still those of the fit without answers (`shown`), with the
     items that answers or edits place where the fit has them (`items_as_fitted`): until new answers were `needed` times
-    as probable by the fit's clusters, as which `factor` counts. It is missing once they are the fit's, after the run
-    that changed it.
+    as probable by the fit's clusters. `factor` is how many times they were so far; it begins anew at 1 when it falls
+    below. All this is missing once the clusters are the fit's, after the run that changed it. `clusters_supported` is
+    how many clusters of the fit the answers support: fewer than there are if some are nearly empty, or if answers do
+    not tell them apart, and `alike` lists these.
     """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})

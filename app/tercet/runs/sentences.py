@@ -18,7 +18,8 @@ def describe(run: RunOut) -> str:
     """Return what a finished run did, in sentences; empty if it has not ended well or its metrics say too little."""
     if run.status != RunStatus.DONE or "n_iter" not in run.metrics:
         return ""
-    parts = (DESCRIPTIONS[run.algorithm](run), outlook.of_first_clusters(run.metrics))
+    about_clusters = outlook.of_supported_clusters(run.metrics), outlook.of_first_clusters(run.metrics)
+    parts = (DESCRIPTIONS[run.algorithm](run), *about_clusters)
     return " ".join(part for part in parts if part)
 
 

@@ -31,7 +31,7 @@ class Withheld(NamedTuple):
 
     first: Array  # (N, K) posteriors of the fit without answers
     fitted: Array  # (N, K) those of the newest fit
-    # How much more probable answers were by the fits' clusters than by the first: the log of a Bayes factor.
+    # How much more probable answers were by the fits' clusters than by the first ones, as a logarithm; 0 at least.
     log_ratio: float
 
 

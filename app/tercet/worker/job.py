@@ -39,6 +39,7 @@ from tercet.worker.outputs import (
     queued,
     reports,
     resolutions,
+    supported,
 )
 from tercet.worker.outputs.metrics import measure
 from tercet.worker.outputs.models import numbered
@@ -157,6 +158,7 @@ def _finish_clustering(
         results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
     metrics = measure(inputs, outcome, result) | cluster_words.measure(job, inputs, result) | resumed
     metrics |= first_clusters.measure(inputs, clusters.withheld)
+    metrics |= supported.measure(inputs, outcome, clusters.fitted.posterior)
     metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     if job.run.purpose == Purpose.CURRENT:

@@ -1,9 +1,12 @@
 """Shows the clusters of the features alone until the fit has earned it, so that few answers do not make them worse.
 
 The first answers are few and some are wrong: they move items that nobody has been asked about, and as often as not to
-the wrong place. Until the clusters of fits have made the answers that came after them 20 times as probable as those
-of the fit without answers did, people see the latter, but items that answers or edits place where the fit has them.
+the wrong place. Until the clusters of fits have made the answers that came after them 100 times as probable as those of
+the fit without answers did, people see the latter, but items that answers or edits place where the fit has them.
 Questions, reports and what is foreseen go by the fit all along. Once earned, it stays earned.
+
+Fits change: what early ones got wrong says nothing of later ones. So the factor begins anew at 1 whenever it falls
+below (the cumulative sum test; Page, 1954).
 """
 
 from typing import Any
@@ -19,8 +22,9 @@ from tercet.worker.outputs import prequential
 from tercet_algorithms.answers.patterns import Errors, patterns_of
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
-# Strong evidence, by the usual scale of Bayes factors: so much better, and the fit's clusters are shown.
-EARNED = 20.0
+# The factor from which on the fit's clusters are shown. A fit no better than the first clusters takes at least as many
+# answers until then, on average.
+EARNED = 100.0
 
 
 def withhold(run: Run, inputs: JobInputs, outcome: FitOutcome, fitted: Result) -> Withheld | None:
@@ -36,7 +40,7 @@ def withhold(run: Run, inputs: JobInputs, outcome: FitOutcome, fitted: Result) -
     if before is None or is_earned(before) or not _compares(run, inputs, before, fitted):
         return None
     log_ratio = before.log_ratio + _gained(run, inputs, outcome.epsilon, before)
-    return Withheld(before.first, fitted.posterior, log_ratio)
+    return Withheld(before.first, fitted.posterior, max(log_ratio, 0.0))
 
 
 def is_earned(withheld: Withheld) -> bool:
@@ -68,7 +72,7 @@ def measure(inputs: JobInputs, withheld: Withheld | None) -> dict[str, Any]:
     """Return, as metrics, whose clusters are shown, and how much better the fits have foreseen answers."""
     if withheld is None or not len(inputs.answers):
         return {}
-    factor = float(np.exp(np.clip(withheld.log_ratio, -20, 20)))
+    factor = float(np.exp(min(withheld.log_ratio, 20)))
     figures = {"shown": not is_earned(withheld), "factor": float(f"{factor:.3g}"), "needed": EARNED}
     return {"first_clusters": {**figures, "items_as_fitted": int(np.count_nonzero(spoken_of(inputs)))}}
 
