@@ -30,6 +30,7 @@ from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
 from tercet.worker.outputs import (
+    accuracy_curve,
     answering,
     cluster_map,
     cluster_words,
@@ -156,6 +157,7 @@ def _finish_clustering(
     metrics = measure(inputs, outcome, result) | cluster_words.measure(job, inputs, result) | resumed
     metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
+    metrics |= accuracy_curve.measure(inputs, foreseen.answers)
     if job.run.purpose == Purpose.CURRENT:
         metrics |= gains.measure(job, inputs, outcome, result)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
