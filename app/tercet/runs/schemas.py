@@ -197,6 +197,18 @@ class ClusterList(BaseModel):
     clusters: list[ClusterOut]
 
 
+class ItemsBetween(BaseModel):
+    """Items that a run puts into one of two clusters and is sure of neither, the most doubtful first."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"run": 41, "clusters": [3, 12], "items": [ITEM_EXAMPLE]}]}
+    )
+
+    run: int
+    clusters: tuple[int, int]
+    items: list[ClusterItem]
+
+
 class ClusterName(BaseModel):
     """What people call a cluster, from this run on; empty takes the name away."""
 

@@ -27,6 +27,7 @@ from tercet.worker.comparison.figures import figures
 from tercet.worker.comparison.fits import compare
 from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
+from tercet.worker.hand_edits import Edits
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, load
 from tercet.worker.outputs import (
@@ -165,7 +166,7 @@ def _finish_clustering(
         rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)
         results.save_resolutions(job.storage, key, inputs.spread(rows.T, 0).T)
         metrics["most_clusters"] = len(rows) + 1
-    _finish(job.database, job.run, key, metrics)
+    _finish(job.database, job.run, key, metrics, inputs.edits)
     return reported
 
 
@@ -187,7 +188,9 @@ def cluster_numbers(outcome: FitOutcome, inputs: JobInputs) -> Array:
     return match_clusters((inputs.previous.result.labels if edited is None else edited) - 1, outcome.labels, n_clusters)
 
 
-def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, Any]) -> None:
+def _finish(
+    database: Database, run: Run, key: str | None, metrics: dict[str, Any], edits: Edits = hand_edits.NO_EDITS
+) -> None:
     """End the run as done in one transaction, if no other copy of the task took over."""
     finished = now()
     started = run.started_at or finished
@@ -195,4 +198,6 @@ def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, An
     metrics["seconds"] = (finished - started).total_seconds()
     further_events = [("clusters", {"run": run.number})] if run.purpose == Purpose.CURRENT else []
     with database.transaction() as session:
+        if run.purpose == Purpose.CURRENT:
+            hand_edits.carry_dismissals(session, run, edits, metrics["n_clusters"])
         lifecycle.write(session, run, *further_events, **values, metrics=metrics, lease_expires_at=None)

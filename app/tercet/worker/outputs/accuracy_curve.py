@@ -20,9 +20,8 @@ def measure(inputs: JobInputs, foreseen: Array) -> dict[str, Any]:
     share of the most frequent answer among them: who knows no clusters does best to expect it always. Empty where
     there is but one point.
     """
-    is_foreseen: Array = np.isfinite(foreseen).all(axis=1)
-    none: Array = np.zeros(len(is_foreseen), dtype=bool)
-    drawn = none if inputs.drawn is None else is_foreseen & inputs.drawn
+    is_foreseen: Array = np.asarray(np.isfinite(foreseen).all(axis=1))
+    drawn = is_foreseen & (False if inputs.drawn is None else inputs.drawn)
     for kind, rows in (("random", np.flatnonzero(drawn)), ("all", np.flatnonzero(is_foreseen))):
         n_points = min(MOST_POINTS, len(rows) // FEWEST)
         if n_points < 2:

@@ -42,7 +42,7 @@ class ShareCurve:
 
 
 @dataclass(frozen=True)
-class Belief:
+class Trust:
     """The curve, the share of items that kept their cluster in each of the last runs, and the confused pairs."""
 
     curve: ShareCurve | None
@@ -50,10 +50,10 @@ class Belief:
     pairs: list[dict[str, int]]
 
 
-def belief_of(latest: RunOut | None, newest: list[RunOut]) -> Belief:
+def trust_of(latest: RunOut | None, newest: list[RunOut]) -> Trust:
     """Gather what the newest finished run, and those before it, tell of their clusters."""
     metrics = {} if latest is None else latest.metrics
-    return Belief(_curve(metrics), _kept(newest), metrics.get("confused_pairs", []))
+    return Trust(_curve(metrics), _kept(newest), metrics.get("confused_pairs", []))
 
 
 def _kept(newest: list[RunOut]) -> list[float]:
@@ -69,7 +69,7 @@ def _curve(metrics: dict[str, Any]) -> ShareCurve | None:
         return None
     agreement = metrics.get("agreement", {"questions": 0})
     ceiling = agreement["ceiling"] if agreement["questions"] >= FEWEST_QUESTIONS else None
-    lowest = min(drawn["chance"], *(low for _, _, low, _ in drawn["points"])) - 0.03
+    lowest: float = min(drawn["chance"], *(low for _, _, low, _ in drawn["points"])) - 0.03
     most = drawn["points"][-1][0]
 
     def down(share: float) -> float:
