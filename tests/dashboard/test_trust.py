@@ -45,7 +45,7 @@ def test_the_curve_is_drawn_to_scale_and_its_levels_show(app: FastAPI, database:
         page = client.get("/projects/songs").text
     assert "by chance 42&nbsp;%" in page
     assert "at best 90&nbsp;%" in page
-    assert "78&nbsp;% of the items kept their cluster" in page
+    assert "77.8&nbsp;% of the items kept their cluster" in page
     assert 'data-between="1,3"' in page
 
 
