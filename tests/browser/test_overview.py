@@ -19,7 +19,6 @@ METRICS = {
     "agreement": {"questions": 40, "agreement": 0.81, "ceiling": 0.9},
     "cluster_words": {"1": ["0.5 s", "3.1–5 kHz", "rising"]},
     "accuracy_curve": {
-        "questions": "random",
         "points": [[50, 0.5, 0.35, 0.65], [120, 0.7, 0.55, 0.82], [200, 0.8, 0.66, 0.9]],
         "chance": 0.42,
     },

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.only_on("sqlite")
 
 POINTS = [[50, 0.5, 0.35, 0.65], [120, 0.7, 0.55, 0.82], [200, 0.8, 0.66, 0.9]]
 METRICS = {
-    "accuracy_curve": {"questions": "random", "points": POINTS, "chance": 0.42},
+    "accuracy_curve": {"points": POINTS, "chance": 0.42},
     "agreement": {"questions": 40, "agreement": 0.81, "ceiling": 0.9},
     "confused_pairs": [{"first": 1, "second": 3, "items": 4}],
 }

@@ -13,8 +13,8 @@ from tercet_algorithms.answers.forecast import Estimate, ExpectedGain
 ANSWERS = np.array(["yes", "no", "dnk"])
 
 
-def inputs_of(answers: np.ndarray, drawn: np.ndarray | None) -> Any:
-    return SimpleNamespace(kind="relative", answers=answers, drawn=drawn)
+def inputs_of(answers: np.ndarray) -> Any:
+    return SimpleNamespace(kind="relative", answers=answers)
 
 
 def foreseen_of(answers: np.ndarray, is_right: np.ndarray) -> np.ndarray:
@@ -31,12 +31,11 @@ def test_the_points_together_are_all_answers(n: int) -> None:
     is_right[:10] = True
     foreseen = foreseen_of(answers, is_right)
     foreseen[:10] = np.nan  # no run foresaw the first
-    curve = measure(inputs_of(answers, None), foreseen).get("accuracy_curve")
+    curve = measure(inputs_of(answers), foreseen).get("accuracy_curve")
     if n == 50:
         assert curve is None, f"fewer than twice {FEWEST}"
         return
     points = np.array(curve["points"])
-    assert curve["questions"] == "all"
     assert len(points) == min(MOST_POINTS, (n - 10) // FEWEST)
     sizes = np.diff([10, *points[:, 0]])
     assert sizes.max() - sizes.min() <= 1
@@ -44,17 +43,6 @@ def test_the_points_together_are_all_answers(n: int) -> None:
     assert sizes @ points[:, 1] / sizes.sum() == pytest.approx(is_right[10:].mean(), abs=1e-4)
     assert np.all((points[:, 2] < points[:, 1]) & (points[:, 1] < points[:, 3]))
     assert curve["chance"] == pytest.approx(np.mean(answers[10:] == "yes"), abs=1e-4)
-
-
-def test_random_questions_are_preferred_where_there_are_enough() -> None:
-    rng = np.random.default_rng(0)
-    answers, drawn = rng.choice(ANSWERS, 400), np.arange(400) % 4 == 0
-    foreseen = foreseen_of(answers, drawn)  # only answers to random questions are foreseen
-    curve = measure(inputs_of(answers, drawn), foreseen)["accuracy_curve"]
-    assert curve["questions"] == "random"
-    assert [point[1] for point in curve["points"]] == [1.0] * 4
-    few = measure(inputs_of(answers, np.arange(400) < 10), foreseen)["accuracy_curve"]
-    assert few["questions"] == "all"
 
 
 def gains_of(moved: Any) -> list[ExpectedGain]:

@@ -15,9 +15,7 @@ from tercet.web.problems import problems
 MOST_ITEMS = 500
 ERRORS = problems(401, 403, 404)
 
-router = APIRouter(
-    prefix="/api/v1/projects", tags=["dashboard"], responses=ERRORS, route_class=JsonRoute
-)
+router = APIRouter(prefix="/api/v1/projects", tags=["dashboard"], responses=ERRORS, route_class=JsonRoute)
 
 
 @router.get("/{project}/summary")

@@ -37,7 +37,6 @@ class ShareCurve:
     ceiling: float | None
     chance_y: float
     ceiling_y: float | None
-    is_of_random: bool
     height: int = HEIGHT
 
 
@@ -85,5 +84,4 @@ def _curve(metrics: dict[str, Any]) -> ShareCurve | None:
         ceiling=ceiling,
         chance_y=down(drawn["chance"]),
         ceiling_y=None if ceiling is None else down(ceiling),
-        is_of_random=drawn["questions"] == "random",
     )

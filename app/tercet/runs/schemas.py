@@ -54,7 +54,6 @@ RUN_EXAMPLE: dict[str, Any] = {
         "levels_off": {"low": 80, "median": 120, "high": 210},
         "confused_pairs": [{"first": 3, "second": 12, "items": 14}],
         "accuracy_curve": {
-            "questions": "random",
             "points": [[602, 0.71, 0.53, 0.84], [1204, 0.84, 0.67, 0.93]],
             "chance": 0.44,
         },

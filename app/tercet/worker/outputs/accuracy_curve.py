@@ -14,24 +14,21 @@ FEWEST, MOST_POINTS = 25, 12
 
 
 def measure(inputs: JobInputs, foreseen: Array) -> dict[str, Any]:
-    """Return the curve over answers to random questions where there are enough of them, else over all.
+    """Return the curve over all answers that some run foresaw; empty where it would be one point.
 
-    Each point has the number of answers by then, the share foreseen and its 95 % interval. The chance level is the
-    share of the most frequent answer among them: who knows no clusters does best to expect it always. Empty where
-    there is but one point.
+    Each point has the number of answers by then, the share foreseen of those since the point before, and its 95 %
+    interval. The chance level is the share of the most frequent answer: who knows no clusters does best to expect it
+    always. Random questions alone would say less where there are many clusters: nearly all of their answers are "don't
+    know", so that clusters add little to chance.
     """
-    is_foreseen: Array = np.asarray(np.isfinite(foreseen).all(axis=1))
-    drawn = is_foreseen & (False if inputs.drawn is None else inputs.drawn)
-    for kind, rows in (("random", np.flatnonzero(drawn)), ("all", np.flatnonzero(is_foreseen))):
-        n_points = min(MOST_POINTS, len(rows) // FEWEST)
-        if n_points < 2:
-            continue
-        right = hits(inputs, foreseen)
-        points = [_point(right, part) for part in np.array_split(rows, n_points)]
-        frequencies = np.bincount(answer_columns(inputs.answers[rows], inputs.kind))
-        chance = round(float(frequencies.max() / len(rows)), 4)
-        return {"accuracy_curve": {"questions": kind, "points": points, "chance": chance}}
-    return {}
+    rows = np.flatnonzero(np.isfinite(foreseen).all(axis=1))
+    n_points = min(MOST_POINTS, len(rows) // FEWEST)
+    if n_points < 2:
+        return {}
+    right = hits(inputs, foreseen)
+    points = [_point(right, part) for part in np.array_split(rows, n_points)]
+    frequencies = np.bincount(answer_columns(inputs.answers[rows], inputs.kind))
+    return {"accuracy_curve": {"points": points, "chance": round(float(frequencies.max() / len(rows)), 4)}}
 
 
 def _point(right: Array, part: Array) -> list[float]:
