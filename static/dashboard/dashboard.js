@@ -10,6 +10,7 @@ import { Edits } from "./edits.js";
 import { ItemStore } from "./item_list.js";
 import { ItemTooltip } from "./item_tooltip.js";
 import { ClusterMap } from "./map.js";
+import { actOnSuggestions } from "./suggestions.js";
 import { fetchPoints } from "./map_points.js";
 import { MapTools } from "./map_tools.js";
 import { Resolution } from "./resolution.js";
@@ -38,6 +39,7 @@ const map = new ClusterMap(canvas, {
 const tooltip = new ItemTooltip(byId("tooltip"), items, map, nameOf);
 const bar = new SelectionBar(new Edits(api, items), map, nameOf);
 const tools = new MapTools([map], items, bar);
+actOnSuggestions(api, map, bar);
 const resolution = new Resolution(api, map);
 let currentRun = "";
 let refreshTimer = 0;

@@ -17,7 +17,20 @@ from tercet.features.fitted import FittedRecipe
 from tercet.features.inputs import FeatureInput
 from tercet.features.recipes import default_recipe
 from tercet.intake.media import prepare
-from tercet.models import Answer, Bag, ClusterNote, Decision, Item, Project, Role, Run, Triplet, now
+from tercet.models import (
+    Answer,
+    Bag,
+    ClusterNote,
+    Decision,
+    Dismissal,
+    Item,
+    Membership,
+    Project,
+    Role,
+    Run,
+    Triplet,
+    now,
+)
 from tercet.runs import results
 from tercet.runs.results import AnswerReport, LabelerReport, Report
 from tercet.storage import Storage
@@ -108,6 +121,8 @@ def _add_runs(session: Any, storage: Storage, project: Project) -> None:
     adopted = add_result(session, storage, project, 2, [3, 2, 1] * 4)
     adopted.result = done.result
     session.add(Run(project_id=project.id, number=3, algorithm="dcrc", status="queued", due_at=now()))
+    owner = session.scalars(sa.select(Membership.user_id).where(Membership.project_id == project.id)).first()
+    session.add(Dismissal(project_id=project.id, kind="merge", cluster=1, other=3, by_id=owner))
     session.add(ClusterNote(project_id=project.id, run_id=done.id, cluster=2, name="thrush", note="loud"))
     session.flush()
 

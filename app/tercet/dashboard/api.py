@@ -5,15 +5,17 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.dashboard import service
-from tercet.dashboard.schemas import MapItems, Summary
-from tercet.web.dependencies import Db
+from tercet.dashboard import service, suggestions
+from tercet.dashboard.schemas import MapItems, SuggestionChange, SuggestionList, Summary
+from tercet.web.dependencies import Blobs, Db
 from tercet.web.errors import FieldError, Invalid
+from tercet.web.json_bodies import JsonRoute
 from tercet.web.problems import problems
 
 MOST_ITEMS = 500
+ERRORS = problems(401, 403, 404)
 
-router = APIRouter(prefix="/api/v1/projects", tags=["dashboard"], responses=problems(401, 403, 404))
+router = APIRouter(prefix="/api/v1/projects", tags=["dashboard"], responses=ERRORS, route_class=JsonRoute)
 
 
 @router.get("/{project}/summary")
@@ -37,6 +39,30 @@ def get_positions(project: str, at: Annotated[str, Query(examples=["16,3"])], me
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         return service.map_items(session, access.project, _read_numbers(at))
+
+
+@router.get("/{project}/suggestions")
+def get_suggestions(project: str, me: Me, db: Db, blobs: Blobs) -> SuggestionList:
+    """List what the newest finished run suggests to do next.
+
+    Clusters that may be one, clusters of few items, and how many more answers are worthwhile. Suggestions that were
+    dismissed are listed too.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return service.suggest(session, blobs, access.project)
+
+
+@router.put("/{project}/suggestions", responses=problems(422))
+def put_suggestion(project: str, body: SuggestionChange, me: Me, db: Db) -> SuggestionChange:
+    """Dismiss a suggestion, or take that back.
+
+    A dismissal holds until it is taken back or a cluster that it is about is gone; clusters that a merge renumbers take
+    theirs along.
+    """
+    with db.transaction() as session:
+        suggestions.change(session, authorize(session, me, project, Action.WRITE), body)
+        return body
 
 
 def _read_numbers(text: str) -> list[int]:

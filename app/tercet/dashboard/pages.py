@@ -9,8 +9,8 @@ from tercet.accounts.access import Action, Me, authorize, identify
 from tercet.catalogue import forms
 from tercet.catalogue.algorithms import ALGORITHMS
 from tercet.catalogue.parameters.common import split
-from tercet.dashboard import queries, service
-from tercet.dashboard.schemas import ClusterCount
+from tercet.dashboard import queries, service, suggestions
+from tercet.dashboard.schemas import ClusterCount, SuggestionChange
 from tercet.labeling import focus
 from tercet.labeling.schemas import FocusIn
 from tercet.projects.deleting import DELETED_FOR
@@ -119,6 +119,16 @@ def change_focus(project: str, fields: Fields, me: Me, db: Db) -> RedirectRespon
     with db.transaction() as session:
         focus.change(session, authorize(session, me, project, Action.WRITE).project, body)
     return _back(project, "focus")
+
+
+@router.post("/projects/{project}/suggestions")
+def change_suggestion(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
+    """Dismiss a suggestion, or take that back."""
+    subject = {"kind": fields.get("kind"), "clusters": split(fields.get("clusters") or None)}
+    body = parse(SuggestionChange, {**subject, "dismissed": fields.get("dismissed")})
+    with db.transaction() as session:
+        suggestions.change(session, authorize(session, me, project, Action.WRITE), body)
+    return _back(project, "overview")
 
 
 def _back(project: str, part: str) -> RedirectResponse:

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tercet.models import SuggestionKind
 from tercet.runs.schemas import ITEM_EXAMPLE, RUN_EXAMPLE, MapItem, RunOut
 from tercet.web.numbers import Count
 
@@ -102,6 +103,54 @@ EXAMPLE: dict[str, Any] = {
 
 
 MAP_ITEM_EXAMPLE = {name: value for name, value in ITEM_EXAMPLE.items() if name != "confidence"}
+
+
+SUGGESTION_EXAMPLE: dict[str, Any] = {"kind": "merge", "clusters": [3, 12], "dismissed": False}
+
+
+class SuggestionChange(BaseModel):
+    """A suggestion, by what it is about, that is dismissed or not."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{**SUGGESTION_EXAMPLE, "dismissed": True}]}
+    )
+
+    kind: SuggestionKind = Field(
+        description="merge: two clusters that may be one; small: a cluster of few items; answers: more of them"
+    )
+    clusters: list[Annotated[Count, Field(ge=1, le=10_000)]] = Field([], max_length=2, description="it is about")
+    dismissed: bool = False
+
+    @model_validator(mode="after")
+    def _is_about_clusters(self) -> "SuggestionChange":
+        expected = {SuggestionKind.MERGE: 2, SuggestionKind.SMALL: 1, SuggestionKind.ANSWERS: 0}[self.kind]
+        if len(set(self.clusters)) != expected or len(self.clusters) != expected:
+            raise ValueError(f"clusters: {expected} different ones are expected with kind '{self.kind}'")
+        return self
+
+
+class Suggestion(SuggestionChange):
+    """Something to do next, in a sentence."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{**SUGGESTION_EXAMPLE, "text": "Merge 3 and 12? 14 items lie between them."}]}
+    )
+
+    text: str
+
+
+class SuggestionList(BaseModel):
+    """What the newest finished run suggests to do next, the most worthwhile first; empty without a run."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"suggestions": [{**SUGGESTION_EXAMPLE, "text": "Merge 3 and 12? 14 items lie between them."}]}
+            ]
+        }
+    )
+
+    suggestions: list[Suggestion]
 
 
 class ClusterCount(BaseModel):

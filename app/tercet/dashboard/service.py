@@ -10,10 +10,21 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
 from tercet.catalogue import forms
-from tercet.dashboard import queries
+from tercet.dashboard import queries, suggestions
 from tercet.dashboard.preparation import Preparation, preparation
 from tercet.dashboard.queries import Labeler
-from tercet.dashboard.schemas import AnswerFigures, LabelerFigures, MapItems, NextRun, Outlook, ProjectFigures, Summary
+from tercet.dashboard.schemas import (
+    AnswerFigures,
+    LabelerFigures,
+    MapItems,
+    NextRun,
+    Outlook,
+    ProjectFigures,
+    Suggestion,
+    SuggestionList,
+    Summary,
+)
+from tercet.dashboard.trust import Trust, trust_of
 from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features
 from tercet.jobs.wording import waiting
 from tercet.models import Project, Purpose, Run, RunStatus, now
@@ -57,6 +68,8 @@ class Dashboard:
     resolutions: list[runs.Resolution]
     preparation: Preparation
     outlook: Outlook
+    trust: Trust
+    suggestions: list[Suggestion]
 
 
 # Per database and project, which is named by its id and the time of its creation, as SQLite reuses ids.
@@ -74,8 +87,27 @@ def dashboard(session: Session, storage: Storage, project: Project) -> Dashboard
         resolutions = runs.resolutions(storage, summary.latest, key)
     parameters = forms.texts(project.algorithm, project.parameters)
     ready = preparation(session, storage, project)
-    ahead = summary.outlook
-    return Dashboard(project, summary, prediction(summary.runs), clusters, parameters, resolutions, ready, ahead)
+    return Dashboard(
+        project,
+        summary,
+        prediction(summary.runs),
+        clusters,
+        parameters,
+        resolutions,
+        ready,
+        summary.outlook,
+        trust_of(summary.latest, summary.runs),
+        suggestions.work_list(session, project, summary.latest, clusters),
+    )
+
+
+def suggest(session: Session, storage: Storage, project: Project) -> SuggestionList:
+    """Return what the newest run suggests to do next."""
+    latest = last_done(session, project.id)
+    if latest is None or latest.result is None:
+        return SuggestionList(suggestions=[])
+    clusters = runs.clusters(session, storage, project, latest, latest.result)
+    return SuggestionList(suggestions=suggestions.work_list(session, project, RunOut.of(latest), clusters))
 
 
 def map_items(session: Session, project: Project, positions: list[int]) -> MapItems:

@@ -14,6 +14,7 @@ from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, 
 from tercet.models.labeling import Answer, Decision, Lease, Skip, Source, Triplet, Verdict
 from tercet.models.projects import Membership, Project, ProjectView, QuestionKind, Role, ShareLink
 from tercet.models.runs import WAITING_FOR_ANSWERS, ClusterNote, Event, Purpose, Run, RunStatus
+from tercet.models.suggestions import Dismissal, SuggestionKind
 
 __all__ = [
     "WAITING_FOR_ANSWERS",
@@ -26,6 +27,7 @@ __all__ = [
     "BrowserSession",
     "ClusterNote",
     "Decision",
+    "Dismissal",
     "Edit",
     "EditKind",
     "Event",
@@ -52,6 +54,7 @@ __all__ = [
     "SignInLink",
     "Skip",
     "Source",
+    "SuggestionKind",
     "Triplet",
     "User",
     "Verdict",

@@ -12,6 +12,7 @@ from tercet.models import (
     BackgroundJob,
     Bag,
     ClusterNote,
+    Dismissal,
     Edit,
     FeatureSet,
     Import,
@@ -32,7 +33,7 @@ from tercet.web.errors import Conflict
 
 DELETED_FOR = timedelta(days=30)
 # Children before parents. Deleting the project alone would look for the triplets of each item in turn.
-OWNED = (Link, Edit, Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
+OWNED = (Dismissal, Link, Edit, Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
 
 
 def delete_project(session: Session, project: Project) -> Project:

@@ -12,6 +12,7 @@ from tercet.runs.schemas import (
     ITEM_EXAMPLE,
     ClusterList,
     ClusterName,
+    ItemsBetween,
     NamedCluster,
     RunIn,
     RunList,
@@ -110,6 +111,20 @@ def get_clusters(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> Cluste
         access = authorize(session, me, project, Action.READ)
         row, key = service.find_result(session, access.project, run)
         return ClusterList(run=row.number, clusters=service.clusters(session, blobs, access.project, row, key))
+
+
+@router.get("/{project}/runs/{run}/between/{first}/{second}", responses=problems(409))
+def get_items_between(project: str, run: str, first: Id, second: Id, me: Me, db: Db, blobs: Blobs) -> ItemsBetween:
+    """List the items between two clusters.
+
+    Up to 500 whose two most probable clusters these are and of which the most probable has less than 0.9, the most
+    doubtful first. 409: the run is not done.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        row, key = service.find_result(session, access.project, run)
+        items = service.items_between(session, blobs, access.project, row, key, (first, second))
+        return ItemsBetween(run=row.number, clusters=(first, second), items=items)
 
 
 @router.put("/{project}/runs/{run}/clusters/{cluster}", responses=problems(409, 422))

@@ -53,6 +53,12 @@ RUN_EXAMPLE: dict[str, Any] = {
                 "predicted": {"low": 0.004, "median": 0.031, "high": 0.077},
             },
         ],
+        "levels_off": {"low": 80, "median": 120, "high": 210},
+        "confused_pairs": [{"first": 3, "second": 12, "items": 14}],
+        "accuracy_curve": {
+            "points": [[602, 0.71, 0.53, 0.84], [1204, 0.84, 0.67, 0.93]],
+            "chance": 0.44,
+        },
         "agreement": {"questions": 40, "agreement": 0.78, "ceiling": 0.8832},
         "error_rates": {"unsure": 0.24, "mixed_up": 0.03, "invented": 0.06, "n_clear": 530.1, "n_unclear": 673.9},
         "n_iter": 3,
@@ -117,6 +123,11 @@ class RunOut(BaseModel):
     below. All this is missing once the clusters are the fit's, after the run that changed it. `clusters_supported` is
     how many clusters of the fit the answers support: fewer than there are if some are nearly empty, or if answers do
     not tell them apart, and `alike` lists these.
+
+    `accuracy_curve` has in its `points` the number of answers, the share of those since the point before that
+    were foreseen, and its 95 % interval, and as `chance` the share of the most frequent one; `confused_pairs` the three
+    pairs of clusters with most items between them, `cluster_words` what separates each cluster, and `levels_off` after
+    how many answers 50 further ones move fewer than one item in a hundred, null beyond 800.
     """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})
@@ -202,6 +213,18 @@ class ClusterList(BaseModel):
 
     run: int
     clusters: list[ClusterOut]
+
+
+class ItemsBetween(BaseModel):
+    """Items that a run puts into one of two clusters and is sure of neither, the most doubtful first."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"run": 41, "clusters": [3, 12], "items": [ITEM_EXAMPLE]}]}
+    )
+
+    run: int
+    clusters: tuple[int, int]
+    items: list[ClusterItem]
 
 
 class ClusterName(BaseModel):

@@ -11,13 +11,14 @@ from tercet.items.queries import items_by_position
 from tercet.jobs import wake_up
 from tercet.live import events
 from tercet.models import ClusterNote, Project, Purpose, Run, RunStatus
-from tercet.runs import lifecycle, queries, results
+from tercet.runs import confusion, lifecycle, queries, results
 from tercet.runs.in_use import labels_in_use
 from tercet.runs.results import Array, Result
 from tercet.runs.schemas import BagLabelShare, ClusterItem, ClusterName, ClusterOut, RunOut
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, NotFound
 
+MOST_BETWEEN = 500
 MOST_EXAMPLES = 6  # items of each cluster, typical ones and least certain ones
 
 
@@ -115,6 +116,22 @@ def clusters(session: Session, storage: Storage, project: Project, run: Run, key
     ]
 
 
+def items_between(
+    session: Session, storage: Storage, project: Project, run: Run, key: str, clusters: tuple[int, int]
+) -> list[ClusterItem]:
+    """Return up to 500 items that lie between two clusters of a run, the most doubtful first."""
+    stored = results.load_cached(storage, key)
+    beyond = [cluster for cluster in clusters if not 1 <= cluster <= stored.n_clusters]
+    if beyond:
+        raise _no_cluster(run, beyond[0], stored.n_clusters)
+    result = replace(stored, labels=labels_in_use(session, project.id, stored.labels))
+    positions = confusion.items_between(result, *clusters)[:MOST_BETWEEN].tolist()
+    return [
+        ClusterItem.of(project.key, item, confidence=round(float(result.confidence[item.position]), 4))
+        for item in items_by_position(session, project.id, positions)
+    ]
+
+
 def _figures(result: Result, cluster: int) -> dict[str, Any]:
     confidence = result.confidence[result.labels == cluster]
     return {
@@ -134,6 +151,10 @@ def _examples(result: Result, coordinates: Array, cluster: int) -> tuple[Array, 
     return sure[np.argsort(distances, kind="stable")[:MOST_EXAMPLES]], uncertain
 
 
+def _no_cluster(run: Run, cluster: int, n_clusters: int) -> NotFound:
+    return NotFound(f"There is no cluster {cluster} in run {run.number}: it has clusters 1 to {n_clusters}.")
+
+
 def name_cluster(
     session: Session, storage: Storage, project: Project, run_name: str, cluster: int, body: ClusterName
 ) -> ClusterNote:
@@ -141,7 +162,7 @@ def name_cluster(
     run, key = find_result(session, project, run_name)
     n_clusters = results.load_cached(storage, key).n_clusters
     if not 1 <= cluster <= n_clusters:
-        raise NotFound(f"There is no cluster {cluster} in run {run.number}: it has clusters 1 to {n_clusters}.")
+        raise _no_cluster(run, cluster, n_clusters)
     queries.lock_project(session, project.id)
     note = queries.note_of(session, run, cluster)
     if note is None:

@@ -9,9 +9,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
-from tercet.models import ClusterNote, Edit, EditKind, Link, Run
+from tercet.models import ClusterNote, Dismissal, Edit, EditKind, Link, Run
 from tercet.runs import queries
 from tercet.runs.results import Array
+
+MOST_CLUSTERS = 10_000
 
 
 class Edits(NamedTuple):
@@ -141,6 +143,34 @@ def carry_names(database: Database, run: Run, edits: Edits) -> None:
                 stored = ClusterNote(project_id=run.project_id, run_id=run.id, cluster=number)
                 session.add(stored)
             stored.name, stored.note = name, note
+
+
+def carry_dismissals(session: Session, run: Run, edits: Edits, n_clusters: int) -> None:
+    """Give dismissed suggestions about renumbered clusters the new numbers; drop those about clusters that are gone."""
+    rows = session.scalars(select(Dismissal).where(Dismissal.project_id == run.project_id)).all()
+    subjects = {row.id: (row.cluster, row.other) for row in rows}
+    for before, number in edits.renumbered:
+        remaining = {key: subject for key, subject in subjects.items() if number not in subject}
+        subjects = {
+            key: _ordered(*(number if cluster == before else cluster for cluster in subject))
+            for key, subject in remaining.items()
+        }
+    subjects = {key: subject for key, subject in subjects.items() if max(subject) <= n_clusters}
+    for row in rows:
+        if row.id not in subjects:
+            session.delete(row)
+    session.flush()
+    # Numbers above all clusters first: the new ones may be those that another row is about to leave.
+    for step in (MOST_CLUSTERS, 0):
+        for row in rows:
+            if row.id in subjects:
+                row.cluster, row.other = (cluster + step for cluster in subjects[row.id])
+        session.flush()
+
+
+def _ordered(cluster: int, other: int) -> tuple[int, int]:
+    """Return two clusters, the smaller number first, 0 behind any."""
+    return (other, cluster) if 0 < other < cluster else (cluster, other)
 
 
 def holding(edits: Edits, labels: Array) -> dict[str, Any]:

@@ -27,9 +27,11 @@ from tercet.worker.comparison.figures import figures
 from tercet.worker.comparison.fits import compare
 from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
+from tercet.worker.hand_edits import Edits
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.inputs import JobInputs, Withheld, load
 from tercet.worker.outputs import (
+    accuracy_curve,
     answering,
     cluster_map,
     cluster_words,
@@ -161,6 +163,7 @@ def _finish_clustering(
     metrics |= supported.measure(inputs, outcome, clusters.fitted.posterior)
     metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
+    metrics |= accuracy_curve.measure(inputs, foreseen.answers)
     if job.run.purpose == Purpose.CURRENT:
         metrics |= gains.measure(job, inputs, outcome, result)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
@@ -168,7 +171,7 @@ def _finish_clustering(
         rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)
         results.save_resolutions(job.storage, key, inputs.spread(rows.T, 0).T)
         metrics["most_clusters"] = len(rows) + 1
-    _finish(job.database, job.run, key, metrics)
+    _finish(job.database, job.run, key, metrics, inputs.edits)
     return reported
 
 
@@ -207,7 +210,9 @@ def cluster_numbers(outcome: FitOutcome, inputs: JobInputs) -> Array:
     return match_clusters((inputs.previous.result.labels if edited is None else edited) - 1, outcome.labels, n_clusters)
 
 
-def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, Any]) -> None:
+def _finish(
+    database: Database, run: Run, key: str | None, metrics: dict[str, Any], edits: Edits = hand_edits.NO_EDITS
+) -> None:
     """End the run as done in one transaction, if no other copy of the task took over."""
     finished = now()
     started = run.started_at or finished
@@ -215,4 +220,6 @@ def _finish(database: Database, run: Run, key: str | None, metrics: dict[str, An
     metrics["seconds"] = (finished - started).total_seconds()
     further_events = [("clusters", {"run": run.number})] if run.purpose == Purpose.CURRENT else []
     with database.transaction() as session:
+        if run.purpose == Purpose.CURRENT:
+            hand_edits.carry_dismissals(session, run, edits, metrics["n_clusters"])
         lifecycle.write(session, run, *further_events, **values, metrics=metrics, lease_expires_at=None)

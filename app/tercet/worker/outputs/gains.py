@@ -1,5 +1,6 @@
 """The expected gain of further answers, from the posterior and from the gains of earlier answers in this project."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tercet.runs.results import Array, Result
 from tercet.worker.checkpoints import Job
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.inputs import JobInputs
-from tercet_algorithms.answers.forecast import ExpectedGain, Stretch, forecast_gain, question_sensitivity
+from tercet_algorithms.answers.forecast import Estimate, ExpectedGain, Stretch, forecast_gain, question_sensitivity
 from tercet_algorithms.answers.gains import direct_gain
 from tercet_algorithms.answers.patterns import answer_table
 from tercet_algorithms.common.matching import match_clusters
@@ -22,6 +23,9 @@ from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 # count most, so that more than six say nothing new.
 AHEAD = (50, 200)
 STRETCHES = 6
+# Numbers of answers at which it is seen where that levels off: where 50 further answers move less than this share of
+# the items.
+ONWARD, LEVEL_SHARE = (50, 100, 200, 400, 800), 0.01
 # Runs among which that before a stretch is looked for.
 MOST_RUNS = 500
 
@@ -35,8 +39,8 @@ def measure(job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result) ->
     if not stretches:
         return metrics
     sensitivity = question_sensitivity(result.posterior, table, inputs.kind)
-    gains = [
-        forecast_gain(
+    gains = {
+        n_answers: forecast_gain(
             n_answers,
             direct_gain(result.posterior, table, n_answers, share).moved,
             stretches,
@@ -44,9 +48,29 @@ def measure(job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result) ->
             sensitivity=sensitivity,
             random_share=share,
         )
-        for n_answers in AHEAD
-    ]
-    return metrics | {"expected_gain": [_rounded(gain) for gain in gains]}
+        for n_answers in ONWARD
+    }
+    level = levels_off(list(gains.values()), max(1.0, LEVEL_SHARE * len(result.labels)))
+    return metrics | {"expected_gain": [_rounded(gains[n_answers]) for n_answers in AHEAD], "levels_off": level}
+
+
+def levels_off(gains: Sequence[ExpectedGain], few: float) -> dict[str, int | None]:
+    """Return after how many answers 50 further ones move fewer than `few` items, by the quantiles of the forecasts.
+
+    To tens of answers; None where that is beyond the last forecast.
+    """
+    answers = np.array([0, *(gain.answers for gain in gains)])
+    middles = (answers[1:] + answers[:-1]) / 2
+    level: dict[str, int | None] = {}
+    for name in Estimate._fields:
+        moved = np.array([0.0, *(getattr(gain.moved, name) for gain in gains)])
+        pace = np.minimum.accumulate(AHEAD[0] * np.diff(moved) / np.diff(answers))
+        if pace[-1] >= few:
+            level[name] = None
+        else:
+            # Falling paces rise when read backwards, as `interp` wants them.
+            level[name] = 0 if pace[0] < few else int(round(float(np.interp(few, pace[::-1], middles[::-1])), -1))
+    return level
 
 
 def _rounded(gain: ExpectedGain) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from tercet.runs.bag_labels import BagLabels
+from tercet.runs.confusion import confused_pairs
 from tercet.runs.results import Array, Result
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.hand_edits import holding
@@ -26,6 +27,7 @@ def measure(inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str,
         "mean_confidence": float(result.confidence.mean()),
         "n_iter": outcome.n_iter,
         "converged": outcome.converged,
+        "confused_pairs": [pair._asdict() for pair in confused_pairs(result)],
         "warm_start": outcome.warm_start,
         "searched_answers": outcome.searched_answers,
         **outcome.figures,

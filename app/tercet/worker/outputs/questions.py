@@ -11,14 +11,12 @@ from numpy.random import Generator
 
 from tercet.labeling.refill import Demand
 from tercet.models import Source
+from tercet.runs.confusion import SURE
 from tercet.runs.results import Array
 from tercet.worker.fits.outcome import FitOutcome, mixed_table
 from tercet.worker.inputs import JobInputs, positions
 from tercet_algorithms.answers.pool import random_questions
 from tercet_algorithms.answers.questions import suggest
-
-# An item is in doubt whose most probable cluster has less than this.
-SURE = 0.9
 
 
 class Questions(NamedTuple):
