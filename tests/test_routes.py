@@ -61,6 +61,7 @@ SIGNED_IN = set(VISITORS) - {"anonymous"}
 
 TRIPLET = ["item-0", "item-1", "item-2"]
 ANSWER_ID = "0d5f5c0e-6a53-4e57-9b1e-7a3cb6f1a001"
+SUGGESTION = {"kind": "merge", "clusters": [1, 2], "dismissed": True}
 FORM = {"id": ANSWER_ID, "triplet": TRIPLET, "answer": "yes"}
 CONSTRAINT = {"triplet": TRIPLET, "answer": "yes", "labeler": "Cy"}
 API = "/api/v1/projects"
@@ -161,6 +162,8 @@ TABLE = [
     Row("POST", ONE + "/labelers/{labeler}/set-aside", Who.WRITE, {404}, {"json": {}}),
     Row("DELETE", ONE + "/labelers/{labeler}/set-aside", Who.WRITE, {404}),
     Row("POST", ONE + "/skips", Who.LABEL, {201}, {"json": {"triplet": TRIPLET}}),
+    Row("GET", ONE + "/suggestions", Who.READ),
+    Row("PUT", ONE + "/suggestions", Who.WRITE, {200}, {"json": SUGGESTION}),
     Row("GET", ONE + "/focus", Who.READ),
     Row("PUT", ONE + "/focus", Who.WRITE, {200}, {"json": {"about": "everything"}}),
     Row("GET", "/api/v1/algorithms", Who.USER),
@@ -169,6 +172,7 @@ TABLE = [
     Row("GET", ONE + "/runs/{run}", Who.READ),
     Row("POST", ONE + "/runs/{run}/cancel", Who.WRITE, {202, 409}),
     Row("GET", ONE + "/runs/{run}/clusters", Who.READ, {409}),
+    Row("GET", ONE + "/runs/{run}/between/{first}/{second}", Who.READ, {409}),
     Row("PUT", ONE + "/runs/{run}/clusters/{cluster}", Who.WRITE, {409}, {"json": {"name": "thrush", "note": ""}}),
     Row("GET", ONE + "/runs/{run}/items", Who.READ, {409}),
     Row("GET", ONE + "/runs/{run}/map", Who.READ, {409}),
@@ -217,6 +221,7 @@ TABLE = [
     Row("POST", PAGE + "/compare/{run}/cancel", Who.WRITE, {303, 409}),
     Row("POST", PAGE + "/compare/use", Who.WRITE, {303}, {"data": {"system": "sklr"}}),
     Row("POST", PAGE + "/resolution", Who.WRITE, {303}, {"data": {"n_clusters": "2"}}),
+    Row("POST", PAGE + "/suggestions", Who.WRITE, {303}, {"data": {**SUGGESTION, "clusters": "1, 2"}}),
     Row("POST", PAGE + "/focus", Who.WRITE, {303}, {"data": {"about": "everything"}}),
     Row("POST", PAGE + "/runs/{run}/cancel", Who.WRITE, {303, 409}),
     Row("POST", PAGE + "/clusters/{cluster}/name", Who.WRITE, {409}, {"data": {"run": "1", "name": "thrush"}}),
@@ -309,6 +314,8 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
             "token": service.make_share_link(session, project),
             "run": "1",
             "cluster": "1",
+            "first": "1",
+            "second": "2",
             "version": "9",
         }
     headers = {"anonymous": {}} | {name: cookie_header(app, user) for name, user in users.items()}

@@ -125,9 +125,9 @@ def change_focus(project: str, fields: Fields, me: Me, db: Db) -> RedirectRespon
 def change_suggestion(project: str, fields: Fields, me: Me, db: Db) -> RedirectResponse:
     """Dismiss a suggestion, or take that back."""
     subject = {"kind": fields.get("kind"), "clusters": split(fields.get("clusters") or None)}
-    body = parse(SuggestionChange, {**subject, "dismissed": fields.get("dismissed")})
     with db.transaction() as session:
-        suggestions.change(session, authorize(session, me, project, Action.WRITE), body)
+        access = authorize(session, me, project, Action.WRITE)
+        suggestions.change(session, access, parse(SuggestionChange, {**subject, "dismissed": fields.get("dismissed")}))
     return _back(project, "overview")
 
 
