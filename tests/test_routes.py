@@ -324,6 +324,8 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
         "number": "1",
         "path": "sub/a.csv",
         "position": "0",
+        "first": "1",
+        "second": "2",
     }
     with TestClient(app) as client:
         yield World(client, database, headers, values)
