@@ -204,6 +204,8 @@ TABLE = [
     Row("GET", ONE + "/alternatives", Who.READ),
     Row("GET", ONE + "/events", Who.READ, endless=True),
     Row("GET", ONE + "/summary", Who.READ),
+    Row("GET", ONE + "/suggestions", Who.READ),
+    Row("PUT", ONE + "/suggestions", Who.WRITE, {200}, {"json": {"kind": "answers", "dismissed": True}}),
     Row("GET", ONE + "/positions", Who.READ, {200}, {"params": {"at": "0,3"}}),
     Row("GET", PAGE, Who.READ),
     Row("GET", PAGE + "/label", Who.LABEL),
@@ -232,6 +234,7 @@ TABLE = [
     Row("POST", PAGE + "/answers/{answer}/not-known", Who.WRITE, {404}),
     Row("POST", PAGE + "/labelers/{labeler}/set-aside", Who.WRITE, {404}, {"data": {"reason": "a robot"}}),
     Row("POST", PAGE + "/labelers/{labeler}/put-back", Who.WRITE, {404}),
+    Row("POST", PAGE + "/suggestions", Who.WRITE, {303}, {"data": {"kind": "answers", "dismissed": "true"}}),
     Row("POST", PAGE + "/edits/{edit}/take-back", Who.WRITE, {404}),
     Row("GET", "/projects/new", Who.ACCOUNT),
     Row("POST", "/projects/new", Who.ACCOUNT, {303}, {"data": {"name": "Another"}}),
@@ -334,6 +337,8 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
         "number": "1",
         "path": "sub/a.csv",
         "position": "0",
+        "first": "1",
+        "second": "2",
     }
     with TestClient(app) as client:
         yield World(client, database, headers, values)

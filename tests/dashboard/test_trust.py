@@ -16,8 +16,7 @@ pytestmark = pytest.mark.only_on("sqlite")
 
 POINTS = [[50, 0.5, 0.35, 0.65], [120, 0.7, 0.55, 0.82], [200, 0.8, 0.66, 0.9]]
 METRICS = {
-    "accuracy_curve": {"points": POINTS, "chance": 0.42},
-    "agreement": {"questions": 40, "agreement": 0.81, "ceiling": 0.9},
+    "accuracy_curve": {"points": POINTS, "chance": 0.42, "ceiling": 0.9},
     "confused_pairs": [{"first": 1, "second": 3, "items": 4}],
 }
 
@@ -49,10 +48,9 @@ def test_the_curve_is_drawn_to_scale_and_its_levels_show(app: FastAPI, database:
     assert 'data-between="1,3"' in page
 
 
-def test_a_ceiling_from_too_few_questions_is_not_drawn() -> None:
+def test_a_ceiling_that_is_not_known_is_not_drawn() -> None:
     assert trust_of(None, []).curve is None
-    few = {**METRICS, "agreement": {"questions": 29, "agreement": 0.81, "ceiling": 0.9}}
-    run = RunOut.model_construct(metrics=few)
+    run = RunOut.model_construct(metrics={"accuracy_curve": {"points": POINTS, "chance": 0.5, "ceiling": None}})
     curve = trust_of(run, []).curve
     assert curve is not None
     assert curve.ceiling is curve.ceiling_y is None

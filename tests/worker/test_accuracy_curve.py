@@ -13,36 +13,53 @@ from tercet_algorithms.answers.forecast import Estimate, ExpectedGain
 ANSWERS = np.array(["yes", "no", "dnk"])
 
 
-def inputs_of(answers: np.ndarray) -> Any:
-    return SimpleNamespace(kind="relative", answers=answers)
+def inputs_of(answers: np.ndarray, triplets: np.ndarray | None = None) -> Any:
+    """What the curve reads; every answer is to a question of its own unless triplets say otherwise, by two people."""
+    own = np.arange(3 * len(answers)).reshape(-1, 3) if triplets is None else triplets
+    labelers = np.arange(len(answers)) % 2
+    return SimpleNamespace(kind="relative", answers=answers, triplets=own, labelers=labelers)
 
 
-def foreseen_of(answers: np.ndarray, is_right: np.ndarray) -> np.ndarray:
-    """What was foreseen of answers, of which those that are right had 0.8."""
-    columns = np.array([{"yes": 0, "no": 1, "dnk": 2}[answer] for answer in answers])
-    best = np.where(is_right, columns, (columns + 1) % 3)
-    return np.where(np.arange(3) == best[:, None], 0.8, 0.1)
+def foreseen_of(answers: np.ndarray, is_right: np.ndarray, dont_know: float) -> np.ndarray:
+    """What was foreseen of answers: the item that is named first where it is right, whatever "don't know" has."""
+    columns = np.array([{"yes": 0, "no": 1, "dnk": 0}[answer] for answer in answers])
+    best = np.where(is_right, columns, 1 - columns)
+    rows = np.where(np.arange(3) == best[:, None], 0.6, 0.4) * (1 - dont_know)
+    rows[:, 2] = dont_know
+    return rows
 
 
-@pytest.mark.parametrize("n", [50, 333, 4000])
-def test_the_points_together_are_all_answers(n: int) -> None:
+@pytest.mark.parametrize("dont_know", [0.0, 0.9])
+@pytest.mark.parametrize("n", [60, 333, 4000])
+def test_the_points_together_are_all_answers_that_name_an_item(n: int, dont_know: float) -> None:
     rng = np.random.default_rng(n)
-    answers, is_right = rng.choice(ANSWERS, n, p=[0.5, 0.4, 0.1]), rng.random(n) < 0.7
-    is_right[:10] = True
-    foreseen = foreseen_of(answers, is_right)
+    answers, is_right = rng.choice(ANSWERS, n, p=[0.4, 0.4, 0.2]), rng.random(n) < 0.7
+    foreseen = foreseen_of(answers, is_right, dont_know)
     foreseen[:10] = np.nan  # no run foresaw the first
+    rows = np.flatnonzero((answers != "dnk") & (np.arange(n) >= 10))
     curve = measure(inputs_of(answers), foreseen).get("accuracy_curve")
-    if n == 50:
-        assert curve is None, f"fewer than twice {FEWEST}"
+    if len(rows) < 2 * FEWEST:
+        assert curve is None
         return
     points = np.array(curve["points"])
-    assert len(points) == min(MOST_POINTS, (n - 10) // FEWEST)
-    sizes = np.diff([10, *points[:, 0]])
+    assert len(points) == min(MOST_POINTS, len(rows) // FEWEST)
+    sizes = np.diff([0, *np.searchsorted(rows, points[:, 0])])
     assert sizes.max() - sizes.min() <= 1
-    assert points[-1, 0] == n
-    assert sizes @ points[:, 1] / sizes.sum() == pytest.approx(is_right[10:].mean(), abs=1e-4)
+    assert points[-1, 0] == rows[-1] + 1
+    assert sizes @ points[:, 1] / len(rows) == pytest.approx(is_right[rows].mean(), abs=1e-4)
     assert np.all((points[:, 2] < points[:, 1]) & (points[:, 1] < points[:, 3]))
-    assert curve["chance"] == pytest.approx(np.mean(answers[10:] == "yes"), abs=1e-4)
+    assert (curve["chance"], curve["ceiling"]) == (0.5, None)
+
+
+def test_the_ceiling_is_by_who_agrees_which_item_it_is() -> None:
+    rng = np.random.default_rng(0)
+    answers = np.repeat(rng.choice(ANSWERS[:2], 100), 2)
+    answers[:40:2] = np.where(answers[1:40:2] == "yes", "no", "yes")  # a fifth of the pairs disagree
+    answers = np.concatenate([answers, ["dnk"] * 100])  # which would change agreement
+    triplets = np.repeat(np.arange(450).reshape(150, 3), 2, axis=0)
+    foreseen = foreseen_of(answers, np.ones(300, dtype=bool), 0.2)
+    curve = measure(inputs_of(answers, triplets), foreseen)["accuracy_curve"]
+    assert curve["ceiling"] == pytest.approx(np.sqrt(0.8), abs=1e-4)
 
 
 def gains_of(moved: Any) -> list[ExpectedGain]:

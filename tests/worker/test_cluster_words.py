@@ -92,9 +92,10 @@ def test_a_cluster_without_items_or_without_others_has_no_interval(members: int)
     assert telling_interval(np.linspace(0, 1, 90), np.arange(90) < members, 1) is None
 
 
-def test_values_are_ordered_by_how_much_more_frequent_they_are_in_a_cluster() -> None:
+def test_values_are_ordered_by_how_much_more_frequent_and_how_rare_they_are() -> None:
     counts = np.array([[30, 20, 10, 0, 30], [5, 0, 10, 30, 30]])
-    assert telling_values(counts, np.array([30, 30]), 0.1) == [[0, 1], [3]]
+    # 25/30 log(60/35) is less than 20/30 log(60/20).
+    assert telling_values(counts, np.array([30, 30]), 0.1) == [[1, 0], [3]]
     assert telling_values(counts, np.array([30, 30]), 0.9) == [[0], [3]]
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tercet.models import Purpose, RunStatus
-from tercet.runs.outlook import FEWEST_QUESTIONS
 from tercet.runs.schemas import RunOut
 
 HEIGHT = 96  # of the drawing, from a share of 1 down to the lowest that it has to show
@@ -66,8 +65,7 @@ def _curve(metrics: dict[str, Any]) -> ShareCurve | None:
     drawn = metrics.get("accuracy_curve")
     if drawn is None:
         return None
-    agreement = metrics.get("agreement", {"questions": 0})
-    ceiling = agreement["ceiling"] if agreement["questions"] >= FEWEST_QUESTIONS else None
+    ceiling = drawn["ceiling"]
     lowest: float = min(drawn["chance"], *(low for _, _, low, _ in drawn["points"])) - 0.03
     most = drawn["points"][-1][0]
 

@@ -57,7 +57,8 @@ RUN_EXAMPLE: dict[str, Any] = {
         "confused_pairs": [{"first": 3, "second": 12, "items": 14}],
         "accuracy_curve": {
             "points": [[602, 0.71, 0.53, 0.84], [1204, 0.84, 0.67, 0.93]],
-            "chance": 0.44,
+            "chance": 0.5,
+            "ceiling": 0.93,
         },
         "agreement": {"questions": 40, "agreement": 0.78, "ceiling": 0.8832},
         "error_rates": {"unsure": 0.24, "mixed_up": 0.03, "invented": 0.06, "n_clear": 530.1, "n_unclear": 673.9},
@@ -124,10 +125,11 @@ class RunOut(BaseModel):
     how many clusters of the fit the answers support: fewer than there are if some are nearly empty, or if answers do
     not tell them apart, and `alike` lists these.
 
-    `accuracy_curve` has in its `points` the number of answers, the share of those since the point before that
-    were foreseen, and its 95 % interval, and as `chance` the share of the most frequent one; `confused_pairs` the three
-    pairs of clusters with most items between them, `cluster_words` what separates each cluster, and `levels_off` after
-    how many answers 50 further ones move fewer than one item in a hundred, null beyond 800.
+    `accuracy_curve` is of answers that name an item: its `points` have the number of answers, the share of those since
+    the point before that were foreseen, and its 95 % interval; `ceiling` is set by how far labelers agree.
+    `confused_pairs` are the three pairs of clusters with most items between them, `cluster_words` what separates each
+    cluster, and `levels_off` after how many answers 50 further ones move fewer than one item in a hundred, null beyond
+    800.
     """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})
