@@ -21,6 +21,7 @@ from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.separation import Interval, telling_interval, telling_values
 
 MOST_ITEMS = 20_000  # evenly spaced ones of more: they say the same
+AT_ONCE = 2_000
 MOST_CLUSTERS = 100
 MOST_SOUND_WORDS, MOST_TERMS, MOST_COLUMNS = 3, 3, 2
 MOST_FEATURES = 200  # columns of uploaded features with names; of more, nobody knows what the names mean
@@ -83,9 +84,8 @@ def _read(job: Job, inputs: JobInputs, result: Result) -> Items:
     places = np.arange(len(inputs.item_ids)) if inputs.in_use is None else np.flatnonzero(inputs.in_use)
     with job.database.reading() as session:
         columns = (Item.id, Item.text, Item.details, Bag.key)
-        rows = session.execute(
-            select(*columns).outerjoin(Bag, Bag.id == Item.bag_id).where(Item.project_id == job.run.project_id)
-        )
+        statement = select(*columns).outerjoin(Bag, Bag.id == Item.bag_id).where(Item.project_id == job.run.project_id)
+        rows = session.execute(statement.execution_options(yield_per=AT_ONCE))  # a project may have a million items
         contents: dict[int, Any] = dict.fromkeys(inputs.item_ids[chosen].tolist(), ("", {}, None))
         contents |= {item: content for item, *content in rows if item in contents}
         number = job.run.feature_set_id
