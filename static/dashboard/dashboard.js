@@ -68,11 +68,28 @@ async function loadMap() {
   const points = await fetchPoints(api, run);
   if (run !== currentRun) return;
   map.show(points);
+  if (canvas.dataset.run) tools.update(run);
   canvas.dataset.run = run;
   resolution.enter(run, points);
 }
 
+/** @type {Set<string>} runs that came while somebody typed, and are shown afterwards */
+const newerRuns = new Set();
+
+/** @param {Event} event */
+function onBehind(event) {
+  const run = event instanceof CustomEvent ? event.detail.section.dataset.run : "";
+  if (run && run !== byId("clusters").dataset.run) newerRuns.add(run);
+  const runs = newerRuns.size === 1 ? "newer run" : "newer runs";
+  byId("newer-runs").textContent = newerRuns.size ? `${newerRuns.size} ${runs}: shown once you leave the field.` : "";
+}
+
 function onUpdate() {
+  const shown = byId("clusters").dataset.run ?? "";
+  if (newerRuns.has(shown)) {
+    newerRuns.clear();
+    byId("newer-runs").textContent = "";
+  }
   addMapButtons(map);
   resolution.updateControls();
   map.draw(); // names may have changed
@@ -117,6 +134,7 @@ function onState(state) {
 
 document.documentElement.classList.add("js");
 document.addEventListener("tercet:updated", onUpdate);
+document.addEventListener("tercet:behind", onBehind);
 sendFormsInPlace();
 catchUpAfterTyping();
 playOnClick();

@@ -11,6 +11,7 @@ import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
  */
 
 const PAGE_SIZE = 60;
+const CLUSTER_CELL = 2; // the confidence is in the next one
 const AT_ONCE = 500; // most items that one request describes
 const NOT_REACHED = "The server was not reached. Try again.";
 
@@ -132,6 +133,9 @@ export class ItemList {
   #positions = [];
   /** @type {Float32Array} */
   #points = new Float32Array();
+  #title = "";
+  #heading = createElement("h3");
+  #counts = createElement("p", { className: "counts" });
   #rows = createElement("tbody");
   #status = createElement("span");
   #more = createElement("button", { type: "button", className: "small", textContent: "Show more", onclick: () => this.#fill() });
@@ -170,6 +174,8 @@ export class ItemList {
     this.#rows.replaceChildren();
     const count = positions.length.toLocaleString("en");
     const heading = createElement("h3", { id: "item-list-title", tabIndex: -1, textContent: `${title}: ${count} items` });
+    this.#title = title;
+    this.#heading = heading;
     const close = createElement("button", { type: "button", className: "small", textContent: "Close", onclick: () => this.close() });
     this.#status = createElement("span", { className: "muted" });
     this.#status.setAttribute("role", "status");
@@ -178,17 +184,42 @@ export class ItemList {
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Listed items");
     scroll.append(createElement("table", {}, createElement("thead", {}, headRow()), this.#rows), this.#more);
-    const spread = countByCluster(positions, points).map(([cluster, size]) => createElement("span", {}, chip(cluster), ` ${size}`));
+    this.#showCounts();
     this.panel.replaceChildren(
       createElement("header", {}, heading, close),
       ...(this.bar && positions.length ? [this.bar.show(title, this.#positions)] : []),
       createElement("p", { className: "small" }, this.#status),
-      createElement("p", { className: "counts" }, ...spread),
+      this.#counts,
       scroll,
     );
     this.panel.hidden = false;
     heading.focus({ preventScroll: true });
     await this.#fill();
+  }
+
+  #showCounts() {
+    const spread = countByCluster(this.#positions, this.#points);
+    this.#counts.replaceChildren(...spread.map(([cluster, size]) => createElement("span", {}, chip(cluster), ` ${size}`)));
+  }
+
+  /**
+   * Show which clusters the listed items are in after a new run. They stay listed and in their order, and the focus
+   * stays where it is; the items of a cluster are those from before.
+   * @param {string} run
+   */
+  update(run) {
+    if (this.panel.hidden) return;
+    this.#points = this.map.target;
+    this.map.select(this.#positions);
+    const count = this.#positions.length.toLocaleString("en");
+    if (this.#title.startsWith("Cluster ")) this.#heading.textContent = `${this.#title} before run ${run}: ${count} items`;
+    this.#showCounts();
+    for (const row of this.#rows.rows) {
+      const start = Number(row.dataset.position) * STRIDE;
+      row.cells[CLUSTER_CELL].replaceChildren(chip(this.#points[start + CLUSTER]));
+      row.cells[CLUSTER_CELL + 1].textContent = this.#points[start + CONFIDENCE].toFixed(2);
+    }
+    this.bar?.update(this.#title, this.#positions);
   }
 
   async #fill() {
@@ -205,11 +236,13 @@ export class ItemList {
   /** @param {Item} item */
   #row(item) {
     const start = item.position * STRIDE;
-    return createElement("tr", {},
+    const row = createElement("tr", {},
       createElement("td", {}, thumbnail(item)),
       createElement("th", { scope: "row", textContent: item.key }),
       createElement("td", {}, chip(this.#points[start + CLUSTER])),
       createElement("td", { className: "number", textContent: this.#points[start + CONFIDENCE].toFixed(2) }));
+    row.dataset.position = String(item.position);
+    return row;
   }
 }
 

@@ -69,7 +69,16 @@ export class MapTools {
    */
   toggle(map, position) {
     const others = map.selected.filter((selected) => selected !== position);
-    this.list(map, "Selected", others.length < map.selected.length ? others : [...others, position]);
+    const positions = others.length < map.selected.length ? others : [...others, position];
+    this.lists.get(map)?.show("Selected", positions); // without scrolling: the next item is clicked where it is now
+  }
+
+  /**
+   * Show the clusters of a new run in the list that is open.
+   * @param {string} run
+   */
+  update(run) {
+    for (const list of this.lists.values()) list.update(run);
   }
 
   /**

@@ -12,6 +12,8 @@ import { hasMedia, isSound } from "./item_list.js";
 export class SelectionBar {
   /** @type {number[]} */
   positions = [];
+  /** @type {HTMLElement | null} */
+  bar = null;
   status = createElement("span", { className: "muted small" });
   undo = createElement("button", { type: "button", className: "small", textContent: "Undo", hidden: true });
 
@@ -34,9 +36,29 @@ export class SelectionBar {
    * @param {number[]} positions
    */
   show(title, positions) {
-    this.positions = positions;
     this.undo.hidden = true;
     this.status.textContent = "";
+    return (this.bar = this.#make(title, positions));
+  }
+
+  /**
+   * Offer what can be done with the clusters of a new run, unless somebody is choosing; what was said last stays.
+   * @param {string} title
+   * @param {number[]} positions
+   */
+  update(title, positions) {
+    if (!this.bar || this.bar.contains(document.activeElement) || this.playing) return;
+    const old = this.bar;
+    this.bar = this.#make(title, positions);
+    old.replaceWith(this.bar);
+  }
+
+  /**
+   * @param {string} title
+   * @param {number[]} positions
+   */
+  #make(title, positions) {
+    this.positions = positions;
     const points = this.map.target;
     const clusters = clustersOf(positions, points);
     const tooMany = positions.length > MOST_EDITED;

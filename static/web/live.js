@@ -55,6 +55,7 @@ export function show(html, announcement = "") {
     if (!section || received.get(id) === text) continue;
     if (isTypingIn(section)) {
       isBehind = true;
+      document.dispatchEvent(new CustomEvent("tercet:behind", { detail: { section: page.getElementById(id) } }));
       continue;
     }
     received.set(id, text);

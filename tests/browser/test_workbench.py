@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from tercet.models import Edit, Link
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible
-from tests.browser.test_dashboard import open_board, place_of_item
+from tests.browser.test_dashboard import AFTER, finish_run, open_board, place_of_item
 
 pytestmark = pytest.mark.browser
 
@@ -59,6 +59,26 @@ def test_items_are_selected_one_by_one_moved_and_the_move_is_undone(
     expect(log.nth(1)).to_contain_text("Taken back")
     counts = [("move", 2, 2, False), ("together", 2, None, False), ("split", 2, None, True)]
     assert edits_of(live_server, project.id) == counts
+
+
+def test_a_selection_stays_when_a_new_run_comes(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_board(live_server, open_page)
+    page.locator('[data-list="2"]').click()
+    rows = page.locator("#item-list tbody tr")
+    expect(rows).to_have_count(12)
+    keys = page.locator("#item-list tbody th").all_inner_texts()
+    page.get_by_role("toolbar").get_by_label("Move to").select_option("3")
+    expect(page.get_by_role("toolbar")).to_contain_text("12 items moved to cluster 3 with the next run.")
+    page.locator("#item-list-title").focus()
+    finish_run(live_server, project, 3, AFTER)  # run 2 is queued, because of the move
+    expect(page.locator("#item-list-title")).to_have_text("Cluster 2 before run 3: 12 items")
+    expect(page.locator("#item-list-title")).to_be_focused()
+    assert page.locator("#item-list tbody th").all_inner_texts() == keys, "the order stays"
+    clusters = [AFTER[int(key.split()[1].split("/")[0]) - 1] for key in keys]
+    assert page.locator("#item-list tbody td:nth-child(3)").all_inner_texts() == [str(cluster) for cluster in clusters]
+    assert len(set(clusters)) > 1, "the run has moved some"
+    expect(page.get_by_role("toolbar")).to_contain_text("12 items moved to cluster 3 with the next run.")
+    expect(page.get_by_role("toolbar").get_by_role("button", name="Undo")).to_be_visible()
 
 
 def test_the_gallery_walks_keeps_throws_out_and_moves_by_key(live_server: LiveServer, open_page: OpenPage) -> None:
