@@ -260,8 +260,8 @@ FAULTS = (
     Fault(
         "app/tercet/labeling/decisions.py",
         "what a program sent is held with what was answered on the page",
-        "return Answer.counts & Answer.response_ms.is_not(None) & (Answer.number > reached.scalar_subquery())",
-        "return Answer.counts & (Answer.number > reached.scalar_subquery())",
+        "return Answer.counts & Answer.response_ms.is_not(None) & later",
+        "return Answer.counts & later",
         "tests/labeling/test_holds.py",
     ),
     Fault(
@@ -288,8 +288,8 @@ FAULTS = (
     Fault(
         "app/tercet/worker/outputs/prequential.py",
         "people's own tables are not used",
-        "table = labeler_table(inputs.previous.state, inputs.kind, epsilon, labeler)",
-        "table = labeler_table({}, inputs.kind, epsilon, labeler)",
+        "labeler_table(inputs.previous.state, inputs.kind, epsilon, labeler)",
+        "labeler_table({}, inputs.kind, epsilon, labeler)",
         "tests/worker/test_questions.py",
     ),
     Fault(

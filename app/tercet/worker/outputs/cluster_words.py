@@ -21,7 +21,7 @@ from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.separation import Interval, telling_interval, telling_values
 
 MOST_ITEMS = 20_000  # evenly spaced ones of more: they say the same
-AT_ONCE = 2_000
+AT_ONCE = 1_000
 MOST_CLUSTERS = 100
 MOST_SOUND_WORDS, MOST_TERMS, MOST_COLUMNS = 3, 3, 2
 MOST_FEATURES = 200  # columns of uploaded features with names; of more, nobody knows what the names mean
@@ -83,11 +83,12 @@ def _read(job: Job, inputs: JobInputs, result: Result) -> Items:
     chosen = np.arange(0, len(inputs.item_ids), step)
     places = np.arange(len(inputs.item_ids)) if inputs.in_use is None else np.flatnonzero(inputs.in_use)
     with job.database.reading() as session:
-        columns = (Item.id, Item.text, Item.details, Bag.key)
-        statement = select(*columns).outerjoin(Bag, Bag.id == Item.bag_id).where(Item.project_id == job.run.project_id)
-        rows = session.execute(statement.execution_options(yield_per=AT_ONCE))  # a project may have a million items
         contents: dict[int, Any] = dict.fromkeys(inputs.item_ids[chosen].tolist(), ("", {}, None))
-        contents |= {item: content for item, *content in rows if item in contents}
+        ids = list(contents)
+        statement = select(Item.id, Item.text, Item.details, Bag.key).outerjoin(Bag, Bag.id == Item.bag_id)
+        for start in range(0, len(ids), AT_ONCE):
+            rows = session.execute(statement.where(Item.id.in_(ids[start : start + AT_ONCE])))
+            contents |= {item: content for item, *content in rows}
         number = job.run.feature_set_id
         features = None if number is None else session.get_one(FeatureSet, number)
     return Items(
