@@ -1,5 +1,6 @@
 """A backup holds every acknowledged answer, shows every damage, and is restored whole or not at all."""
 
+import json
 import shutil
 import threading
 import uuid
@@ -185,7 +186,7 @@ def test_a_backup_of_other_tables_says_which_version_restores_it(
     file: Path, database: Database, tmp_path: Path
 ) -> None:
     with zipfile.ZipFile(file) as archive:
-        manifest = archive.read(MANIFEST).replace(check_backup(file).revision.encode(), b"0001")
+        manifest = json.dumps({**json.loads(archive.read(MANIFEST)), "revision": "0001"}).encode()
     elsewhere = Database(f"sqlite:///{tmp_path / 'elsewhere' / 'tercet.db'}")
     migrate.upgrade(elsewhere)
     with pytest.raises(Conflict, match="restore it with that version"):
