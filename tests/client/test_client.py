@@ -137,6 +137,8 @@ def test_a_wrong_table_is_refused_before_anything_is_sent(
 def test_refusals_are_the_servers_sentences(client: tercet.Client, connection: tuple[str, str]) -> None:
     with pytest.raises(Refused, match="There is no project 'nothing'"):
         client.project("nothing").details()
+    with pytest.raises(Refused, match="There is no project 'nothing'"):
+        next(client.project("nothing").events())
     with pytest.raises(Refused, match="n_clusters") as refused:
         client.create_project("Bad", n_clusters=0)
     assert refused.value.status == 422

@@ -50,6 +50,8 @@ class ProjectClient:
         while True:
             try:
                 with self.http.stream("GET", stream.path, **stream.options()) as response:
+                    if response.is_error:
+                        response.read()
                     stream.check(response)
                     yield from filter(None, map(stream.take, response.iter_lines()))
             except httpx.TransportError:

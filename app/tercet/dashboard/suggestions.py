@@ -12,6 +12,7 @@ from tercet.accounts.access import Access
 from tercet.dashboard.schemas import Suggestion, SuggestionChange
 from tercet.live import events
 from tercet.models import Dismissal, Project, SuggestionKind
+from tercet.runs.outlook import FURTHEST_AHEAD
 from tercet.runs.queries import lock_project
 from tercet.runs.schemas import ClusterOut, RunOut
 
@@ -96,8 +97,8 @@ def _answers(latest: RunOut) -> list[Suggestion]:
     if not level or level["median"] == 0:
         return []
     if level["median"] is None:
-        text = "More than 800 more answers until the clusters level off."
+        text = f"More than {FURTHEST_AHEAD} more answers until the clusters level off."
     else:
-        high = "more than 800" if level["high"] is None else level["high"]
+        high = f"more than {FURTHEST_AHEAD}" if level["high"] is None else level["high"]
         text = f"About {level['median']} more answers until the clusters level off ({level['low']} to {high})."
     return [Suggestion(kind=SuggestionKind.ANSWERS, clusters=[], text=text)]

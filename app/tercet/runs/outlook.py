@@ -4,6 +4,8 @@ from typing import Any
 
 # Below so many questions with two answers agreement says nothing; below so many clear cases error rates do not.
 FEWEST_QUESTIONS, FEWEST_CLEAR = 30, 200
+# No forecast reaches further than so many answers.
+FURTHEST_AHEAD = 800
 
 
 def of_first_clusters(metrics: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from tercet.labeling.refill import random_share
 from tercet.models import Purpose, Run, RunStatus
 from tercet.runs import results
+from tercet.runs.outlook import FURTHEST_AHEAD
 from tercet.runs.results import Array, Result
 from tercet.worker.checkpoints import Job
 from tercet.worker.fits.outcome import FitOutcome
@@ -25,7 +26,7 @@ AHEAD = (50, 200)
 STRETCHES = 6
 # Numbers of answers at which it is seen where that levels off: where 50 further answers move less than this share of
 # the items.
-ONWARD, LEVEL_SHARE = (50, 100, 200, 400, 800), 0.01
+ONWARD, LEVEL_SHARE = (50, 100, 200, 400, FURTHEST_AHEAD), 0.01
 # Runs among which that before a stretch is looked for.
 MOST_RUNS = 500
 
