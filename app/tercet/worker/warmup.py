@@ -8,6 +8,7 @@ import ctypes
 import logging
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -27,17 +28,23 @@ KEEP_EACH = (-3, 32 * 2**20)
 
 
 def dask_setup(worker: object) -> None:
-    """Lower this process's priority and fit something tiny, which imports and compiles what fits need."""
+    """Lower this process's priority and begin to compile what fits need."""
     # Where fits share the processors with the web server, labelers go first: at 10 instead of 19 the slowest of
     # their answers took a fifth longer.
     os.nice(POLITENESS)
     _keep_memory()
     if getattr(worker, "nanny", None):
         _start_session()
+    # Where nothing is compiled yet this takes half a minute, in which a worker can be called and above all ended.
+    threading.Thread(target=_compile, args=(worker,), daemon=True).start()
+
+
+def _compile(worker: object) -> None:
+    """Fit something tiny; a run that comes meanwhile waits for the loops that it needs."""
     X = np.arange(12.0).reshape(6, 2)
     for model in (DCRC(2, n_init=2, random_state=0), SKLR(2, random_state=0)):
         model.fit(X, triplets=[[0, 1, 5]], answers=["no"])  # against the features, so that there is something to fit
-    job.log.debug("A worker is ready: %s", worker)
+    job.log.debug("A worker has compiled its loops: %s", worker)
 
 
 def dask_teardown(worker: object) -> None:
