@@ -15,7 +15,11 @@ import * as view from "./label_view.js";
 /** @typedef {import("./outbox.js").Entry} Entry */
 /** @typedef {import("./outbox.js").SkipEntry} SkipEntry */
 /** @typedef {import("./preload.js").Question} Question */
-/** @typedef {{ question: Question, state: view.PaintState, paintedAt: number | null }} Screen */
+/**
+ * The question on the screen: `seenSince` is when its pictures last came into view, null while they are out of it;
+ * `seenBefore` how many milliseconds they had been in view before.
+ * @typedef {{ question: Question, state: view.PaintState, seenSince: number | null, seenBefore: number }} Screen
+ */
 
 const LEAST_UPCOMING = 6; // the question on the screen and the next five
 const REQUESTED = 6; // further questions in a request, so that not every answer needs one
@@ -117,7 +121,7 @@ async function showNext() {
     return;
   }
   /** @type {Screen} */
-  const current = (screen = { question, state: "loading", paintedAt: null });
+  const current = (screen = { question, state: "loading", seenSince: null, seenBefore: 0 });
   const pictures = view.showQuestion(question, spectrograms);
   enter(current, pictures.every(({ isDecoded }) => isDecoded) ? "painting" : "loading");
   const timer = setTimeout(() => enter(current, "slow"), SLOW_AFTER);
@@ -128,7 +132,7 @@ async function showNext() {
     return;
   }
   await view.nextPaint();
-  if (!document.hidden) current.paintedAt = performance.now();
+  current.seenSince = performance.now();
   enter(current, "painting");
   setTimeout(() => enter(current, "painted"), SEEN_AFTER);
 }
@@ -235,12 +239,26 @@ function settle(entry, announcement) {
 function answer(value) {
   if (screen?.state === "painting") view.showTooEarly();
   if (screen?.state !== "painted") return;
-  const { question, paintedAt } = screen;
-  const { triplet, items } = question;
-  const response_ms = paintedAt === null ? null : Math.round(performance.now() - paintedAt);
+  const { triplet, items } = screen.question;
+  const response_ms = Math.round(timeSeen(screen));
   view.flashButton(value);
   countAnswers(1);
   settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms }, `Answered ${view.ANSWER_NAMES[value] ?? value}`);
+}
+
+/** @param {Screen} current */
+function timeSeen({ seenSince, seenBefore }) {
+  return seenBefore + (seenSince === null ? 0 : performance.now() - seenSince);
+}
+
+/**
+ * Leave the time in another window out of the response time.
+ * @param {Screen} current
+ */
+function countTimeInView(current) {
+  const isPainted = current.seenSince !== null || current.seenBefore > 0;
+  current.seenBefore = timeSeen(current);
+  current.seenSince = isPainted && !document.hidden ? performance.now() : null;
 }
 
 function skip() {
@@ -365,7 +383,7 @@ window.addEventListener("blur", letGo); // a key that goes up in another window 
 document.addEventListener("submit", onSubmit);
 byId("asking").addEventListener("click", onClick);
 document.addEventListener("visibilitychange", () => {
-  if (screen) screen.paintedAt = null; // the time in another window is not response time
+  if (screen) countTimeInView(screen);
   if (!document.hidden) fetchQuestions(true);
 });
 window.addEventListener("online", () => {

@@ -184,6 +184,27 @@ def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     assert standing_answers(live_server, project) == ["dnk"]
 
 
+def test_time_in_another_window_is_no_response_time(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
+    page.clock.install()
+    page.reload()
+    wait_for_paint(page)
+    turn = """hidden => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    page.clock.fast_forward(1_000)
+    page.evaluate(turn, True)
+    page.clock.fast_forward(60_000)
+    page.evaluate(turn, False)
+    page.clock.fast_forward(500)
+    page.keyboard.press("y")
+    settle(page)
+    [row] = stored(live_server, project)
+    assert row.response_ms is not None
+    assert 1_500 <= row.response_ms < 30_000
+
+
 def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page, question_kind="outlier")
     expect(page.locator("#question")).to_have_text("Which one is least like the other two?")
