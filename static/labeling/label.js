@@ -3,7 +3,9 @@
 // only once its pictures are on the screen.
 
 import { byId, closest } from "../web/dom.js";
+import { forgetKept } from "../web/kept.js";
 import { explain, readBody } from "../web/problem.js";
+import { Ahead } from "./ahead.js";
 import { Listening } from "./listening.js";
 import { dropUnloaded, isSound, preload } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
@@ -25,9 +27,11 @@ const LEAST_UPCOMING = 6; // the question on the screen and the next five
 const REQUESTED = 6; // further questions in a request, so that not every answer needs one
 const UNDOABLE = 20;
 const SLOW_AFTER = 10_000; // pictures that take longer can be loaded again, and their question skipped
+const FILL_EVERY = 60_000;
 const RETRY_AFTER = 15_000;
 const SEEN_AFTER = 150; // milliseconds on the screen; a key that is pressed earlier was meant for the question before
 const ZOOM_STEP = 1.5;
+const NOTHING_AHEAD = "Without a network there is nothing more to ask. Your answers are kept here and sent when it is back.";
 const SEEK_STRIP = 0.9; // below this part of a spectrogram's height a click plays from there
 
 const root = byId("label");
@@ -72,10 +76,13 @@ let changes = 0; // answers and undos of this page so far
 /** @type {Set<string>} answered or skipped here, whether or not the server knows it yet: not shown again, unless undone */
 const settled = new Set();
 
+const isInstalled = matchMedia("(display-mode: standalone)").matches;
+const ahead = new Ahead({ project, user, isInstalled, onChange: () => view.showAhead(ahead) });
 const outbox = new Outbox({
   project,
   user,
   onChange: () => view.showOutbox(outbox),
+  onOther: follow,
   onSettled(_entry, body) {
     if (body?.progress && !outbox.waiting) showProgress(body.progress);
     fetchQuestions();
@@ -179,12 +186,36 @@ function replay(entry) {
 }
 
 /**
+ * Take in what was answered, skipped or undone in another tab.
+ * @param {Entry} entry
+ */
+function follow(entry) {
+  const first = upcoming[0];
+  replay(entry);
+  if (entry.kind !== "withdraw") {
+    upcoming = upcoming.filter((question) => keyOf(question) !== keyOf(entry));
+    history = history.slice(-UNDOABLE);
+  }
+  view.showHistory(history);
+  if (upcoming[0] !== first) showNext();
+  fetchQuestions();
+}
+
+/** Without a network, ask what was set ahead. */
+function askAhead() {
+  const first = upcoming[0];
+  const questions = ahead.take(LEAST_UPCOMING - upcoming.length, new Set([...settled, ...upcoming.map(keyOf)]));
+  addUpcoming(questions.map((question) => ({ ...question, isAhead: true })));
+  if (upcoming[0] !== first) showNext();
+}
+
+/**
  * Drop questions that were answered in another window, or leased to somebody else while this one was idle.
  * @param {Question[]} leased
  */
 function dropAllBut(leased) {
   const keys = new Set(leased.map(keyOf));
-  upcoming = upcoming.filter((question) => question.isAgain || keys.has(keyOf(question)));
+  upcoming = upcoming.filter((question) => question.isAgain || question.isAhead || keys.has(keyOf(question)));
 }
 
 /** Fetch questions if there are few, or in any case after the window was away. */
@@ -201,6 +232,7 @@ async function fetchQuestions(wasAway = false) {
     const n = Math.min(LEAST_UPCOMING + REQUESTED + outbox.waiting, 100);
     const response = await fetch(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${n}`);
     const body = response.ok ? await readBody(response) : null;
+    if (response.status === 401) await forgetKept(); // signed out: nothing stays here but answers that were not sent
     if (!body) throw new Error(await explain(response));
     const first = upcoming[0];
     if (wasAway && changesBefore === changes) dropAllBut(body.triplets);
@@ -209,8 +241,9 @@ async function fetchQuestions(wasAway = false) {
     if (upcoming[0] !== first) showNext();
     if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.");
   } catch (error) {
+    askAhead();
     const reason = error instanceof Error ? error.message : String(error);
-    if (!upcoming.length) view.showNothing(`The next question cannot be fetched: ${reason}. Trying again.`);
+    if (!upcoming.length) view.showNothing(navigator.onLine ? `The next question cannot be fetched: ${reason}. Trying again.` : NOTHING_AHEAD);
   }
   isFetching = false;
   if (!fetchAgain) return;
@@ -229,6 +262,7 @@ function settle(entry, announcement) {
   showNext();
   history = [...history, entry].slice(-UNDOABLE);
   view.showHistory(history);
+  ahead.drop(entry);
   outbox.add(entry);
   view.announce(upcoming.length ? `${announcement}. Next question.` : `${announcement}.`);
   if (!upcoming.length) view.showNothing("Fetching the next question.");
@@ -284,8 +318,8 @@ function undo() {
 /** @param {KeyboardEvent} event */
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (closest(event, "input:not([type=hidden]), textarea, select, [contenteditable]")) return;
-  if (event.key === " " && closest(event, "button, summary, a")) return; // the key presses the focused button
+  if (event.key !== "Escape" && closest(event, "input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+  if (event.key === " " && closest(event, "button, summary, a, input")) return; // the key presses what has the focus
   const key = event.key.toLowerCase();
   if (event.repeat) {
     hold(key);
@@ -360,7 +394,12 @@ function onClick(event) {
 function onSubmit(event) {
   const form = closest(event, "form");
   /** @type {Record<string, () => void>} */
-  const actions = { answer: () => answer(event.submitter?.getAttribute("value") ?? ""), skip, undo };
+  const actions = {
+    answer: () => answer(event.submitter?.getAttribute("value") ?? ""),
+    skip,
+    undo,
+    "look-again": fetchQuestions,
+  };
   // Not `form.id`: the form has a field with this name, which hides the property.
   const action = actions[form?.getAttribute("id") ?? ""];
   if (!action) return;
@@ -368,11 +407,31 @@ function onSubmit(event) {
   action();
 }
 
+/**
+ * Stay on the page instead of going to the browser's error page: without a network there is no other.
+ * @param {Event} event
+ */
+function stayWithoutNetwork(event) {
+  const leaving = closest(event, event.type === "click" ? "a[href^='/']" : "header form");
+  if (!leaving || (navigator.onLine && !outbox.isOffline)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation(); // before it signs out
+  view.showNotice("That needs the network. You can go on labeling.");
+}
+
+/** Have the browser keep the page itself, for this labeler. */
+async function keepPage() {
+  const address = location.pathname;
+  const options = /** @type {const} */ ({ scope: address, updateViaCache: "none" });
+  await navigator.serviceWorker.register("/label-worker.js", options);
+}
+
 outbox.entries.forEach(replay);
 addUpcoming(page.next.triplets);
 showProgress(progress);
 view.showHistory(history);
 view.showOutbox(outbox);
+view.showAhead(ahead);
 if (upcoming.length) showNext();
 byId("load-again").addEventListener("click", loadAgain);
 document.addEventListener("keydown", onKey);
@@ -381,6 +440,9 @@ document.addEventListener("keyup", (event) => {
 });
 window.addEventListener("blur", letGo); // a key that goes up in another window is not heard of here
 document.addEventListener("submit", onSubmit);
+document.addEventListener("submit", stayWithoutNetwork, true);
+document.addEventListener("click", stayWithoutNetwork, true);
+byId("ahead").addEventListener("change", () => ahead.turn(byId("ahead", HTMLInputElement).checked));
 byId("asking").addEventListener("click", onClick);
 document.addEventListener("visibilitychange", () => {
   if (screen) countTimeInView(screen);
@@ -388,8 +450,12 @@ document.addEventListener("visibilitychange", () => {
 });
 window.addEventListener("online", () => {
   loadAgain();
-  fetchQuestions();
+  fetchQuestions(true);
+  ahead.fill();
 });
+window.addEventListener("offline", () => view.showOutbox(outbox));
 setInterval(fetchQuestions, RETRY_AFTER);
+setInterval(() => ahead.fill(), FILL_EVERY);
 outbox.send();
 fetchQuestions();
+if (ahead.isPossible) keepPage().then(() => ahead.fill(), () => {}); // a browser that refuses labels with a network only

@@ -110,7 +110,15 @@ export function showSpeed(speed) {
 
 /** Show why a key did nothing: the question has not been on the screen for long enough. */
 export function showTooEarly() {
-  byId("paint-message").textContent = "Too early: the pictures have only just appeared.";
+  showNotice("Too early: the pictures have only just appeared.");
+}
+
+/**
+ * Show a sentence for a moment.
+ * @param {string} text
+ */
+export function showNotice(text) {
+  byId("paint-message").textContent = text;
   root.dataset.early = "true";
   clearTimeout(earlyTimer);
   earlyTimer = setTimeout(() => delete root.dataset.early, 1500);
@@ -171,11 +179,22 @@ export function showOutbox(outbox) {
 }
 
 /** @param {import("./outbox.js").Outbox} outbox */
-function describeOutbox({ waiting, trouble, refusals }) {
+function describeOutbox({ waiting, trouble, refusals, isOffline }) {
+  if (isOffline || !navigator.onLine) return ["waiting", waiting ? `offline, keep going: ${waiting} kept here` : "offline, keep going"];
   if (trouble) return ["waiting", `${waiting === 1 ? "1 answer" : `${waiting} answers`} waiting: ${trouble}`];
   if (waiting) return ["sending", "saving…"];
   if (refusals.length) return ["refused", `not accepted: ${refusals.at(-1)}`];
   return ["saved", "saved"];
+}
+
+/** @param {import("./ahead.js").Ahead} ahead */
+export function showAhead({ isOn, isPossible, here }) {
+  const ahead = byId("ahead", HTMLInputElement);
+  ahead.checked = isOn;
+  ahead.disabled = !isPossible;
+  const count = here === 1 ? "1 question is" : `${here} questions are`;
+  const state = isOn ? `${count} here with pictures and sounds.` : "";
+  byId("ahead-state").textContent = isPossible ? state : "Not in this browser, or not over plain http.";
 }
 
 /** @param {string} text */

@@ -104,7 +104,7 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
     page.context.set_offline(True)
     for _ in range(5):
         press_and_see(page, "n")
-    expect(page.locator("#saved")).to_have_text("5 answers waiting: no network")
+    expect(page.locator("#saved")).to_have_text("offline, keep going: 5 kept here")
     assert len(standing_answers(live_server, project)) == 8
     page.context.set_offline(False)
     settle(page)
@@ -113,7 +113,7 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
     page.context.route("**/answers", lambda route: route.abort())
     for _ in range(3):
         press_and_see(page, "d")
-    expect(page.locator("#saved")).to_contain_text("3 answers waiting")
+    expect(page.locator("#saved")).to_contain_text("3 kept here")
     page.context.unroute("**/answers")
     page.reload()
     settle(page)
