@@ -53,17 +53,21 @@ const listening = new Listening({
     view.showPlaying(place, time);
   },
   onFailure: (place) => view.showPlaying(place, null, "Cannot play"),
+  region: () => spectrograms.visible,
 });
 
-const preferences = new PreferencesForm(({ colours, isLevelled }) => {
-  root.dataset.colours = colours;
-  listening.isLevelled = isLevelled;
-});
 /** @type {string | null} the key that is held to hear two sounds by turns */
 let heldKey = null;
 
 /** @type {Question[]} */
 let upcoming = [];
+const preferences = new PreferencesForm(({ colours, isLevelled }) => {
+  root.dataset.colours = colours;
+  if (listening.isLevelled === isLevelled) return;
+  listening.isLevelled = isLevelled;
+  upcoming.forEach((question) => preload(question, isLevelled));
+});
+
 /** @type {(AnswerEntry | SkipEntry)[]} */
 let history = page.recent.map((/** @type {object} */ answer) => ({ kind: "answer", ...answer })).reverse();
 /** @type {view.Progress} */
@@ -116,7 +120,7 @@ function addUpcoming(questions) {
   const seen = new Set([...settled, ...upcoming.map(keyOf)]);
   const added = questions.filter((question) => !seen.has(keyOf(question)));
   upcoming.push(...added);
-  added.forEach(preload);
+  added.forEach((question) => preload(question, listening.isLevelled));
 }
 
 /** Show the first upcoming question; it can be answered once it is painted. */
@@ -334,6 +338,7 @@ function onKey(event) {
     "?": () => (help.open = !help.open),
     escape: () => (help.open = false),
     " ": () => listening.toggleAll(),
+    l: () => view.showLoop(listening.changeLoop()),
     h: () => view.showSpeed(listening.changeSpeed()),
     c: () => view.announce(`Colours: ${preferences.changeColours()}`),
     v: () => view.announce(preferences.changeLevel() ? "All sounds equally loud" : "Sounds as loud as recorded"),
@@ -385,7 +390,7 @@ function onClick(event) {
   if (!media || spectrograms.wasDragged || getSelection()?.toString()) return;
   const { x, y } = part(media, event);
   const value = ANSWERS_BY_PLACE[place];
-  if (media.classList.contains("spectrogram") && y > SEEK_STRIP) listening.play(place, spectrograms.timeAt(place, x));
+  if (media.classList.contains("spectrogram") && y > SEEK_STRIP) listening.play(place, spectrograms.timeAt(x));
   else if (value) answer(value);
   else listening.toggle(place);
 }

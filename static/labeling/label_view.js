@@ -108,6 +108,12 @@ export function showSpeed(speed) {
   announce(words || "Full speed");
 }
 
+/** @param {boolean} isLooping */
+export function showLoop(isLooping) {
+  byId("loop").hidden = !isLooping;
+  announce(isLooping ? "Plays what is on the screen again and again" : "Plays once");
+}
+
 /** Show why a key did nothing: the question has not been on the screen for long enough. */
 export function showTooEarly() {
   showNotice("Too early: the pictures have only just appeared.");

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -490,6 +491,72 @@ def test_a_key_that_is_held_plays_two_sounds_by_turns(live_server: LiveServer, o
     assert shown(page), "no key was an answer"
 
 
+def test_sounds_begin_at_one_place_whatever_their_length(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
+    with live_server.database.reading() as session:
+        items = session.scalars(select(Item).where(Item.project_id == project.id)).all()
+        lengths = {item.key: item.media_seconds or 0 for item in items}
+    wait_for_paint(page)
+    usual = page.evaluate("JSON.parse(document.getElementById('label').dataset.page).pictures.seconds")
+    before = shown(page)
+    for _ in range(3):
+        keys = [unquote(address.rpartition("/")[2]) for address in shown(page)]
+        assert len({round(lengths[key], 2) for key in keys}) > 1
+        styles = page.locator(".media img").evaluate_all(
+            "images => images.map(({ style }) => [parseFloat(style.left), parseFloat(style.width)])"
+        )
+        # In a picture as long as usual a shorter sound stands in the middle.
+        starts = [
+            left + width * max(usual - lengths[key], 0) / 2 / max(lengths[key], usual)
+            for key, (left, width) in zip(keys, styles, strict=True)
+        ]
+        assert starts == pytest.approx([starts[0]] * 3, abs=0.1)
+        press_and_see(page, "y")
+    assert shown(page) != before
+
+
+def test_the_part_on_the_screen_is_played_again_and_again(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    page.evaluate(RECORD_STARTS)
+    for key in "++l2":
+        page.keyboard.press(key)
+    expect(page.locator("#loop")).to_be_visible()
+    wait_until(lambda: len(page.evaluate("sought")) >= 3)
+    starts = page.evaluate("sought")
+    assert len(set(starts[1:])) == 1, "each time from where the screen begins"
+    page.keyboard.press("l")
+    expect(page.locator("#loop")).to_be_hidden()
+    expect(page.locator(".playing")).to_have_count(0)
+
+
+RECORD_STARTS = """() => {
+  window.sought = [];
+  const { set, get } = Object.getOwnPropertyDescriptor(HTMLMediaElement.prototype, "currentTime");
+  Object.defineProperty(HTMLMediaElement.prototype, "currentTime", {
+    get,
+    set(time) { sought.push(time); set.call(this, time); },
+  });
+}"""
+
+
+def test_levelled_sounds_are_loaded_before_they_are_played(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.keyboard.press("v")
+    page.wait_for_timeout(1_000)
+    assert len({url for url in asked if url.endswith("level=true")}) >= 9
+    page.reload()
+    wait_for_paint(page)
+    page.wait_for_load_state("networkidle")
+    asked.clear()
+    page.keyboard.press("2")
+    expect(page.locator(".playing")).to_have_count(1)
+    assert not [url for url in asked if "media/media" in url], "it is here already"
+
+
 def test_colours_and_loudness_are_the_labelers_own(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -498,13 +565,12 @@ def test_colours_and_loudness_are_the_labelers_own(live_server: LiveServer, open
     page.keyboard.press("c")
     expect(page.locator("#spoken")).to_have_text("Colours: more contrast")
     expect(spectrogram).to_have_css("filter", "contrast(1.6)")
-    page.keyboard.press("v")
+    with page.expect_response(lambda response: "level=true" in response.url) as levelled:
+        page.keyboard.press("v")
+    assert levelled.value.ok
     page.reload()
     wait_for_paint(page)
     expect(spectrogram).to_have_css("filter", "contrast(1.6)")
-    with page.expect_response(lambda response: "level=true" in response.url) as levelled:
-        page.keyboard.press("1")
-    assert levelled.value.ok
     page.keyboard.press("?")
     expect(page.get_by_label("all equally loud")).to_be_checked()
     page.get_by_label("Colours of spectrograms").select_option("dark on white")
