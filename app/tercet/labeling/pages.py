@@ -1,6 +1,7 @@
 """The labeling page, and the plain forms that make it work without JavaScript."""
 
 import uuid
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -8,12 +9,14 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from tercet.accounts.access import Access, Action, Me, authorize
+from tercet.items.schemas import media_address
 from tercet.labeling import offline, service
 from tercet.labeling.dependencies import Writer
 from tercet.labeling.schemas import AnswerIn
 from tercet.sounds.colour_maps import palette
 from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.web.dependencies import Config, Db
+from tercet.web.markdown import to_html
 from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
@@ -49,6 +52,7 @@ def get_label(
         },
         fresh_id=uuid.uuid4(),
         question=question_of(access),
+        guidelines=to_html(access.project.guidelines, partial(media_address, access.project.key, "picture")),
     )
 
 
