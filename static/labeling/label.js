@@ -32,6 +32,8 @@ const RETRY_AFTER = 15_000;
 const SEEN_AFTER = 150; // milliseconds on the screen; a key that is pressed earlier was meant for the question before
 const ZOOM_STEP = 1.5;
 const NOTHING_AHEAD = "Without a network there is nothing more to ask. Your answers are kept here and sent when it is back.";
+const WORK = 30 * 60_000; // after so long without a break a pause is suggested
+const BREAK = 5 * 60_000;
 const SEEK_STRIP = 0.9; // below this part of a spectrogram's height a click plays from there
 
 const root = byId("label");
@@ -74,6 +76,8 @@ let history = page.recent.map((/** @type {object} */ answer) => ({ kind: "answer
 let progress = page.next.progress;
 /** @type {Screen | null} the question on screen, replaced whenever it is shown anew */
 let screen = null;
+/** Since when the labeler has answered without a break, the time of the last answer, and how many there were. */
+const work = { since: 0, last: 0, answers: 0 };
 let isFetching = false;
 let fetchAgain = false; // whether to fetch once more: the response under way may not know the latest answer
 let changes = 0; // answers and undos of this page so far
@@ -243,7 +247,7 @@ async function fetchQuestions(wasAway = false) {
     addUpcoming(body.triplets);
     if (changesBefore === changes) showProgress(body.progress); // otherwise it does not include the latest answers
     if (upcoming[0] !== first) showNext();
-    if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.");
+    if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.", body.reason ? progress.mine : 0);
   } catch (error) {
     askAhead();
     const reason = error instanceof Error ? error.message : String(error);
@@ -273,6 +277,18 @@ function settle(entry, announcement) {
   fetchQuestions();
 }
 
+/** Suggest a pause to who has answered for half an hour without one. */
+function countWork() {
+  const now = Date.now();
+  if (now - work.last > BREAK) Object.assign(work, { since: now, answers: 0 });
+  work.last = now;
+  work.answers += 1;
+  byId("pause").hidden = true;
+  if (now - work.since < WORK) return;
+  view.suggestPause(work.answers);
+  Object.assign(work, { since: now, answers: 0 });
+}
+
 /** @param {string} value */
 function answer(value) {
   if (screen?.state === "painting") view.showTooEarly();
@@ -280,6 +296,7 @@ function answer(value) {
   const { triplet, items } = screen.question;
   const response_ms = Math.round(timeSeen(screen));
   view.flashButton(value);
+  countWork();
   countAnswers(1);
   settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms }, `Answered ${view.ANSWER_NAMES[value] ?? value}`);
 }
@@ -438,6 +455,7 @@ view.showHistory(history);
 view.showOutbox(outbox);
 view.showAhead(ahead);
 if (upcoming.length) showNext();
+byId("go-on").addEventListener("click", () => (byId("pause").hidden = true));
 byId("load-again").addEventListener("click", loadAgain);
 document.addEventListener("keydown", onKey);
 document.addEventListener("keyup", (event) => {

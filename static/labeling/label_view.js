@@ -152,10 +152,23 @@ export function showPaintState(state) {
   byId("load-again").hidden = state !== "slow" && state !== "failed";
 }
 
-/** @param {string} reason */
-export function showNothing(reason) {
+/**
+ * Show why there is no question, and thanks to who has answered some.
+ * @param {string} reason
+ * @param {number} [mine]
+ */
+export function showNothing(reason, mine = 0) {
   showAsking(false);
   byId("reason").textContent = reason;
+  byId("thanks").hidden = mine === 0;
+  byId("thanks").textContent = `Thank you for ${mine === 1 ? "your answer" : `your ${mine.toLocaleString("en")} answers`}.`;
+}
+
+/** @param {number} answers */
+export function suggestPause(answers) {
+  byId("pause-answers").textContent = answers.toLocaleString("en");
+  byId("pause").hidden = false;
+  announce(`${answers} answers in half an hour. A short pause keeps them good.`);
 }
 
 /** @param {{ answer: string }[]} history */

@@ -13,7 +13,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from sqlalchemy import delete, select, update
 
 from tercet.labeling import presentation
-from tercet.models import Answer, Item, Project, Skip, Triplet, User
+from tercet.models import Answer, Item, Project, Skip, Triplet, User, now
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.spectrograms import picture_and_thumbnail
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_songs, take_shot
@@ -204,6 +204,42 @@ def test_time_in_another_window_is_no_response_time(live_server: LiveServer, ope
     [row] = stored(live_server, project)
     assert row.response_ms is not None
     assert 1_500 <= row.response_ms < 30_000
+
+
+def test_after_half_an_hour_a_pause_is_suggested(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    page.clock.install()
+    page.reload()
+    pause = page.locator("#pause")
+    for _ in range(8):
+        press_and_see(page, "y")
+        expect(pause).to_be_hidden()
+        page.clock.fast_forward(4 * 60_000)
+    press_and_see(page, "y")
+    expect(pause).to_contain_text("9 answers in half an hour. A short pause keeps them good.")
+    assert_accessible(page, "label-pause")
+    page.get_by_role("button", name="Go on").click()
+    expect(pause).to_be_hidden()
+    press_and_see(page, "n")
+    page.clock.fast_forward(6 * 60_000)
+    for _ in range(8):
+        press_and_see(page, "y")
+        page.clock.fast_forward(3 * 60_000)
+    expect(pause).to_be_hidden()
+
+
+def test_who_is_done_is_thanked(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    with live_server.database.transaction() as session:
+        beyond = Item.project_id == project.id, Item.position >= 3
+        session.execute(update(Item).where(*beyond).values(set_aside_at=now()))
+    page = open_page(lea, f"/projects/{project.key}/label")
+    for _ in range(2):
+        press_and_see(page, "y")
+    wait_for_paint(page)
+    page.keyboard.press("d")
+    expect(page.locator("#thanks")).to_have_text("Thank you for your 3 answers.")
+    assert_accessible(page, "label-done")
 
 
 def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, open_page: OpenPage) -> None:
