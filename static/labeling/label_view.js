@@ -43,7 +43,9 @@ function showAsking(isAsking) {
 export function showQuestion(question, spectrograms) {
   showAsking(true);
   spectrograms.clear();
-  root.dataset.media = question.triplet.every((key) => isSpectrogram(question.items[key])) ? "sounds" : "mixed";
+  const items = question.triplet.map((key) => question.items[key]);
+  if (items.every(isSpectrogram)) root.dataset.media = "sounds";
+  else root.dataset.media = items.every((item) => !item.picture_url) ? "texts" : "mixed";
   const pictures = question.triplet.map((key, place) => showItem(place, key, question.items[key], spectrograms));
   return pictures.filter((picture) => picture !== null);
 }
@@ -73,7 +75,7 @@ function showItem(place, key, item, spectrograms) {
     return null;
   }
   const picture = loadPicture(item.picture_url);
-  picture.image.alt = `${isSound(item) ? "Spectrogram" : "Picture"} of item ${place + 1}`;
+  picture.image.alt = describe(item, place);
   picture.image.draggable = false;
   picture.image.removeAttribute("style");
   if (isSpectrogram(item)) spectrograms.show(place, media, picture.image, item.seconds ?? 0);
@@ -85,6 +87,16 @@ function showItem(place, key, item, spectrograms) {
     if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: `${picture.image.alt}: not loaded` }));
   });
   return picture;
+}
+
+/**
+ * Return what a picture shows, for who does not see it.
+ * @param {Item} item
+ * @param {number} place
+ */
+function describe(item, place) {
+  if (!isSound(item)) return `Picture of item ${place + 1}`;
+  return `Spectrogram of item ${place + 1}${item.seconds ? `, ${item.seconds.toPrecision(2)} seconds long` : ""}`;
 }
 
 /**
