@@ -3,7 +3,9 @@
 // only once its pictures are on the screen.
 
 import { byId, closest } from "../web/dom.js";
+import { forgetKept } from "../web/kept.js";
 import { explain, readBody } from "../web/problem.js";
+import { Ahead } from "./ahead.js";
 import { Listening } from "./listening.js";
 import { dropUnloaded, isSound, preload } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
@@ -15,15 +17,23 @@ import * as view from "./label_view.js";
 /** @typedef {import("./outbox.js").Entry} Entry */
 /** @typedef {import("./outbox.js").SkipEntry} SkipEntry */
 /** @typedef {import("./preload.js").Question} Question */
-/** @typedef {{ question: Question, state: view.PaintState, paintedAt: number | null }} Screen */
+/**
+ * The question on the screen: `seenSince` is when its pictures last came into view, null while they are out of it;
+ * `seenBefore` how many milliseconds they had been in view before.
+ * @typedef {{ question: Question, state: view.PaintState, seenSince: number | null, seenBefore: number }} Screen
+ */
 
 const LEAST_UPCOMING = 6; // the question on the screen and the next five
 const REQUESTED = 6; // further questions in a request, so that not every answer needs one
 const UNDOABLE = 20;
 const SLOW_AFTER = 10_000; // pictures that take longer can be loaded again, and their question skipped
+const FILL_EVERY = 60_000;
 const RETRY_AFTER = 15_000;
 const SEEN_AFTER = 150; // milliseconds on the screen; a key that is pressed earlier was meant for the question before
 const ZOOM_STEP = 1.5;
+const NOTHING_AHEAD = "Without a network there is nothing more to ask. Your answers are kept here and sent when it is back.";
+const WORK = 30 * 60_000; // after so long without a break a pause is suggested
+const BREAK = 5 * 60_000;
 const SEEK_STRIP = 0.9; // below this part of a spectrogram's height a click plays from there
 
 const root = byId("label");
@@ -45,33 +55,42 @@ const listening = new Listening({
     view.showPlaying(place, time);
   },
   onFailure: (place) => view.showPlaying(place, null, "Cannot play"),
+  region: () => spectrograms.visible,
 });
 
-const preferences = new PreferencesForm(({ colours, isLevelled }) => {
-  root.dataset.colours = colours;
-  listening.isLevelled = isLevelled;
-});
 /** @type {string | null} the key that is held to hear two sounds by turns */
 let heldKey = null;
 
 /** @type {Question[]} */
 let upcoming = [];
+const preferences = new PreferencesForm(({ colours, isLevelled }) => {
+  root.dataset.colours = colours;
+  if (listening.isLevelled === isLevelled) return;
+  listening.isLevelled = isLevelled;
+  upcoming.forEach((question) => preload(question, isLevelled));
+});
+
 /** @type {(AnswerEntry | SkipEntry)[]} */
 let history = page.recent.map((/** @type {object} */ answer) => ({ kind: "answer", ...answer })).reverse();
 /** @type {view.Progress} */
 let progress = page.next.progress;
 /** @type {Screen | null} the question on screen, replaced whenever it is shown anew */
 let screen = null;
+/** Since when the labeler has answered without a break, the time of the last answer, and how many there were. */
+const work = { since: 0, last: 0, answers: 0 };
 let isFetching = false;
 let fetchAgain = false; // whether to fetch once more: the response under way may not know the latest answer
 let changes = 0; // answers and undos of this page so far
 /** @type {Set<string>} answered or skipped here, whether or not the server knows it yet: not shown again, unless undone */
 const settled = new Set();
 
+const isInstalled = matchMedia("(display-mode: standalone)").matches;
+const ahead = new Ahead({ project, user, isInstalled, onChange: () => view.showAhead(ahead) });
 const outbox = new Outbox({
   project,
   user,
   onChange: () => view.showOutbox(outbox),
+  onOther: follow,
   onSettled(_entry, body) {
     if (body?.progress && !outbox.waiting) showProgress(body.progress);
     fetchQuestions();
@@ -105,7 +124,7 @@ function addUpcoming(questions) {
   const seen = new Set([...settled, ...upcoming.map(keyOf)]);
   const added = questions.filter((question) => !seen.has(keyOf(question)));
   upcoming.push(...added);
-  added.forEach(preload);
+  added.forEach((question) => preload(question, listening.isLevelled));
 }
 
 /** Show the first upcoming question; it can be answered once it is painted. */
@@ -117,7 +136,7 @@ async function showNext() {
     return;
   }
   /** @type {Screen} */
-  const current = (screen = { question, state: "loading", paintedAt: null });
+  const current = (screen = { question, state: "loading", seenSince: null, seenBefore: 0 });
   const pictures = view.showQuestion(question, spectrograms);
   enter(current, pictures.every(({ isDecoded }) => isDecoded) ? "painting" : "loading");
   const timer = setTimeout(() => enter(current, "slow"), SLOW_AFTER);
@@ -128,7 +147,7 @@ async function showNext() {
     return;
   }
   await view.nextPaint();
-  if (!document.hidden) current.paintedAt = performance.now();
+  current.seenSince = performance.now();
   enter(current, "painting");
   setTimeout(() => enter(current, "painted"), SEEN_AFTER);
 }
@@ -175,12 +194,36 @@ function replay(entry) {
 }
 
 /**
+ * Take in what was answered, skipped or undone in another tab.
+ * @param {Entry} entry
+ */
+function follow(entry) {
+  const first = upcoming[0];
+  replay(entry);
+  if (entry.kind !== "withdraw") {
+    upcoming = upcoming.filter((question) => keyOf(question) !== keyOf(entry));
+    history = history.slice(-UNDOABLE);
+  }
+  view.showHistory(history);
+  if (upcoming[0] !== first) showNext();
+  fetchQuestions();
+}
+
+/** Without a network, ask what was set ahead. */
+function askAhead() {
+  const first = upcoming[0];
+  const questions = ahead.take(LEAST_UPCOMING - upcoming.length, new Set([...settled, ...upcoming.map(keyOf)]));
+  addUpcoming(questions.map((question) => ({ ...question, isAhead: true })));
+  if (upcoming[0] !== first) showNext();
+}
+
+/**
  * Drop questions that were answered in another window, or leased to somebody else while this one was idle.
  * @param {Question[]} leased
  */
 function dropAllBut(leased) {
   const keys = new Set(leased.map(keyOf));
-  upcoming = upcoming.filter((question) => question.isAgain || keys.has(keyOf(question)));
+  upcoming = upcoming.filter((question) => question.isAgain || question.isAhead || keys.has(keyOf(question)));
 }
 
 /** Fetch questions if there are few, or in any case after the window was away. */
@@ -197,16 +240,18 @@ async function fetchQuestions(wasAway = false) {
     const n = Math.min(LEAST_UPCOMING + REQUESTED + outbox.waiting, 100);
     const response = await fetch(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${n}`);
     const body = response.ok ? await readBody(response) : null;
+    if (response.status === 401) await forgetKept(); // signed out: nothing stays here but answers that were not sent
     if (!body) throw new Error(await explain(response));
     const first = upcoming[0];
     if (wasAway && changesBefore === changes) dropAllBut(body.triplets);
     addUpcoming(body.triplets);
     if (changesBefore === changes) showProgress(body.progress); // otherwise it does not include the latest answers
     if (upcoming[0] !== first) showNext();
-    if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.");
+    if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.", body.reason ? progress.mine : 0);
   } catch (error) {
+    askAhead();
     const reason = error instanceof Error ? error.message : String(error);
-    if (!upcoming.length) view.showNothing(`The next question cannot be fetched: ${reason}. Trying again.`);
+    if (!upcoming.length) view.showNothing(navigator.onLine ? `The next question cannot be fetched: ${reason}. Trying again.` : NOTHING_AHEAD);
   }
   isFetching = false;
   if (!fetchAgain) return;
@@ -225,22 +270,50 @@ function settle(entry, announcement) {
   showNext();
   history = [...history, entry].slice(-UNDOABLE);
   view.showHistory(history);
+  ahead.drop(entry);
   outbox.add(entry);
   view.announce(upcoming.length ? `${announcement}. Next question.` : `${announcement}.`);
   if (!upcoming.length) view.showNothing("Fetching the next question.");
   fetchQuestions();
 }
 
+/** Suggest a pause to who has answered for half an hour without one. */
+function countWork() {
+  const now = Date.now();
+  if (now - work.last > BREAK) Object.assign(work, { since: now, answers: 0 });
+  work.last = now;
+  work.answers += 1;
+  byId("pause").hidden = true;
+  if (now - work.since < WORK) return;
+  view.suggestPause(work.answers);
+  Object.assign(work, { since: now, answers: 0 });
+}
+
 /** @param {string} value */
 function answer(value) {
   if (screen?.state === "painting") view.showTooEarly();
   if (screen?.state !== "painted") return;
-  const { question, paintedAt } = screen;
-  const { triplet, items } = question;
-  const response_ms = paintedAt === null ? null : Math.round(performance.now() - paintedAt);
+  const { triplet, items } = screen.question;
+  const response_ms = Math.round(timeSeen(screen));
   view.flashButton(value);
+  countWork();
   countAnswers(1);
   settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms }, `Answered ${view.ANSWER_NAMES[value] ?? value}`);
+}
+
+/** @param {Screen} current */
+function timeSeen({ seenSince, seenBefore }) {
+  return seenBefore + (seenSince === null ? 0 : performance.now() - seenSince);
+}
+
+/**
+ * Leave the time in another window out of the response time.
+ * @param {Screen} current
+ */
+function countTimeInView(current) {
+  const isPainted = current.seenSince !== null || current.seenBefore > 0;
+  current.seenBefore = timeSeen(current);
+  current.seenSince = isPainted && !document.hidden ? performance.now() : null;
 }
 
 function skip() {
@@ -266,8 +339,8 @@ function undo() {
 /** @param {KeyboardEvent} event */
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (closest(event, "input:not([type=hidden]), textarea, select, [contenteditable]")) return;
-  if (event.key === " " && closest(event, "button, summary, a")) return; // the key presses the focused button
+  if (event.key !== "Escape" && closest(event, "input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+  if (event.key === " " && closest(event, "button, summary, a, input")) return; // the key presses what has the focus
   const key = event.key.toLowerCase();
   if (event.repeat) {
     hold(key);
@@ -282,6 +355,7 @@ function onKey(event) {
     "?": () => (help.open = !help.open),
     escape: () => (help.open = false),
     " ": () => listening.toggleAll(),
+    l: () => view.showLoop(listening.changeLoop()),
     h: () => view.showSpeed(listening.changeSpeed()),
     c: () => view.announce(`Colours: ${preferences.changeColours()}`),
     v: () => view.announce(preferences.changeLevel() ? "All sounds equally loud" : "Sounds as loud as recorded"),
@@ -333,7 +407,7 @@ function onClick(event) {
   if (!media || spectrograms.wasDragged || getSelection()?.toString()) return;
   const { x, y } = part(media, event);
   const value = ANSWERS_BY_PLACE[place];
-  if (media.classList.contains("spectrogram") && y > SEEK_STRIP) listening.play(place, spectrograms.timeAt(place, x));
+  if (media.classList.contains("spectrogram") && y > SEEK_STRIP) listening.play(place, spectrograms.timeAt(x));
   else if (value) answer(value);
   else listening.toggle(place);
 }
@@ -342,7 +416,12 @@ function onClick(event) {
 function onSubmit(event) {
   const form = closest(event, "form");
   /** @type {Record<string, () => void>} */
-  const actions = { answer: () => answer(event.submitter?.getAttribute("value") ?? ""), skip, undo };
+  const actions = {
+    answer: () => answer(event.submitter?.getAttribute("value") ?? ""),
+    skip,
+    undo,
+    "look-again": fetchQuestions,
+  };
   // Not `form.id`: the form has a field with this name, which hides the property.
   const action = actions[form?.getAttribute("id") ?? ""];
   if (!action) return;
@@ -350,12 +429,33 @@ function onSubmit(event) {
   action();
 }
 
+/**
+ * Stay on the page instead of going to the browser's error page: without a network there is no other.
+ * @param {Event} event
+ */
+function stayWithoutNetwork(event) {
+  const leaving = closest(event, event.type === "click" ? "a[href^='/']" : "header form");
+  if (!leaving || (navigator.onLine && !outbox.isOffline)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation(); // before it signs out
+  view.showNotice("That needs the network. You can go on labeling.");
+}
+
+/** Have the browser keep the page itself, for this labeler. */
+async function keepPage() {
+  const address = location.pathname;
+  const options = /** @type {const} */ ({ scope: address, updateViaCache: "none" });
+  await navigator.serviceWorker.register("/label-worker.js", options);
+}
+
 outbox.entries.forEach(replay);
 addUpcoming(page.next.triplets);
 showProgress(progress);
 view.showHistory(history);
 view.showOutbox(outbox);
+view.showAhead(ahead);
 if (upcoming.length) showNext();
+byId("go-on").addEventListener("click", () => (byId("pause").hidden = true));
 byId("load-again").addEventListener("click", loadAgain);
 document.addEventListener("keydown", onKey);
 document.addEventListener("keyup", (event) => {
@@ -363,15 +463,22 @@ document.addEventListener("keyup", (event) => {
 });
 window.addEventListener("blur", letGo); // a key that goes up in another window is not heard of here
 document.addEventListener("submit", onSubmit);
+document.addEventListener("submit", stayWithoutNetwork, true);
+document.addEventListener("click", stayWithoutNetwork, true);
+byId("ahead").addEventListener("change", () => ahead.turn(byId("ahead", HTMLInputElement).checked));
 byId("asking").addEventListener("click", onClick);
 document.addEventListener("visibilitychange", () => {
-  if (screen) screen.paintedAt = null; // the time in another window is not response time
+  if (screen) countTimeInView(screen);
   if (!document.hidden) fetchQuestions(true);
 });
 window.addEventListener("online", () => {
   loadAgain();
-  fetchQuestions();
+  fetchQuestions(true);
+  ahead.fill();
 });
+window.addEventListener("offline", () => view.showOutbox(outbox));
 setInterval(fetchQuestions, RETRY_AFTER);
+setInterval(() => ahead.fill(), FILL_EVERY);
 outbox.send();
 fetchQuestions();
+if (ahead.isPossible) keepPage().then(() => ahead.fill(), () => {}); // a browser that refuses labels with a network only

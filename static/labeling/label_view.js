@@ -43,7 +43,9 @@ function showAsking(isAsking) {
 export function showQuestion(question, spectrograms) {
   showAsking(true);
   spectrograms.clear();
-  root.dataset.media = question.triplet.every((key) => isSpectrogram(question.items[key])) ? "sounds" : "mixed";
+  const items = question.triplet.map((key) => question.items[key]);
+  if (items.every(isSpectrogram)) root.dataset.media = "sounds";
+  else root.dataset.media = items.every((item) => !item.picture_url) ? "texts" : "mixed";
   const pictures = question.triplet.map((key, place) => showItem(place, key, question.items[key], spectrograms));
   return pictures.filter((picture) => picture !== null);
 }
@@ -73,7 +75,7 @@ function showItem(place, key, item, spectrograms) {
     return null;
   }
   const picture = loadPicture(item.picture_url);
-  picture.image.alt = `${isSound(item) ? "Spectrogram" : "Picture"} of item ${place + 1}`;
+  picture.image.alt = describe(item, place);
   picture.image.draggable = false;
   picture.image.removeAttribute("style");
   if (isSpectrogram(item)) spectrograms.show(place, media, picture.image, item.seconds ?? 0);
@@ -85,6 +87,16 @@ function showItem(place, key, item, spectrograms) {
     if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: `${picture.image.alt}: not loaded` }));
   });
   return picture;
+}
+
+/**
+ * Return what a picture shows, for who does not see it.
+ * @param {Item} item
+ * @param {number} place
+ */
+function describe(item, place) {
+  if (!isSound(item)) return `Picture of item ${place + 1}`;
+  return `Spectrogram of item ${place + 1}${item.seconds ? `, ${item.seconds.toPrecision(2)} seconds long` : ""}`;
 }
 
 /**
@@ -108,9 +120,23 @@ export function showSpeed(speed) {
   announce(words || "Full speed");
 }
 
+/** @param {boolean} isLooping */
+export function showLoop(isLooping) {
+  byId("loop").hidden = !isLooping;
+  announce(isLooping ? "Plays what is on the screen again and again" : "Plays once");
+}
+
 /** Show why a key did nothing: the question has not been on the screen for long enough. */
 export function showTooEarly() {
-  byId("paint-message").textContent = "Too early: the pictures have only just appeared.";
+  showNotice("Too early: the pictures have only just appeared.");
+}
+
+/**
+ * Show a sentence for a moment.
+ * @param {string} text
+ */
+export function showNotice(text) {
+  byId("paint-message").textContent = text;
   root.dataset.early = "true";
   clearTimeout(earlyTimer);
   earlyTimer = setTimeout(() => delete root.dataset.early, 1500);
@@ -138,10 +164,23 @@ export function showPaintState(state) {
   byId("load-again").hidden = state !== "slow" && state !== "failed";
 }
 
-/** @param {string} reason */
-export function showNothing(reason) {
+/**
+ * Show why there is no question, and thanks to who has answered some.
+ * @param {string} reason
+ * @param {number} [mine]
+ */
+export function showNothing(reason, mine = 0) {
   showAsking(false);
   byId("reason").textContent = reason;
+  byId("thanks").hidden = mine === 0;
+  byId("thanks").textContent = `Thank you for ${mine === 1 ? "your answer" : `your ${mine.toLocaleString("en")} answers`}.`;
+}
+
+/** @param {number} answers */
+export function suggestPause(answers) {
+  byId("pause-answers").textContent = answers.toLocaleString("en");
+  byId("pause").hidden = false;
+  announce(`${answers} answers in half an hour. A short pause keeps them good.`);
 }
 
 /** @param {{ answer: string }[]} history */
@@ -171,11 +210,22 @@ export function showOutbox(outbox) {
 }
 
 /** @param {import("./outbox.js").Outbox} outbox */
-function describeOutbox({ waiting, trouble, refusals }) {
+function describeOutbox({ waiting, trouble, refusals, isOffline }) {
+  if (isOffline || !navigator.onLine) return ["waiting", waiting ? `offline, keep going: ${waiting} kept here` : "offline, keep going"];
   if (trouble) return ["waiting", `${waiting === 1 ? "1 answer" : `${waiting} answers`} waiting: ${trouble}`];
   if (waiting) return ["sending", "saving…"];
   if (refusals.length) return ["refused", `not accepted: ${refusals.at(-1)}`];
   return ["saved", "saved"];
+}
+
+/** @param {import("./ahead.js").Ahead} ahead */
+export function showAhead({ isOn, isPossible, here }) {
+  const ahead = byId("ahead", HTMLInputElement);
+  ahead.checked = isOn;
+  ahead.disabled = !isPossible;
+  const count = here === 1 ? "1 question is" : `${here} questions are`;
+  const state = isOn ? `${count} here with pictures and sounds.` : "";
+  byId("ahead-state").textContent = isPossible ? state : "Not in this browser, or not over plain http.";
 }
 
 /** @param {string} text */

@@ -1,7 +1,7 @@
 // Plays the sounds of the question on the screen: one at a time, from any point, at full speed or slower, all in turn, or
 // two of them by turns.
 
-import { loadSound } from "./preload.js";
+import { levelled, loadSound } from "./preload.js";
 
 const SPEEDS = [1, 0.5, 0.25];
 const PAUSE = 250; // between sounds that are played in turn
@@ -18,17 +18,20 @@ export class Listening {
   #urls = [];
   #speed = 0;
   #pause = 0;
+  #isLooping = false;
   /** Whether sounds are played at one loudness instead of that of the recordings. */
   isLevelled = false;
 
   /**
    * `onTime(place, time)` is called in every frame while a sound is played, and with null when it ends;
-   * `onFailure(place)` is called if it cannot be played.
-   * @param {{ onTime: (place: number, time: number | null) => void, onFailure: (place: number) => void }} options
+   * `onFailure(place)` is called if it cannot be played; `region()` returns the seconds that are played again and again.
+   * @param {{ onTime: (place: number, time: number | null) => void, onFailure: (place: number) => void,
+   *   region: () => { from: number, to: number } }} options
    */
-  constructor({ onTime, onFailure }) {
+  constructor({ onTime, onFailure, region }) {
     this.onTime = onTime;
     this.onFailure = onFailure;
+    this.region = region;
   }
 
   /** The speed of playing: 1 is that of the recording. */
@@ -82,6 +85,12 @@ export class Listening {
     else playNext(place);
   }
 
+  /** Play the part that is on the screen again and again from now on, or no longer; return which. */
+  changeLoop() {
+    this.#isLooping = !this.#isLooping;
+    return this.#isLooping;
+  }
+
   /** Change to the next slower speed, from the slowest one to that of the recording; the pitch changes too. */
   changeSpeed() {
     this.#speed = (this.#speed + 1) % SPEEDS.length;
@@ -130,21 +139,18 @@ export class Listening {
   #end(current) {
     if (this.#playing !== current) return;
     this.stop();
-    if (current.then) this.#pause = setTimeout(current.then, PAUSE);
+    const { from } = this.region();
+    if (this.#isLooping && from < current.audio.duration) this.play(current.place, from, current.then);
+    else if (current.then) this.#pause = setTimeout(current.then, PAUSE);
   }
 
   /** @param {Playing} current */
   #follow(current) {
     if (this.#playing !== current) return;
-    this.onTime(current.place, current.audio.currentTime);
+    const { from, to } = this.region();
+    const { audio, place } = current;
+    if (this.#isLooping && (audio.currentTime >= to || audio.currentTime < from - 0.05)) audio.currentTime = from;
+    this.onTime(place, audio.currentTime);
     requestAnimationFrame(() => this.#follow(current));
   }
-}
-
-/**
- * Return the address of the same sound at the loudness that all sounds are brought to.
- * @param {string} url
- */
-function levelled(url) {
-  return `${url}${url.includes("?") ? "&" : "?"}level=true`;
 }

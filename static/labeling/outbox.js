@@ -29,6 +29,7 @@ const FINAL = new Set([400, 403, 404, 409, 422]);
 
 export class Outbox {
   #prefix;
+  #troubleKey;
   #base;
   #storage;
   /** @type {{ key: string, entry: Entry }[]} */
@@ -39,14 +40,18 @@ export class Outbox {
 
   /**
    * `onChange()` is called after every change of `waiting` or `trouble`; `onSettled(entry, body)` once the server has
-   * stored an entry, with the response's body, or has refused it for good, with null.
-   * @param {{ project: string, user: string, onChange: () => void, onSettled: (entry: Entry, body: any) => void }} options
+   * stored an entry, with the response's body, or has refused it for good, with null; `onOther(entry)` when another tab
+   * has added one.
+   * @param {{ project: string, user: string, onChange: () => void, onSettled: (entry: Entry, body: any) => void,
+   *   onOther?: (entry: Entry) => void }} options
    */
-  constructor({ project, user, onChange, onSettled }) {
+  constructor({ project, user, onChange, onSettled, onOther = () => {} }) {
     this.#prefix = `tercet-outbox/${project}/${user}/`;
+    this.#troubleKey = `tercet-outbox-trouble/${project}/${user}`;
     this.#base = `/api/v1/projects/${encodeURIComponent(project)}`;
     this.onChange = onChange;
     this.onSettled = onSettled;
+    this.onOther = onOther;
     this.trouble = "";
     /** @type {string[]} */
     this.refusals = [];
@@ -54,8 +59,9 @@ export class Outbox {
     this.isStored = this.#storage !== null;
     this.#pending = this.#load();
     window.addEventListener("online", () => {
-      if (this.trouble === NO_NETWORK) this.#wake();
+      if (this.isOffline) this.#wake();
     });
+    window.addEventListener("storage", (event) => this.#followOtherTab(event));
     window.addEventListener("beforeunload", (event) => {
       if (!this.isStored && this.waiting) event.preventDefault();
     });
@@ -64,6 +70,11 @@ export class Outbox {
   /** The number of entries that the server has not acknowledged. */
   get waiting() {
     return this.#pending.length;
+  }
+
+  /** Whether the last attempt found no network. */
+  get isOffline() {
+    return this.trouble === NO_NETWORK;
   }
 
   get entries() {
@@ -85,32 +96,75 @@ export class Outbox {
     this.send();
   }
 
-  /** Send the pending entries, one after the other, until there are none. */
+  /** Send the pending entries, one after the other, until there are none; of several tabs one sends. */
   async send() {
     if (this.#isSending) return;
     this.#isSending = true;
-    let wait = FIRST_WAIT;
     try {
-      while (this.#pending.length) {
-        const { key, entry } = this.#pending[0];
+      if ("locks" in navigator) await navigator.locks.request(this.#prefix, () => this.#sendAll());
+      else await this.#sendAll();
+    } finally {
+      this.#isSending = false;
+    }
+    if (this.waiting) this.send(); // added after the last one was sent
+  }
+
+  async #sendAll() {
+    let wait = FIRST_WAIT;
+    while (this.#pending.length) {
+      const { key, entry } = this.#pending[0];
+      if (this.isStored && this.#storage?.getItem(key) === null) {
+        this.#pending.shift(); // another tab has sent it
+      } else {
         const outcome = await this.#post(entry);
-        this.trouble = "trouble" in outcome ? outcome.trouble : "";
+        this.#setTrouble("trouble" in outcome ? outcome.trouble : "");
         if ("trouble" in outcome) {
           this.onChange();
           await this.#pause(Math.max(wait, outcome.retryAfter ?? 0));
           wait = Math.min(2 * wait, LONGEST_WAIT);
         } else {
           wait = FIRST_WAIT;
-          this.#pending.shift();
+          this.#pending = this.#pending.filter((other) => other.key !== key);
           this.#storage?.removeItem(key);
           if ("refusal" in outcome && outcome.refusal) this.refusals.push(outcome.refusal);
           this.onSettled(entry, "body" in outcome ? outcome.body : null);
         }
-        this.onChange();
       }
-    } finally {
-      this.#isSending = false;
+      this.onChange();
     }
+  }
+
+  /** @param {string} trouble */
+  #setTrouble(trouble) {
+    this.trouble = trouble;
+    try {
+      // For the other tabs.
+      if (trouble) this.#storage?.setItem(this.#troubleKey, trouble);
+      else this.#storage?.removeItem(this.#troubleKey);
+    } catch {
+      // They say that they are saving.
+    }
+  }
+
+  /**
+   * Take in what another tab has added or sent, and what stops it.
+   * @param {StorageEvent} event
+   */
+  #followOtherTab({ key, newValue }) {
+    if (key === this.#troubleKey) {
+      this.trouble = newValue ?? "";
+    } else if (!key?.startsWith(this.#prefix)) {
+      return;
+    } else if (newValue === null) {
+      this.#pending = this.#pending.filter((other) => other.key !== key);
+    } else if (!this.#pending.some((other) => other.key === key)) {
+      const entry = JSON.parse(newValue);
+      this.#pending.push({ key, entry });
+      this.onOther(entry);
+      if (this.isOffline) this.#wake();
+      this.send();
+    }
+    this.onChange();
   }
 
   /**

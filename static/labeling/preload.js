@@ -4,7 +4,8 @@
 /**
  * @typedef {{ text: string, media_type: string | null, media_url: string | null, picture_url: string | null,
  *   seconds?: number | null }} Item
- * @typedef {{ triplet: string[], items: Record<string, Item>, isAgain?: boolean }} Question
+ * @typedef {{ triplet: string[], items: Record<string, Item>, isAgain?: boolean,
+ *   isAhead?: boolean }} Question
  */
 
 /**
@@ -19,12 +20,23 @@ const pictures = new Map();
 /** @type {Map<string, Promise<string>>} */
 const sounds = new Map();
 
-/** @param {Question} question */
-export function preload(question) {
+/**
+ * @param {Question} question
+ * @param {boolean} isLevelled whether its sounds will be played at one loudness
+ */
+export function preload(question, isLevelled) {
   for (const item of Object.values(question.items)) {
     if (item.picture_url) loadPicture(item.picture_url);
-    if (item.media_url && isSound(item)) loadSound(item.media_url);
+    if (item.media_url && isSound(item)) loadSound(isLevelled ? levelled(item.media_url) : item.media_url);
   }
+}
+
+/**
+ * Return the address of the same sound at the loudness that all sounds are brought to.
+ * @param {string} url
+ */
+export function levelled(url) {
+  return `${url}${url.includes("?") ? "&" : "?"}level=true`;
 }
 
 /** @param {Item} item */

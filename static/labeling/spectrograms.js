@@ -1,5 +1,5 @@
-// The spectrograms of a question. All three show the same length of time and range of frequencies, so that they can be
-// compared; zooming one zooms all. The pictures come without marks, which are drawn here.
+// The spectrograms of a question. All three show the same length of time and range of frequencies, and their sounds begin
+// at the same place, so that they can be compared; zooming one zooms all. The pictures come without marks, which are drawn here.
 
 import { createElement } from "../web/dom.js";
 
@@ -10,7 +10,8 @@ import { createElement } from "../web/dom.js";
  */
 /** @typedef {{ begin: number, seconds: number, low: number, high: number }} Range */
 /**
- * A spectrogram on the screen: `span` is how many seconds its picture shows, `offset` where in it the sound begins.
+ * A spectrogram on the screen: `span` is how many seconds its picture shows, `offset` where in it the sound begins: a
+ * short sound stands in the middle of its picture.
  * @typedef {{ media: HTMLElement, image: HTMLImageElement, span: number, offset: number, marks: HTMLElement,
  *   cursor: HTMLElement, playhead: HTMLElement }} Box
  */
@@ -116,9 +117,21 @@ export class Spectrograms {
     return { begin: 0, seconds, low, high };
   }
 
+  /** Where all sounds begin, in seconds from the left: where the longest one does, so that no picture is cut off. */
+  get #lead() {
+    const offsets = this.#boxes.flatMap((box) => (box ? [box.offset] : []));
+    return offsets.length ? Math.min(...offsets) : 0;
+  }
+
   /** @returns {Range} */
   #limits() {
     return { ...this.#usual(), seconds: Math.max(this.#scales.seconds, ...this.#boxes.map((box) => box?.span ?? 0)) };
+  }
+
+  /** The part of the sounds that is on the screen, in seconds from their beginning. */
+  get visible() {
+    const from = this.#range.begin - this.#lead;
+    return { from: Math.max(from, 0), to: from + this.#range.seconds };
   }
 
   /** Begin a question: from the start of the sounds, at the frequencies that the last one was looked at. */
@@ -170,12 +183,11 @@ export class Spectrograms {
   }
 
   /**
-   * Return the time in a sound at a share of the width of its box.
-   * @param {number} place
+   * Return the time in the sounds at a share of the width of their boxes.
    * @param {number} x
    */
-  timeAt(place, x) {
-    return Math.max(this.#range.begin + x * this.#range.seconds - (this.#boxes[place]?.offset ?? 0), 0);
+  timeAt(x) {
+    return Math.max(this.#range.begin + x * this.#range.seconds - this.#lead, 0);
   }
 
   /**
@@ -186,7 +198,7 @@ export class Spectrograms {
   showPlayhead(place, time) {
     const box = this.#boxes[place];
     if (!box) return;
-    const x = time === null ? -1 : (time + box.offset - this.#range.begin) / this.#range.seconds;
+    const x = time === null ? -1 : (time + this.#lead - this.#range.begin) / this.#range.seconds;
     box.playhead.hidden = x < 0 || x > 1;
     box.playhead.style.left = `${100 * x}%`;
   }
@@ -194,19 +206,21 @@ export class Spectrograms {
   #paint() {
     const { begin, seconds, low, high } = this.#range;
     const scales = this.#scales;
+    const lead = this.#lead;
     // No marks in the corners, where they would overlap or be cut off.
-    const times = multiples(begin + 0.1 * seconds, begin + 0.98 * seconds, roundStep(seconds / MARKS.begin));
+    const first = Math.max(begin + 0.1 * seconds - lead, -1e-9);
+    const times = multiples(first, begin + 0.98 * seconds - lead, roundStep(seconds / MARKS.begin));
     const pitches = multiples(low + 0.1 * (high - low), high - 0.02 * (high - low), roundStep((high - low) / MARKS.low));
     for (const box of this.#boxes) {
       if (!box) continue;
       Object.assign(box.image.style, {
-        left: `${(-100 * begin) / seconds}%`,
+        left: `${(-100 * (begin + box.offset - lead)) / seconds}%`,
         width: `${(100 * box.span) / seconds}%`,
         top: `${(-100 * (scales.high - high)) / (high - low)}%`,
         height: `${(100 * (scales.high - scales.low)) / (high - low)}%`,
       });
       box.marks.replaceChildren(
-        ...times.map((time, i) => mark("time", "left", (time - begin) / seconds, i ? trim(time) : `${trim(time)} s`)),
+        ...times.map((time, i) => mark("time", "left", (time + lead - begin) / seconds, i ? trim(time) : `${trim(time)} s`)),
         ...pitches.map((hertz, i) => mark("pitch", "bottom", (hertz - low) / (high - low), describe(hertz, high, !i))),
       );
     }
@@ -262,13 +276,13 @@ export class Spectrograms {
   #showCursor(media, event) {
     const { x, y } = part(media, event);
     const { low, high } = this.#range;
-    this.#boxes.forEach((box, place) => {
+    this.#boxes.forEach((box) => {
       if (!box) return;
       const upright = createElement("i", { className: "upright" });
       const level = createElement("i", { className: "level" });
       upright.style.left = `${100 * x}%`;
       level.style.top = `${100 * y}%`;
-      const reading = `${this.timeAt(place, x).toFixed(2)} s, ${describe(high - y * (high - low), high, true)}`;
+      const reading = `${this.timeAt(x).toFixed(2)} s, ${describe(high - y * (high - low), high, true)}`;
       box.cursor.replaceChildren(upright, level, ...(box.media === media ? [createElement("span", { textContent: reading })] : []));
     });
   }

@@ -125,7 +125,7 @@ def test_suspicion_orders_by_rank_then_by_probability() -> None:
     [
         ({"answer": "1"}, "answer", "expected one of yes, no, dnk"),
         ({"answer": "maybe"}, "answer", "at most 3 characters"),
-        ({"state": "lost"}, "state", "'used', 'set-aside' or 'withdrawn'"),
+        ({"state": "lost"}, "state", "'used', 'set-aside', 'unseen' or 'withdrawn'"),
         ({"order": "random"}, "order", "'newest' or 'suspect'"),
         ({"labeler": "ada"}, "labeler", "valid integer"),
         ({"labeler": 2**31}, "labeler", "less than or equal"),

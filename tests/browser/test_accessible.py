@@ -18,7 +18,14 @@ from tests.factories import add_member, make_project, make_user
 pytestmark = [pytest.mark.browser, pytest.mark.only_on("sqlite")]
 
 # What answers programs and not people.
-FOR_PROGRAMS = {"/openapi.json", "/healthz", "/readyz", "/metrics"}
+FOR_PROGRAMS = {
+    "/label-worker.js",
+    "/projects/{project}/label/manifest",
+    "/openapi.json",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+}
 
 
 @dataclass(frozen=True)

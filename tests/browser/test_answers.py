@@ -5,10 +5,10 @@ import uuid
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from tercet.labeling.service import ConstraintRow, store_constraints
-from tercet.models import Answer, Item, Project, Role, User
+from tercet.models import Answer, Item, Project, Role, Triplet, User
 from tercet.runs.results import AnswerReport, LabelerReport, Report, save_report
 from tests.browser.conftest import BEFORE, LiveServer, OpenPage, assert_accessible, make_songs
 from tests.dashboard.results import add_result
@@ -51,6 +51,27 @@ def aside(live: LiveServer, project: Project) -> list[int]:
     of_project = select(Answer.number).where(Answer.project_id == project.id, Answer.set_aside_id.is_not(None))
     with live.database.reading() as session:
         return sorted(session.scalars(of_project))
+
+
+def test_what_may_be_unseen_is_left_out_by_one_click(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, ann = make_answers(live_server)
+    with live_server.database.transaction() as session:
+        of_project = Answer.project_id == project.id
+        session.execute(update(Answer).where(of_project, Answer.number <= 9).values(response_ms=None))
+        session.execute(update(Triplet).where(Triplet.project_id == project.id).values(source="random"))
+    page = open_page(ann, f"/projects/{project.key}/answers")
+    page.evaluate("window.stayed = true")
+    page.get_by_role("button", name="Leave all 9 out").click()
+    expect(page.locator("#news")).to_have_text("9 answers set aside.")
+    assert aside(live_server, project) == list(range(1, 10))
+    expect(page.get_by_role("button", name="Put all 9 back")).to_be_focused()
+    assert_accessible(page, "answers-unseen")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Leave all 9 out")).to_be_focused()
+    assert aside(live_server, project) == []
+    assert page.evaluate("window.stayed")
+    page.get_by_role("link", name="Look at them").click()
+    expect(page.locator(".answer")).to_have_count(9)
 
 
 def test_set_aside_and_put_back_without_leaving_the_page(live_server: LiveServer, open_page: OpenPage) -> None:

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from sqlalchemy import delete, select, update
 
 from tercet.labeling import presentation
-from tercet.models import Answer, Item, Project, Skip, Triplet, User
+from tercet.models import Answer, Item, Project, Skip, Triplet, User, now
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.spectrograms import picture_and_thumbnail
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_songs, take_shot
@@ -104,7 +105,7 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
     page.context.set_offline(True)
     for _ in range(5):
         press_and_see(page, "n")
-    expect(page.locator("#saved")).to_have_text("5 answers waiting: no network")
+    expect(page.locator("#saved")).to_have_text("offline, keep going: 5 kept here")
     assert len(standing_answers(live_server, project)) == 8
     page.context.set_offline(False)
     settle(page)
@@ -113,7 +114,7 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
     page.context.route("**/answers", lambda route: route.abort())
     for _ in range(3):
         press_and_see(page, "d")
-    expect(page.locator("#saved")).to_contain_text("3 answers waiting")
+    expect(page.locator("#saved")).to_contain_text("3 kept here")
     page.context.unroute("**/answers")
     page.reload()
     settle(page)
@@ -182,6 +183,63 @@ def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     expect(page.locator("#spoken")).to_contain_text("Answered don't know.")  # a plain form would have left the page
     settle(page)
     assert standing_answers(live_server, project) == ["dnk"]
+
+
+def test_time_in_another_window_is_no_response_time(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
+    page.clock.install()
+    page.reload()
+    wait_for_paint(page)
+    turn = """hidden => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    page.clock.fast_forward(1_000)
+    page.evaluate(turn, True)
+    page.clock.fast_forward(60_000)
+    page.evaluate(turn, False)
+    page.clock.fast_forward(500)
+    page.keyboard.press("y")
+    settle(page)
+    [row] = stored(live_server, project)
+    assert row.response_ms is not None
+    assert 1_500 <= row.response_ms < 30_000
+
+
+def test_after_half_an_hour_a_pause_is_suggested(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    page.clock.install()
+    page.reload()
+    pause = page.locator("#pause")
+    for _ in range(8):
+        press_and_see(page, "y")
+        expect(pause).to_be_hidden()
+        page.clock.fast_forward(4 * 60_000)
+    press_and_see(page, "y")
+    expect(pause).to_contain_text("9 answers in half an hour. A short pause keeps them good.")
+    assert_accessible(page, "label-pause")
+    page.get_by_role("button", name="Go on").click()
+    expect(pause).to_be_hidden()
+    press_and_see(page, "n")
+    page.clock.fast_forward(6 * 60_000)
+    for _ in range(8):
+        press_and_see(page, "y")
+        page.clock.fast_forward(3 * 60_000)
+    expect(pause).to_be_hidden()
+
+
+def test_who_is_done_is_thanked(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    with live_server.database.transaction() as session:
+        beyond = Item.project_id == project.id, Item.position >= 3
+        session.execute(update(Item).where(*beyond).values(set_aside_at=now()))
+    page = open_page(lea, f"/projects/{project.key}/label")
+    for _ in range(2):
+        press_and_see(page, "y")
+    wait_for_paint(page)
+    page.keyboard.press("d")
+    expect(page.locator("#thanks")).to_have_text("Thank you for your 3 answers.")
+    assert_accessible(page, "label-done")
 
 
 def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -469,6 +527,72 @@ def test_a_key_that_is_held_plays_two_sounds_by_turns(live_server: LiveServer, o
     assert shown(page), "no key was an answer"
 
 
+def test_sounds_begin_at_one_place_whatever_their_length(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
+    with live_server.database.reading() as session:
+        items = session.scalars(select(Item).where(Item.project_id == project.id)).all()
+        lengths = {item.key: item.media_seconds or 0 for item in items}
+    wait_for_paint(page)
+    usual = page.evaluate("JSON.parse(document.getElementById('label').dataset.page).pictures.seconds")
+    before = shown(page)
+    for _ in range(3):
+        keys = [unquote(address.rpartition("/")[2]) for address in shown(page)]
+        assert len({round(lengths[key], 2) for key in keys}) > 1
+        styles = page.locator(".media img").evaluate_all(
+            "images => images.map(({ style }) => [parseFloat(style.left), parseFloat(style.width)])"
+        )
+        # In a picture as long as usual a shorter sound stands in the middle.
+        starts = [
+            left + width * max(usual - lengths[key], 0) / 2 / max(lengths[key], usual)
+            for key, (left, width) in zip(keys, styles, strict=True)
+        ]
+        assert starts == pytest.approx([starts[0]] * 3, abs=0.1)
+        press_and_see(page, "y")
+    assert shown(page) != before
+
+
+def test_the_part_on_the_screen_is_played_again_and_again(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    page.evaluate(RECORD_STARTS)
+    for key in "++l2":
+        page.keyboard.press(key)
+    expect(page.locator("#loop")).to_be_visible()
+    wait_until(lambda: len(page.evaluate("sought")) >= 3)
+    starts = page.evaluate("sought")
+    assert len(set(starts[1:])) == 1, "each time from where the screen begins"
+    page.keyboard.press("l")
+    expect(page.locator("#loop")).to_be_hidden()
+    expect(page.locator(".playing")).to_have_count(0)
+
+
+RECORD_STARTS = """() => {
+  window.sought = [];
+  const { set, get } = Object.getOwnPropertyDescriptor(HTMLMediaElement.prototype, "currentTime");
+  Object.defineProperty(HTMLMediaElement.prototype, "currentTime", {
+    get,
+    set(time) { sought.push(time); set.call(this, time); },
+  });
+}"""
+
+
+def test_levelled_sounds_are_loaded_before_they_are_played(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.keyboard.press("v")
+    page.wait_for_timeout(1_000)
+    assert len({url for url in asked if url.endswith("level=true")}) >= 9
+    page.reload()
+    wait_for_paint(page)
+    page.wait_for_load_state("networkidle")
+    asked.clear()
+    page.keyboard.press("2")
+    expect(page.locator(".playing")).to_have_count(1)
+    assert not [url for url in asked if "media/media" in url], "it is here already"
+
+
 def test_colours_and_loudness_are_the_labelers_own(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -477,13 +601,12 @@ def test_colours_and_loudness_are_the_labelers_own(live_server: LiveServer, open
     page.keyboard.press("c")
     expect(page.locator("#spoken")).to_have_text("Colours: more contrast")
     expect(spectrogram).to_have_css("filter", "contrast(1.6)")
-    page.keyboard.press("v")
+    with page.expect_response(lambda response: "level=true" in response.url) as levelled:
+        page.keyboard.press("v")
+    assert levelled.value.ok
     page.reload()
     wait_for_paint(page)
     expect(spectrogram).to_have_css("filter", "contrast(1.6)")
-    with page.expect_response(lambda response: "level=true" in response.url) as levelled:
-        page.keyboard.press("1")
-    assert levelled.value.ok
     page.keyboard.press("?")
     expect(page.get_by_label("all equally loud")).to_be_checked()
     page.get_by_label("Colours of spectrograms").select_option("dark on white")
@@ -501,6 +624,9 @@ def test_items_without_media_show_their_text_or_key(live_server: LiveServer, ope
     expect(page.locator("#question")).to_have_text("Is <b>1</b> nearer to 2?")
     for text in page.locator(".item-text").all_inner_texts():
         assert text.startswith(("song ", "A thrush <i>"))
+    page.set_viewport_size({"width": 360, "height": 740})
+    lefts = page.locator(".item").evaluate_all("items => items.map((item) => item.getBoundingClientRect().left)")
+    assert len(set(lefts)) == 1, "texts stand one below the other where the window is narrow"
     expect(page.locator(".play:visible")).to_have_count(0)
     take_shot(page, "label-text")
     wait_for_paint(page)
@@ -637,7 +763,9 @@ def test_a_picture_that_fails_is_said_and_can_be_loaded_again(live_server: LiveS
     pictures.fail()
     expect(page.locator("#label")).to_have_attribute("data-paint", "failed")
     expect(page.get_by_text("A picture cannot be loaded. Load it again, or skip this question.")).to_be_visible()
-    expect(page.locator(".media").first).to_have_text("Spectrogram of item 1: not loaded")
+    expect(page.locator(".media").first).to_have_text(
+        re.compile(r"^Spectrogram of item 1, 0\.\d+ seconds long: not loaded$")
+    )
     page.keyboard.press("y")
     assert stored(live_server, project) == []
     assert_accessible(page, "label-failed")

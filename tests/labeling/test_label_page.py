@@ -32,6 +32,15 @@ def test_hostile_texts_stay_texts(app: FastAPI, ada: TestClient) -> None:
     assert re.search(r'<div id="nothing"[^>]* hidden>', page.text)
 
 
+def test_guidelines_are_markdown_with_pictures_of_items(app: FastAPI, ada: TestClient) -> None:
+    with app.state.database.transaction() as session:
+        session.execute(update(Project).values(guidelines="## Buzzes\n\n![a buzz](item-3) is a **buzz**."))
+    page = ada.get(PAGE, headers=HTML).text
+    assert "<h4>Buzzes</h4>" in page
+    assert '<img src="/api/v1/projects/songs/media/picture/item-3" alt="a buzz" loading="lazy">' in page
+    assert "<strong>buzz</strong>" in page
+
+
 def test_a_form_without_javascript_answers_undoes_and_skips(app: FastAPI, ada: TestClient) -> None:
     first = ada.get(PAGE, headers=HTML).text
     form = {"id": fields(first, "id")[0], "triplet": fields(first, "triplet")[:3], "answer": "yes"}

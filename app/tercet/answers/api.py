@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 
 from tercet.accounts.access import Action, Me, authorize
 from tercet.answers import listing, quality, service
-from tercet.answers.schemas import AnswerList, DecidedOut, Filters, LabelerList, SetAsideIn
+from tercet.answers.schemas import AnswerList, DecidedOut, Filters, LabelerList, SetAsideIn, UnseenOut
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
@@ -54,6 +54,26 @@ def put_back(project: str, answer: UUID, me: Me, db: Db) -> DecidedOut:
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         return DecidedOut.model_validate(service.put_back(session, access, answer))
+
+
+@router.post("/{project}/unseen-answers/set-aside", status_code=201, responses=problems(409))
+def set_unseen_aside(project: str, me: Me, db: Db) -> UnseenOut:
+    """Set aside all answers of the labeling page that have no response time.
+
+    Earlier versions took answers while pictures were still loading, and stored no time with them. List them with
+    `state=unseen`. Imported answers are not among them. 409: there are none.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    return UnseenOut.model_validate(service.set_unseen_aside(db, access))
+
+
+@router.delete("/{project}/unseen-answers/set-aside", responses=problems(409))
+def put_unseen_back(project: str, me: Me, db: Db) -> UnseenOut:
+    """Put back the answers that were set aside for having no response time. 409: there are none."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    return UnseenOut.model_validate(service.put_unseen_back(db, access))
 
 
 @router.put("/{project}/answers/{answer}/right", status_code=204, responses=problems(409))

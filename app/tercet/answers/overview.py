@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from tercet.accounts.access import ROLE_MAY, Access, Action
 from tercet.answers import listing, quality, queries
 from tercet.answers.listing import Doubt, Listing
-from tercet.answers.queries import ListedAnswer, LoggedDecision
+from tercet.answers.queries import ListedAnswer, LoggedDecision, UnseenAnswers
 from tercet.answers.schemas import Filters, LabelerList
 from tercet.dashboard import service as dashboard
 from tercet.dashboard.schemas import NextRun
@@ -64,6 +64,7 @@ class AnswersOverview:
     log: list[LoggedDecision]
     edits: list[EditOut]
     changes: Changes
+    unseen: UnseenAnswers
     next_run: NextRun
     may_write: bool
 
@@ -83,6 +84,7 @@ def gather(session: Session, storage: Storage, access: Access, filters: Filters)
         people=quality.page(session, storage, project, 0, PEOPLE),
         log=queries.decisions(session, project.id, DECISIONS),
         edits=edits.page(session, storage, project, None, EDITS).edits,
+        unseen=queries.unseen(session, project.id),
         changes=_changes(session, project, page.run),
         next_run=dashboard.next_run(session, project, page_of_runs(session, project.id, None, dashboard.MOST_RUNS)),
         may_write=Action.WRITE in ROLE_MAY[access.role],

@@ -51,6 +51,24 @@ def put_back(project: str, answer: UUID, me: Me, db: Db, back: Back = "") -> Red
     return _back(project, back, f"answer-{decision.answer_number}")
 
 
+@router.post("/projects/{project}/unseen-answers/set-aside")
+def set_unseen_aside(project: str, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Set aside what may have been answered unseen."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    service.set_unseen_aside(db, access)
+    return _back(project, back, "unseen")
+
+
+@router.post("/projects/{project}/unseen-answers/put-back")
+def put_unseen_back(project: str, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Put back what was set aside because it may have been answered unseen."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    service.put_unseen_back(db, access)
+    return _back(project, back, "unseen")
+
+
 @router.post("/projects/{project}/edits/{edit}/take-back")
 def take_back(project: str, edit: Id, me: Me, db: Db, blobs: Blobs) -> RedirectResponse:
     """Take an edit of clusters back."""

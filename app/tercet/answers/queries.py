@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from tercet.accounts.named_labelers import NamedLabeler
 from tercet.answers.schemas import AnswerState, Filters
 from tercet.labeling.canonical import Ids
-from tercet.labeling.decisions import AUTOMATIC
+from tercet.labeling.decisions import AUTOMATIC, MAY_BE_UNSEEN
 from tercet.models import Answer, Decision, Membership, Triplet, User, Verdict
 
 # Habits are measured over so many of a person's newest answers.
@@ -58,6 +58,13 @@ class Habit(NamedTuple):
     created_at: datetime
 
 
+class UnseenAnswers(NamedTuple):
+    """How many answers without a response time runs use, and how many are set aside for having none."""
+
+    used: int
+    set_aside: int
+
+
 class LoggedDecision(NamedTuple):
     """A decision with the names of whom it is about and of who made it."""
 
@@ -66,6 +73,7 @@ class LoggedDecision(NamedTuple):
     labeler: str
     answer_number: int | None
     answers: int
+    unseen: bool
     by: str
     reason: str
     created_at: datetime
@@ -76,6 +84,8 @@ def of_state(state: AnswerState | None) -> list[SQLColumnExpression[bool]]:
     match state:
         case AnswerState.USED:
             return [Answer.counts]
+        case AnswerState.UNSEEN:
+            return [Answer.withdrawn_at.is_(None), MAY_BE_UNSEEN]
         case AnswerState.WITHDRAWN:
             return [Answer.withdrawn_at.is_not(None)]
         case AnswerState.SET_ASIDE:
@@ -189,7 +199,7 @@ def habits(session: Session, project_id: int, people: Sequence[int]) -> list[Hab
 
 def set_aside_counts(session: Session, project_id: int) -> dict[int, tuple[int, int]]:
     """Count the answers set aside per labeler: all of them, and those of them set aside all at once."""
-    at_once = func.count(case((Decision.answer_number.is_(None), 1)))
+    at_once = func.count(case((Decision.answer_number.is_(None) & ~Decision.unseen, 1)))
     statement = (
         select(Answer.labeler_id, func.count(), at_once)
         .join(Answer, Answer.set_aside_id == Decision.id)
@@ -197,6 +207,26 @@ def set_aside_counts(session: Session, project_id: int) -> dict[int, tuple[int, 
         .group_by(Answer.labeler_id)
     )
     return {person: (every, by_labeler) for person, every, by_labeler in session.execute(statement)}
+
+
+def unseen(session: Session, project_id: int) -> UnseenAnswers:
+    """Count the answers whose pictures may not have been seen: those that runs use, and those set aside for it."""
+    of_project = (Answer.project_id == project_id) & Answer.withdrawn_at.is_(None)
+    used = select(func.count()).select_from(Answer).where(of_project, Answer.counts, MAY_BE_UNSEEN)
+    aside = select(func.count()).join_from(Answer, Decision, Answer.set_aside_id == Decision.id)
+    counts = select(used.scalar_subquery(), aside.where(of_project, Decision.unseen).scalar_subquery())
+    return UnseenAnswers._make(session.execute(counts).one())
+
+
+def labelers_of_unseen(session: Session, project_id: int, verdict: Verdict) -> Sequence[int]:
+    """Return who gave the answers that such a decision about unseen ones is about."""
+    of_project = (Answer.project_id == project_id) & Answer.withdrawn_at.is_(None)
+    if verdict == Verdict.SET_ASIDE:
+        people = select(Answer.labeler_id).where(of_project, Answer.counts, MAY_BE_UNSEEN)
+    else:
+        people = select(Answer.labeler_id).join(Decision, Answer.set_aside_id == Decision.id)
+        people = people.where(of_project, Decision.unseen)
+    return session.scalars(people.distinct().order_by(Answer.labeler_id)).all()
 
 
 def names(session: Session, project_id: int, people: Collection[int]) -> dict[int, str]:
@@ -219,6 +249,7 @@ def decisions(session: Session, project_id: int, limit: int) -> list[LoggedDecis
             labeler.name,
             Decision.answer_number,
             Decision.answers,
+            Decision.unseen,
             func.coalesce(by.name, AUTOMATIC),
             Decision.reason,
             Decision.created_at,
@@ -242,6 +273,7 @@ def changed_since(session: Session, project_id: int, moment: datetime) -> tuple[
         later.id > Decision.id,
         later.verdict == Verdict.SET_ASIDE,
         later.answer_number.is_(None),
+        ~later.unseen,
     )
     stands = (Decision.verdict != Verdict.HELD) | ~replaced.exists()
     decided = (Decision.project_id == project_id) & (Decision.created_at >= moment) & stands

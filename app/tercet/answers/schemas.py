@@ -14,10 +14,14 @@ LONGEST_REASON = 500
 
 
 class AnswerState(enum.StrEnum):
-    """Whether runs use an answer, and if not, why."""
+    """Whether runs use an answer, and if not, why; unseen: used or set aside, it has no response time.
+
+    Earlier versions of the labeling page stored such answers while pictures were still loading.
+    """
 
     USED = "used"
     SET_ASIDE = "set-aside"
+    UNSEEN = "unseen"
     WITHDRAWN = "withdrawn"
 
 
@@ -33,7 +37,9 @@ class Filters(BaseModel):
 
     labeler: Id | None = Field(None, description="number of a person, as in .../labelers")
     answer: str | None = Field(None, max_length=3, description="yes, no, dnk; of outlier questions 1, 2, 3, dnk")
-    state: AnswerState | None = Field(None, description="without it: used and set aside")
+    state: AnswerState | None = Field(
+        None, description="without it: used and set aside; unseen: from the page, without a response time"
+    )
     order: Order = Field(Order.NEWEST, description="suspect: what the last run doubts most comes first")
     after: str | None = Field(None, max_length=40, description="`next` of the page before")
 
@@ -149,6 +155,15 @@ class DecidedOut(BaseModel):
     answers: int
     reason: str
     created_at: datetime
+
+
+class UnseenOut(BaseModel):
+    """How many answers without a response time runs use now, and how many are set aside for having none."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [{"used": 0, "set_aside": 14}]})
+
+    used: int
+    set_aside: int
 
 
 LABELER_EXAMPLE: dict[str, Any] = {

@@ -9,6 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access
+from tercet.answers import queries
+from tercet.answers.queries import UnseenAnswers
 from tercet.database import Database
 from tercet.labeling import decisions, queue
 from tercet.labeling.queries import answer_of_project
@@ -20,6 +22,12 @@ NOTHING = {
     Verdict.SET_ASIDE: "None of this labeler's answers is used: there is nothing to set aside.",
     Verdict.PUT_BACK: "This labeler's answers were not set aside all at once: there is nothing to put back.",
 }
+
+NO_UNSEEN = {
+    Verdict.SET_ASIDE: "Every answer that runs use has a response time: there is nothing to set aside.",
+    Verdict.PUT_BACK: "No answer is set aside for having no response time: there is nothing to put back.",
+}
+UNSEEN = "no response time: perhaps given before the pictures were there"
 
 
 def set_aside(session: Session, access: Access, answer_id: UUID, reason: str) -> Decision:
@@ -83,7 +91,30 @@ def put_labeler_back(database: Database, access: Access, labeler_id: int) -> Dec
     return _decide_all(database, access, Verdict.PUT_BACK, labeler_id, "")
 
 
-def _decide_all(database: Database, access: Access, verdict: Verdict, labeler_id: int, reason: str) -> Decision:
+def set_unseen_aside(database: Database, access: Access) -> UnseenAnswers:
+    """Set aside what may have been answered before its pictures were seen, whoever answered."""
+    return _decide_unseen(database, access, Verdict.SET_ASIDE)
+
+
+def put_unseen_back(database: Database, access: Access) -> UnseenAnswers:
+    """Put back what was set aside because it may have been answered unseen."""
+    return _decide_unseen(database, access, Verdict.PUT_BACK)
+
+
+def _decide_unseen(database: Database, access: Access, verdict: Verdict) -> UnseenAnswers:
+    with database.reading() as session:
+        people = queries.labelers_of_unseen(session, access.project.id, verdict)
+    if not people:
+        raise Conflict(NO_UNSEEN[verdict])
+    for person in people:
+        _decide_all(database, access, verdict, person, UNSEEN if verdict == Verdict.SET_ASIDE else "", unseen=True)
+    with database.reading() as session:
+        return queries.unseen(session, access.project.id)
+
+
+def _decide_all(
+    database: Database, access: Access, verdict: Verdict, labeler_id: int, reason: str, *, unseen: bool = False
+) -> Decision:
     """Decide in short transactions, so that labelers need not wait; to resume one that was cut off, send it again."""
     decision_id: int | None = None
     while True:
@@ -92,6 +123,7 @@ def _decide_all(database: Database, access: Access, verdict: Verdict, labeler_id
             if decision_id is None:
                 person = _labeler(session, project, labeler_id)
                 decision = decisions.log(session, project, verdict, person, access.user.id, reason)
+                decision.unseen = unseen
             else:
                 decision = session.get_one(Decision, decision_id)
             triplet_ids = decisions.apply_to_some(session, project, decision)

@@ -56,12 +56,16 @@ class Shown(TypedDict):
     thumbnail_url: str | None
 
 
+def media_address(project: str, kind: str, key: str) -> str:
+    """Return the address of an item's media, picture or thumbnail."""
+    return f"/api/v1/projects/{project}/media/{kind}/{quote(key, safe='')}"
+
+
 def shown(project: str, item: Looks) -> Shown:
     """Return an item's text and the addresses of its media."""
-    name = quote(item.key, safe="")
 
     def link(kind: str, stored: str | None) -> str | None:
-        return f"/api/v1/projects/{project}/media/{kind}/{name}" if stored else None
+        return media_address(project, kind, item.key) if stored else None
 
     return {
         "text": item.text,

@@ -16,5 +16,6 @@
 - answer number: the place of an answer in its project, from 1 and without gaps; a run uses all answers up to a number
 - set aside: an analyst's decision that runs do not use an answer; hold: the same, made automatically until an analyst
   decides; verdict: what a decision is
+- set ahead: a random question for one labeler, outside of the queue, to be answered without a network
 - progress: how many answers a labeler and everybody gave
 """

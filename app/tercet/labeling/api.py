@@ -16,6 +16,7 @@ from tercet.accounts.access import Action, Me, authorize
 from tercet.labeling import focus, service
 from tercet.labeling.dependencies import Counted, Leasing, Writer
 from tercet.labeling.schemas import (
+    AheadOut,
     AnswersBody,
     AnswersIn,
     AnswersOut,
@@ -32,6 +33,7 @@ from tercet.web.problems import problems
 from tercet.web.rates import PER_LABELER
 
 LEASING_AT_ONCE = 2
+MOST_AHEAD = 200
 router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403), route_class=JsonRoute)
 
 
@@ -52,6 +54,20 @@ async def get_next(
 
     async with leasing:
         return await run_in_threadpool(lease)
+
+
+@router.post("/{project}/triplets/ahead", status_code=201, responses=problems(404, 429))
+def post_ahead(
+    project: str, me: Me, db: Db, rates: Counted, n: Annotated[Count, Query(ge=1, le=MOST_AHEAD)] = 50
+) -> AheadOut:
+    """Draw random questions to answer without a network, fewer where few are left.
+
+    They are yours alone: others are never asked them, no lease ends, and answers may come days later. So what runs
+    choose stays for those who are connected. 429: more than 3,000 such questions within a minute.
+    """
+    rates.count(PER_LABELER, f"ahead {me.key}", n)
+    with db.transaction() as session:
+        return service.questions_ahead(session, service.admit(session, me, project), n)
 
 
 @router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422, 429))

@@ -6,13 +6,13 @@ question may be asked again, of others.
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Select, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, select, update
+from sqlalchemy.orm import Session, aliased
 
 from tercet.audit import chain
 from tercet.labeling import queue
 from tercet.live import events
-from tercet.models import Answer, Decision, Project, Triplet, Verdict
+from tercet.models import Answer, Decision, Project, Source, Triplet, Verdict
 from tercet.runs.schedule import answers_changed
 
 AT_ONCE = 500
@@ -21,6 +21,13 @@ AUTOMATIC = "Tercet"
 # Priorities of questions that are asked again: one whose answer an analyst set aside comes soon; those of a labeler who
 # cannot be trusted may be hundreds, and come after everything else.
 SOON, LAST = 1.0, 0.0
+
+# The labeling page once took answers to questions whose pictures it had not shown yet. Such answers have no response
+# time. Nor have those that were imported, but their ids are not random, or their questions came with them.
+_RANDOM_ID = func.substr(func.replace(cast(Answer.id, String), "-", ""), 13, 1) == "4"
+_question = aliased(Triplet)
+_QUEUED = exists().where(_question.id == Answer.triplet_id, _question.source != Source.CLIENT)
+MAY_BE_UNSEEN = and_(Answer.response_ms.is_(None), _RANDOM_ID, _QUEUED)
 
 
 def log(
@@ -58,7 +65,9 @@ def apply_to_some(session: Session, project: Project, decision: Decision) -> Seq
 
 def _undecided(project: Project, decision: Decision) -> Select[*tuple[object, ...]]:
     of_project = (Decision.project_id == project.id) & (Decision.labeler_id == decision.labeler_id)
-    at_once = select(Decision.id).where(of_project, Decision.answer_number.is_(None))
+    at_once = select(Decision.id).where(
+        of_project, Decision.answer_number.is_(None), Decision.unseen == decision.unseen
+    )
     answers = select(Answer.id).where(Answer.project_id == project.id, Answer.labeler_id == decision.labeler_id)
     return answers.where(_is_undecided(decision, at_once))
 
@@ -77,6 +86,8 @@ def _is_undecided(decision: Decision, at_once: Select[*tuple[object, ...]]) -> C
             )
             later = (Answer.number > reached.scalar_subquery()) & Answer.number.not_in(put_back)
             return Answer.counts & Answer.response_ms.is_not(None) & later
+        case Verdict.SET_ASIDE if decision.unseen:
+            return Answer.counts & MAY_BE_UNSEEN
         case Verdict.SET_ASIDE:
             held = at_once.where(Decision.verdict == Verdict.HELD)
             return Answer.counts | (Answer.withdrawn_at.is_(None) & Answer.set_aside_id.in_(held))

@@ -1,19 +1,22 @@
 """The labeling page, and the plain forms that make it work without JavaScript."""
 
 import uuid
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from tercet.accounts.access import Access, Action, Me, authorize
-from tercet.labeling import service
+from tercet.items.schemas import media_address
+from tercet.labeling import offline, service
 from tercet.labeling.dependencies import Writer
 from tercet.labeling.schemas import AnswerIn
 from tercet.sounds.colour_maps import palette
 from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.web.dependencies import Config, Db
+from tercet.web.markdown import to_html
 from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
@@ -26,12 +29,15 @@ Keys = Annotated[list[str], Form(min_length=3, max_length=3)]
 
 
 @router.get("/projects/{project}/label")
-def get_label(project: str, request: Request, me: Me, db: Db, config: Config) -> HTMLResponse:
-    """Show the next question."""
+def get_label(
+    project: str, request: Request, me: Me, db: Db, config: Config, without_questions: bool = False
+) -> HTMLResponse:
+    """Show the next question; without questions it is the page that a browser keeps for when there is no network."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.LABEL)
-        ahead = service.next_triplets(session, access.labeler, AHEAD, config.triplet_lease_seconds)
-        recent = service.last_answers(session, access, UNDOABLE)
+        count = 0 if without_questions else AHEAD
+        ahead = service.next_triplets(session, access.labeler, count, config.triplet_lease_seconds)
+        recent = service.last_answers(session, access, 0 if without_questions else UNDOABLE)
     return render(
         request,
         "labeling/label.html",
@@ -46,7 +52,22 @@ def get_label(project: str, request: Request, me: Me, db: Db, config: Config) ->
         },
         fresh_id=uuid.uuid4(),
         question=question_of(access),
+        guidelines=to_html(access.project.guidelines, partial(media_address, access.project.key, "picture")),
     )
+
+
+@router.get("/projects/{project}/label/manifest")
+def get_manifest(project: str, me: Me, db: Db) -> JSONResponse:
+    """Describe the labeling page to a browser that installs it."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        return JSONResponse(offline.manifest(access.project), media_type="application/manifest+json")
+
+
+@router.get("/label-worker.js")
+def get_worker() -> Response:
+    """Send the service worker of labeling pages, from the top: it may only work below its own address."""
+    return Response(offline.worker_script(), media_type="text/javascript")
 
 
 def question_of(access: Access) -> str:

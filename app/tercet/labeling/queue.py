@@ -148,15 +148,31 @@ def _add_random(session: Session, project: ProjectView, count: int) -> list[Ids]
 
     All are added in one ordered statement, so that transactions which add the same ones cannot deadlock.
     """
+    chosen = _draw_new(session, project, count)
+    insert_new(session, project.id, [(triplet, TOP_UP_PRIORITY * random.random(), Source.RANDOM) for triplet in chosen])
+    return chosen
+
+
+def _draw_new(session: Session, project: ProjectView, count: int) -> list[Ids]:
+    """Draw up to `count` random triplets that are not stored."""
     drawn = draw(session, project.id, project.question_kind, count)
     stored = find(session, project.id, drawn)
     if len(drawn) - len(stored) < count / 2:
         # Most possible triplets are stored already, so the others are few enough to be listed.
-        chosen = _unused(session, project, count)
-    else:
-        chosen = [triplet for triplet in drawn if triplet not in stored]
-    insert_new(session, project.id, [(triplet, TOP_UP_PRIORITY * random.random(), Source.RANDOM) for triplet in chosen])
-    return chosen
+        return _unused(session, project, count)
+    return [triplet for triplet in drawn if triplet not in stored]
+
+
+def set_ahead(session: Session, project: ProjectView, count: int) -> dict[int, Ids]:
+    """Add up to `count` random triplets outside of the queue, for one labeler to answer without a network.
+
+    Nobody else is ever asked them, so that no lease has to hold them for hours and nobody waits for them. They are
+    random because answers to them come late: what a run chose would be out of date by then.
+    """
+    spare = count // 10  # a few are drawn twice, or stored already
+    chosen = _draw_new(session, project, count + spare)[:count]
+    insert_new(session, project.id, [(triplet, None, Source.RANDOM) for triplet in chosen])
+    return {key: triplet for triplet, key in find(session, project.id, chosen).items()}
 
 
 def draw(session: Session, project_id: int, question_kind: str, count: int) -> list[Ids]:

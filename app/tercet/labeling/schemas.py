@@ -16,6 +16,20 @@ TripletKeys = Annotated[
     list[str], Field(min_length=3, max_length=3, description="keys of the items: anchor, left, right, as shown")
 ]
 PROGRESS: dict[str, Any] = {"mine": 214, "mine_today": 14, "project_answers": 1204}
+QUESTION: dict[str, Any] = {
+    "triplet": ["song-17", "song-3", "song-41"],
+    "items": {
+        key: {
+            "text": "",
+            "media_type": "audio/wav",
+            "media_url": f"/api/v1/projects/songs/media/media/{key}",
+            "picture_url": f"/api/v1/projects/songs/media/picture/{key}",
+            "thumbnail_url": f"/api/v1/projects/songs/media/thumbnail/{key}",
+            "seconds": 1.84,
+        }
+        for key in ("song-17", "song-3", "song-41")
+    },
+}
 ANSWER: dict[str, Any] = {
     "id": "0d5f5c0e-6a53-4e57-9b1e-7a3cb6f1a001",
     "triplet": ["song-17", "song-3", "song-41"],
@@ -35,11 +49,16 @@ class ItemShown(BaseModel):
     seconds: float | None = Field(description="length of the sound; null where the item is not a sound")
 
 
-class TripletOut(BaseModel):
-    """A question, with its items by key, leased to you until `expires_at`."""
+class QuestionOut(BaseModel):
+    """A question, with its items by key."""
 
     triplet: TripletKeys
     items: dict[str, ItemShown]
+
+
+class TripletOut(QuestionOut):
+    """A question, with its items by key, leased to you until `expires_at`."""
+
     expires_at: datetime
 
 
@@ -67,23 +86,7 @@ class NextOut(BaseModel):
         json_schema_extra={
             "examples": [
                 {
-                    "triplets": [
-                        {
-                            "triplet": ["song-17", "song-3", "song-41"],
-                            "items": {
-                                key: {
-                                    "text": "",
-                                    "media_type": "audio/wav",
-                                    "media_url": f"/api/v1/projects/songs/media/media/{key}",
-                                    "picture_url": f"/api/v1/projects/songs/media/picture/{key}",
-                                    "thumbnail_url": f"/api/v1/projects/songs/media/thumbnail/{key}",
-                                    "seconds": 1.84,
-                                }
-                                for key in ("song-17", "song-3", "song-41")
-                            },
-                            "expires_at": "2026-11-21T12:05:00Z",
-                        }
-                    ],
+                    "triplets": [{**QUESTION, "expires_at": "2026-11-21T12:05:00Z"}],
                     "left": None,
                     "reason": None,
                     "progress": PROGRESS,
@@ -96,6 +99,14 @@ class NextOut(BaseModel):
     left: int | None = Field(description="questions left for you; null while there may be more than these")
     reason: str | None
     progress: ProgressOut
+
+
+class AheadOut(BaseModel):
+    """Random questions that are yours alone, to answer whenever you want."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"triplets": [QUESTION]}]})
+
+    triplets: list[QuestionOut]
 
 
 class AnswerIn(BaseModel):

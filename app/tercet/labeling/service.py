@@ -12,7 +12,17 @@ from sqlalchemy.orm import Session
 from tercet.accounts.access import Access, Action, Caller, LabelerAccess, authorize, authorize_labeler, in_browsers
 from tercet.items.queries import count_in_use, ids_by_key
 from tercet.labeling import canonical, presentation, queries, queue, triplets
-from tercet.labeling.schemas import AnswerIn, AnswersOut, NextOut, ProgressOut, RecentOut, TripletOut, WithdrawnOut
+from tercet.labeling.schemas import (
+    AheadOut,
+    AnswerIn,
+    AnswersOut,
+    NextOut,
+    ProgressOut,
+    QuestionOut,
+    RecentOut,
+    TripletOut,
+    WithdrawnOut,
+)
 from tercet.labeling.sql import answers
 from tercet.labeling.sql.answers import Content, NewAnswer, Overtaken
 from tercet.labeling.sql.drivers import run
@@ -249,6 +259,19 @@ def next_triplets(session: Session, access: LabelerAccess, count: int, lease_sec
         left=None if len(leased) == count else len(leased),
         reason=None if leased else _why_nothing(session, access),
         progress=_progress_out(progress)[user_id],
+    )
+
+
+def questions_ahead(session: Session, access: LabelerAccess, count: int) -> AheadOut:
+    """Return random questions for this labeler to answer without a network."""
+    project, user_id = access.project, access.user_id
+    questions = queue.set_ahead(session, project, count)
+    rows = queries.displayed_items(session, {item_id for triplet in questions.values() for item_id in triplet})
+    return AheadOut(
+        triplets=[
+            QuestionOut(**presentation.question(project, user_id, key, triplet, rows))
+            for key, triplet in questions.items()
+        ]
     )
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
     and_,
+    false,
 )
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
@@ -131,8 +132,9 @@ class Verdict(enum.StrEnum):
 class Decision(Base):
     """Answers of one labeler were set aside, put back or held: by whom, when and why. The log; never changed.
 
-    `answer_number` is the answer that it was about; null: all of the labeler's at once, `answers` of them. Nobody
-    decided what is held (`by_id` is null): Tercet saw a reason, and its `answers` grow until an analyst decides.
+    `answer_number` is the answer that it was about; null: all of the labeler's at once, `answers` of them, or those of
+    them that may be `unseen`. Nobody decided what is held (`by_id` is null): Tercet saw a reason, and its `answers`
+    grow until an analyst decides.
     """
 
     __tablename__ = "decision"
@@ -144,6 +146,7 @@ class Decision(Base):
     labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
     answer_number: Mapped[int | None]
     answers: Mapped[int]
+    unseen: Mapped[bool] = mapped_column(default=False, server_default=false())
     by_id: Mapped[int | None] = mapped_column(ForeignKey("user.id"), index=True)
     reason: Mapped[str] = mapped_column(Text, default="")
     created_at: Mapped[datetime] = mapped_column(default=now)

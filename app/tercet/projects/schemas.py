@@ -52,7 +52,9 @@ class ProjectSettings(BaseModel):
 
     name: Name | None = None
     question_text: Annotated[Text, Field(max_length=1_000)] | None = None
-    guidelines: Annotated[Text, Field(max_length=20_000)] | None = None
+    guidelines: Annotated[Text, Field(max_length=20_000)] | None = Field(
+        None, description="Markdown; `![words](item)` is the picture of an item"
+    )
     n_clusters: Annotated[Count, Field(ge=1, le=10_000)] | None = None
     algorithm: Annotated[Name, Field(max_length=40)] | None = None
     parameters: dict[str, Any] | None = None

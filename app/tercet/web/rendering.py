@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tercet.settings import asset
+from tercet.web.markdown import to_html
 
 
 @cache
@@ -19,6 +20,7 @@ def _environment() -> Environment:
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.lstrip_blocks = True
     environment.filters["json"] = lambda value: json.dumps(value, default=str)
+    environment.filters["markdown"] = to_html
     environment.filters["path"] = lambda value: quote(str(value), safe="")
     environment.filters["iso"] = lambda value: value.isoformat(timespec="seconds")
     environment.filters["day"] = lambda value: datetime.strftime(value, "%-d %B %Y %H:%M UTC")

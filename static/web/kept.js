@@ -1,0 +1,14 @@
+// What a browser keeps of a labeling page for the time without a network. It is forgotten on signing out, so that the next
+// person at the same computer finds nothing; answers that were not sent yet stay until their labeler comes back.
+
+export const AHEAD = "tercet-ahead/"; // what the names of the entries in localStorage begin with
+
+/** Forget pages, questions, pictures and sounds. */
+export async function forgetKept() {
+  for (const key of Object.keys(localStorage)) if (key.startsWith(AHEAD)) localStorage.removeItem(key);
+  if (!("caches" in window)) return; // over plain http from another machine there are none
+  const names = await caches.keys();
+  await Promise.all(names.filter((name) => name.startsWith("tercet ")).map((name) => caches.delete(name)));
+  const registrations = await navigator.serviceWorker.getRegistrations();
+  await Promise.all(registrations.map((registration) => registration.unregister()));
+}
