@@ -97,6 +97,7 @@ TABLE = [
     Row("GET", "/help/client", Who.ANYBODY),
     Row("GET", "/help/estimators/{name}", Who.ANYBODY, {404}),
     Row("GET", "/help/architecture", Who.ANYBODY),
+    Row("GET", "/help/design", Who.ANYBODY),
     Row("GET", "/healthz", Who.ANYBODY),
     Row("GET", "/readyz", Who.ANYBODY),
     Row("GET", "/metrics", Who.ANYBODY),

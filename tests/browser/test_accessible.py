@@ -92,6 +92,7 @@ VIEWS = {
     "an estimator": View("/help/estimators/{name}", "/help/estimators/DCRC", who="nobody"),
     "client": View("/help/client", "/help/client", who="nobody"),
     "architecture": View("/help/architecture", "/help/architecture", who="nobody"),
+    "design": View("/help/design", "/help/design", who="nobody"),
     "api docs": View("/api/docs", "/api/docs"),
 }
 
