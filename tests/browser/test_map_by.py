@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from tercet.models import Item, Project, User
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board
+from tests.browser.test_dashboard import place_of_item
 
 pytestmark = pytest.mark.browser
 
@@ -76,6 +77,15 @@ def test_search_and_box_select_and_the_map_is_saved(open_page: OpenPage, board: 
     with page.expect_download() as download:
         page.get_by_role("button", name="PNG").click()
     assert download.value.suggested_filename == "map.png"
+
+
+def test_a_click_on_an_item_offers_its_look_alikes(open_page: OpenPage, board: tuple[Project, User]) -> None:
+    page = open_board(open_page, board)
+    page.locator("#map").scroll_into_view_if_needed()
+    page.mouse.click(*place_of_item(page, 0))
+    page.get_by_role("button", name="Items like this one").click()
+    panel = page.locator("#item-list")
+    expect(panel.get_by_role("heading")).to_have_text("Like song 1/30: 30 items")
 
 
 @pytest.mark.parametrize("width", [1440, 390])
