@@ -86,7 +86,15 @@ def test_more_groups_than_colours_are_refused(app: FastAPI, database: Database, 
 
 @pytest.mark.parametrize(
     ("text", "positions"),
-    [("ITEM-3", [3]), ("north", [0, 2]), ("site 1", [1, 3, 5, 7]), ("%", [9]), ("_%", [9]), ("nothing", [])],
+    [
+        ("ITEM-3", [3]),
+        ("north", [0, 2]),
+        ("site 1", [1, 3, 5, 7]),
+        ("%", [9]),
+        ("_%", [9]),
+        ("Ünï", [9]),
+        ("nothing", []),
+    ],
 )
 def test_search_looks_everywhere_and_takes_signs_as_they_are(
     app: FastAPI, owner: User, text: str, positions: list[int]

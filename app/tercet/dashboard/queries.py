@@ -1,5 +1,6 @@
 """Reads projects, counts of answers, and figures about labelers."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
@@ -251,7 +252,11 @@ def search(session: Session, project_id: int, text: str, limit: int) -> list[int
         .where(
             or_(
                 *(column.icontains(text, autoescape=True) for column in (Item.key, Item.text, Bag.key)),
-                cast(Item.details, String).icontains(text, autoescape=True),
+                # As JSON, in which SQLite has other letters than ASCII, and both have quotes, by escapes.
+                *(
+                    cast(Item.details, String).icontains(form, autoescape=True)
+                    for form in (text, json.dumps(text)[1:-1])
+                ),
             )
         )
     )
