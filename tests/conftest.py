@@ -60,6 +60,7 @@ SLOW = {
     "exchange/test_report.py",
     "features/test_plugins.py",
     "features/test_recipes.py",
+    "history/test_history.py",
     "intake/reading/test_hostile.py",
     "intake/reading/test_pictures.py",
     "intake/test_editing.py",

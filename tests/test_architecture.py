@@ -34,7 +34,7 @@ LAYERS = (
     {"client"},
     {"worker"},
     {"answers"},
-    {"archives"},
+    {"archives", "history"},
     {"backups"},
     {"main"},
     {"serve"},

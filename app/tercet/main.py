@@ -32,6 +32,8 @@ from tercet.exchange import api as exchange_api
 from tercet.exchange import pages as exchange_pages
 from tercet.exchange import predictions_api
 from tercet.help import pages as help_pages
+from tercet.history import api as history_api
+from tercet.history import pages as history_pages
 from tercet.intake import api as intake_api
 from tercet.intake import imports_api
 from tercet.intake import pages as intake_pages
@@ -86,6 +88,8 @@ ROUTERS = (
     answers_api.router,
     answers_pages.router,
     edits_api.router,
+    history_api.router,
+    history_pages.router,
     dashboard_api.router,
     dashboard_pages.router,
 )

@@ -4,6 +4,8 @@
 export const PALETTE = 20;
 const LEVELS = 8;
 const PALEST = 0.3;
+export const RAMP = 16; // steps of a number's colour, from the lowest to the highest
+export const UNKNOWN_SHADE = PALETTE * LEVELS + RAMP; // after the shades of clusters and the ramp
 
 /** @typedef {number[]} Color red, green and blue, 0 to 255 each */
 /** @typedef {ReturnType<typeof readColors>} MapColors */
@@ -43,8 +45,28 @@ export function readColors(element) {
     ink: styles.getPropertyValue("--ink"),
     halo: styles.getPropertyValue("--card"),
     accent: styles.getPropertyValue("--accent"),
-    table: Uint32Array.from(clusters.flatMap((color) => shades(card, color))),
+    table: Uint32Array.from([...clusters.flatMap((color) => shades(card, color)), ...ramp(token), pack(mix(card, token("--muted"), 0.3))]),
   };
+}
+
+/**
+ * Return the steps between the colours of the lowest, a middle and the highest number.
+ * @param {(name: string) => Color} token
+ */
+function ramp(token) {
+  const [low, middle, high] = ["--ramp-low", "--ramp-middle", "--ramp-high"].map(token);
+  return Array.from({ length: RAMP }, (_, step) => {
+    const share = (2 * step) / (RAMP - 1);
+    return pack(share < 1 ? mix(low, middle, share) : mix(middle, high, share - 1));
+  });
+}
+
+/**
+ * Return the place in the table for a number's share of the way from the lowest to the highest.
+ * @param {number} share
+ */
+export function rampIndex(share) {
+  return PALETTE * LEVELS + Math.min(RAMP - 1, Math.max(0, Math.floor(share * RAMP)));
 }
 
 /**

@@ -7,6 +7,7 @@ import { playOnClick } from "../web/player.js";
 import { keepTimesCurrent } from "../web/relative_times.js";
 import { addMapButtons } from "./cluster_cards.js";
 import { Edits } from "./edits.js";
+import { listSimilar, searchItems } from "./find.js";
 import { ItemStore } from "./item_list.js";
 import { ItemTooltip } from "./item_tooltip.js";
 import { ClusterMap } from "./map.js";
@@ -15,6 +16,7 @@ import { fetchPoints } from "./map_points.js";
 import { MapTools } from "./map_tools.js";
 import { Resolution } from "./resolution.js";
 import { SelectionBar } from "./selection_bar.js";
+import { Tint } from "./tint.js";
 
 /** @typedef {import("../web/events.js").RunEvent} RunEvent */
 /** @typedef {import("../web/events.js").StreamState} StreamState */
@@ -36,9 +38,12 @@ const map = new ClusterMap(canvas, {
   onToggle: (position) => tools.toggle(map, position),
   captionOf,
 });
-const tooltip = new ItemTooltip(byId("tooltip"), items, map, nameOf);
+const list = (/** @type {string} */ title, /** @type {number[]} */ positions) => tools.list(map, title, positions);
+const tooltip = new ItemTooltip(byId("tooltip"), items, map, nameOf, (item) => listSimilar(api, item, list));
 const bar = new SelectionBar(new Edits(api, items), map, nameOf);
 const tools = new MapTools([map], items, bar);
+const tint = new Tint(api, map, list);
+searchItems(api, list);
 actOnSuggestions(api, map, bar);
 const resolution = new Resolution(api, map);
 let currentRun = "";
@@ -68,6 +73,7 @@ async function loadMap() {
   const points = await fetchPoints(api, run);
   if (run !== currentRun) return;
   map.show(points);
+  tint.apply();
   if (canvas.dataset.run) tools.update(run);
   canvas.dataset.run = run;
   resolution.enter(run, points);

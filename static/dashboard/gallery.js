@@ -6,7 +6,10 @@ import { clusterChoice } from "./edits.js";
 import { chip, hasMedia, isSound } from "./item_list.js";
 
 /** @typedef {import("./edits.js").Edits} Edits */
-/** @typedef {import("./map.js").ClusterMap} ClusterMap */
+/**
+ * What the gallery asks of a map: its points, and the cluster and confidence of an item.
+ * @typedef {{ target: Float32Array, of: (position: number) => { cluster: number, confidence: number } }} Places
+ */
 
 const TILE = 220; // least width of a tile, pixels
 const NARROW = 150; // where only one or two fit
@@ -23,10 +26,11 @@ export class Gallery {
   marks = new Map();
   audio = new Audio();
   drawn = "";
+  isEditable = true;
 
   /**
    * @param {Edits} edits
-   * @param {ClusterMap} map
+   * @param {Places} map
    * @param {(cluster: number) => string} nameOf
    */
   constructor(edits, map, nameOf) {
@@ -38,8 +42,10 @@ export class Gallery {
   /**
    * @param {string} title
    * @param {number[]} positions
+   * @param {boolean} isEditable whether the clusters are the current ones, which edits change
    */
-  open(title, positions) {
+  open(title, positions, isEditable = true) {
+    this.isEditable = isEditable;
     this.opened = [...positions];
     this.marks.clear();
     this.order = createElement("select", {},
@@ -63,7 +69,7 @@ export class Gallery {
     this.scroller.setAttribute("aria-label", title);
     const heading = createElement("h2", { id: "gallery-title", textContent: `${title}: ${positions.length.toLocaleString("en")} items` });
     this.dialog = createElement("dialog", { className: "gallery" },
-      createElement("header", {}, heading, this.order, this.target, close), keys, this.status, this.scroller);
+      createElement("header", {}, heading, this.order, ...(isEditable ? [this.target] : []), close), ...(isEditable ? [keys] : []), this.status, this.scroller);
     this.dialog.setAttribute("aria-labelledby", "gallery-title");
     document.body.append(this.dialog);
     this.dialog.onclose = () => this.close();
@@ -192,7 +198,7 @@ export class Gallery {
   async edit(kind) {
     const position = this.positions[this.at];
     const cluster = Number(this.target?.value);
-    if (!this.status || position === undefined) return;
+    if (!this.isEditable || !this.status || position === undefined) return;
     if (kind === "move" && !cluster) {
       this.status.textContent = "Choose above which cluster it moves to.";
       this.target?.focus();

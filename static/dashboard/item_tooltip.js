@@ -14,8 +14,10 @@ export class ItemTooltip {
    * @param {import("./item_list.js").ItemStore} items
    * @param {import("./map.js").ClusterMap} map
    * @param {(cluster: number) => string} nameOf
+   * @param {((item: Item) => void) | null} listSimilar
    */
-  constructor(box, items, map, nameOf) {
+  constructor(box, items, map, nameOf, listSimilar = null) {
+    this.listSimilar = listSimilar;
     this.box = box;
     this.items = items;
     this.map = map;
@@ -61,6 +63,8 @@ export class ItemTooltip {
     const { box, map } = this;
     box.replaceChildren(picture(item), ...describe(item, map.target, this.nameOf));
     if (isPinned && hasMedia(item)) box.append(mediaLink(item, { textContent: isSound(item) ? "Play" : "Open" }));
+    const { listSimilar } = this;
+    if (isPinned && listSimilar) box.append(" ", createElement("button", { type: "button", className: "link", textContent: "Items like this one", onclick: () => listSimilar(item) }));
     box.classList.toggle("pinned", isPinned);
     box.hidden = false;
     const left = Math.min(column + 14, map.width - box.offsetWidth - 4);

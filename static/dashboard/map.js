@@ -10,6 +10,8 @@ const TRAVEL_MS = 500;
 const FLASH_MS = 2000;
 const FLASH_LIMIT = 400; // rings; with more, when most items changed their cluster, none would stand out
 const MARGIN = 28; // pixels between the outermost point and the edge
+const MOST_MOVING = 100_000; // points that are painted while the view moves; all of them are once it rests
+const REST_MS = 150;
 const REACH = 12; // pixels between the pointer and the point that it points at
 
 /** @typedef {import("./map_input.js").Pixel} Pixel */
@@ -32,6 +34,11 @@ export class ClusterMap {
   centers = [];
   /** @type {ImageData | null} */
   image = null;
+  /** @type {Uint16Array | null} what items are coloured by instead of clusters: places in the table of colours */
+  tint = null;
+  /** @type {Uint8Array | null} */
+  shapes = null;
+  isBoxMode = false; // what is dragged over the map is a rectangle, not a lasso
   /** @type {Pixel[] | null} a lasso that is being drawn */
   outline = null;
   width = 0;
@@ -39,6 +46,7 @@ export class ClusterMap {
   ratio = 1;
   started = 0;
   isDrawQueued = false;
+  resting = 0; // the timer that ends a movement of the view; 0 while it rests
 
   /**
    * @param {HTMLCanvasElement} canvas
@@ -179,6 +187,7 @@ export class ClusterMap {
    * @param {number} rows
    */
   pan(columns, rows) {
+    this.move();
     this.isTouched = true;
     this.view.x -= columns / this.scale();
     this.view.y += rows / this.scale();
@@ -190,6 +199,7 @@ export class ClusterMap {
    * @param {number} factor
    */
   zoom(factor, column = this.width / 2, row = this.height / 2) {
+    this.move();
     const fixed = this.toMap(column, row);
     this.isTouched = true;
     this.view.zoom = Math.min(200, Math.max(0.5, this.view.zoom * factor));
@@ -197,6 +207,16 @@ export class ClusterMap {
     this.view.x += fixed.x - shifted.x;
     this.view.y += fixed.y - shifted.y;
     this.draw();
+  }
+
+  /** Paint fewer points of very many until the view rests, so that it follows the hand. */
+  move() {
+    if (this.points.length / STRIDE <= MOST_MOVING) return;
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.resting = 0;
+      this.draw();
+    }, REST_MS);
   }
 
   reset() {
@@ -292,7 +312,7 @@ export class ClusterMap {
     const { x, y, scale } = this.place();
     const place = { x: x * this.ratio, y: y * this.ratio, scale: scale * this.ratio };
     const radius = pointRadius(this.points.length / STRIDE, this.view.zoom) * this.ratio;
-    paintPoints(this.image, this.points, place, this.colors, radius, this.chosen);
+    paintPoints(this.image, this.points, place, this.colors, radius, this.chosen, this.tint, this.shapes, this.resting ? Math.ceil(this.points.length / STRIDE / MOST_MOVING) : 1);
     this.context.putImageData(this.image, 0, 0);
     const ring = radius + 3 * this.ratio;
     drawRings(this.context, this.points, this.changed, place, ring, this.colors.accent, 1.5 * this.ratio);

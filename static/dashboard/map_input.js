@@ -49,7 +49,7 @@ export function listen(canvas, map) {
     if (!before) return void map.point(current.column, current.row);
     travelled += Math.hypot(current.column - before.column, current.row - before.row);
     const fixed = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
-    if (map.outline) map.lasso([...map.outline, current]);
+    if (map.outline) map.lasso(map.isBoxMode ? corners(map.outline[0], current) : [...map.outline, current]);
     else if (fixed) pinch(map, before, current, fixed);
     else map.pan(current.column - before.column, current.row - before.row);
     pointers.set(event.pointerId, current);
@@ -81,6 +81,15 @@ export function listen(canvas, map) {
     event.preventDefault();
     action(map);
   });
+}
+
+/**
+ * Return the corners of a rectangle, the one where it was begun first.
+ * @param {Pixel} begun
+ * @param {Pixel} current
+ */
+function corners(begun, current) {
+  return [begun, { column: current.column, row: begun.row }, current, { column: begun.column, row: current.row }];
 }
 
 /**

@@ -3,6 +3,7 @@
 
 import { byId, closest, query } from "../web/dom.js";
 import { choose } from "./cluster_cards.js";
+import { savePicture } from "./find.js";
 import { ItemList } from "./item_list.js";
 import { itemsOfCluster } from "./map_points.js";
 
@@ -24,7 +25,9 @@ export class MapTools {
       in: () => this.main.zoom(1.4),
       out: () => this.main.zoom(1 / 1.4),
       reset: () => this.main.reset(),
-      lasso: () => this.setLasso(!this.main.lassoMode),
+      lasso: () => this.setLasso(!this.main.lassoMode || this.main.isBoxMode, false),
+      box: () => this.setLasso(!this.main.lassoMode || !this.main.isBoxMode, true),
+      picture: () => savePicture(this.main.canvas, "map"),
     };
     document.addEventListener("click", (event) => this.click(event));
   }
@@ -43,13 +46,18 @@ export class MapTools {
     }
   }
 
-  /** @param {boolean} isOn */
-  setLasso(isOn) {
+  /**
+   * @param {boolean} isOn
+   * @param {boolean} isBox
+   */
+  setLasso(isOn, isBox = false) {
     for (const map of this.maps) {
       map.lassoMode = isOn;
+      map.isBoxMode = isOn && isBox;
       map.canvas.classList.toggle("lassoing", isOn);
     }
-    query(document, '[data-map="lasso"]').setAttribute("aria-pressed", String(isOn));
+    query(document, '[data-map="lasso"]').setAttribute("aria-pressed", String(isOn && !isBox));
+    query(document, '[data-map="box"]').setAttribute("aria-pressed", String(isOn && isBox));
   }
 
   /**

@@ -72,6 +72,10 @@ VIEWS = {
     "settings refused": View("/projects/{project}/settings", "/projects/{world.full.key}/settings", 403, who="labeler"),
     "dashboard": View("/projects/{project}", "/projects/{world.full.key}"),
     "a new dashboard": View("/projects/{project}", "/projects/{world.empty.key}"),
+    "runs": View("/projects/{project}/runs", "/projects/{world.full.key}/runs"),
+    "no runs": View("/projects/{project}/runs", "/projects/{world.empty.key}/runs"),
+    "two runs": View("/projects/{project}/changes", "/projects/{world.full.key}/changes?run=1&since=2"),
+    "nothing to compare": View("/projects/{project}/changes", "/projects/{world.empty.key}/changes", 404),
     "a run": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/1"),
     "an alternative": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/2"),
     "an alternative that waits": View("/projects/{project}/runs/{run}", "/projects/{world.full.key}/runs/3"),
@@ -95,6 +99,7 @@ VIEWS = {
     "an estimator": View("/help/estimators/{name}", "/help/estimators/DCRC", who="nobody"),
     "client": View("/help/client", "/help/client", who="nobody"),
     "architecture": View("/help/architecture", "/help/architecture", who="nobody"),
+    "design": View("/help/design", "/help/design", who="nobody"),
     "api docs": View("/api/docs", "/api/docs"),
 }
 

@@ -34,8 +34,9 @@ def find_another(project: str, run: str, body: AnotherIn, me: Me, db: Db) -> Run
 def adopt(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> RunOut:
     """Make a run's clustering the current one.
 
-    Returns the new run, which has the same clusters; the next run with new answers continues from it. Adopting the
-    former clustering undoes it. 409: the run has no clusters, or is the current one.
+    That of an alternative, or of an older run, which is so restored. Returns the new run, which has the same clusters
+    and names; the next run with new answers continues from it. Adopting the former clustering undoes it. 409: the run
+    has no clusters, or is the current one.
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)

@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 
 from tercet.alternatives import queries
 from tercet.alternatives.schemas import AnotherIn
+from tercet.audit import chain
 from tercet.live import events
 from tercet.models import ClusterNote, Project, Run
 from tercet.projects.service import change_project
@@ -83,6 +84,8 @@ def adopt(session: Session, storage: Storage, project: Project, run_name: str) -
     n_clusters = results.load_cached(storage, key).n_clusters
     run = schedule.add_adopted_run(session, project, source, _metrics(source, project, n_clusters))
     _copy_names(session, source, run, n_clusters)
+    before = {} if current is None else {"run": current.number}
+    chain.record(session, "clusters restored", project=project, before=before, after={"run": source.number})
     if project.n_clusters != n_clusters:
         change_project(session, project, {"n_clusters": n_clusters})
     lifecycle.announce(session, run)

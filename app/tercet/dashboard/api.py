@@ -5,14 +5,27 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.dashboard import service, suggestions
-from tercet.dashboard.schemas import MapItems, SuggestionChange, SuggestionList, Summary
+from tercet.dashboard import columns, queries, service, suggestions
+from tercet.dashboard.schemas import (
+    ColumnList,
+    ColumnValues,
+    MapItems,
+    Positions,
+    SuggestionChange,
+    SuggestionList,
+    Summary,
+)
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.errors import FieldError, Invalid
 from tercet.web.json_bodies import JsonRoute
+from tercet.web.numbers import Count
 from tercet.web.problems import problems
+from tercet.web.texts import Text
 
 MOST_ITEMS = 500
+MOST_SEARCHED = 10_000
+Limit = Annotated[Count, Query(ge=1, le=200)]
+By = Annotated[Text, Query(max_length=210, examples=["column:site"])]
 ERRORS = problems(401, 403, 404)
 
 router = APIRouter(prefix="/api/v1/projects", tags=["dashboard"], responses=ERRORS, route_class=JsonRoute)
@@ -39,6 +52,52 @@ def get_positions(project: str, at: Annotated[str, Query(examples=["16,3"])], me
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         return service.map_items(session, access.project, _read_numbers(at))
+
+
+@router.get("/{project}/columns")
+def get_columns(project: str, me: Me, db: Db) -> ColumnList:
+    """List what items can be coloured by.
+
+    Their bags, how many labelers were asked about them, columns of their metadata, their features.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return ColumnList(columns=columns.offered(session, access.project))
+
+
+@router.get("/{project}/columns/values", responses=problems(422))
+def get_column_values(project: str, by: By, me: Me, db: Db, blobs: Blobs) -> ColumnValues:
+    """Read one value of every item.
+
+    `by` is one of `GET .../columns`. Numbers of which nine or more differ are numbers, all else are groups. 422: there
+    is no such column, or it has more than 80 groups.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return columns.values(session, blobs, access.project, by)
+
+
+@router.get("/{project}/search")
+def search_items(project: str, text: Annotated[Text, Query(min_length=1, max_length=200)], me: Me, db: Db) -> Positions:
+    """Search items.
+
+    The rows in the map of up to 10,000 items that have the text, in capitals or not, in key, text, bag or metadata.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return Positions(positions=queries.search(session, access.project.id, text, MOST_SEARCHED))
+
+
+@router.get("/{project}/similar", responses=problems(409, 422))
+def get_similar(project: str, at: Count, me: Me, db: Db, blobs: Blobs, limit: Limit = 50) -> Positions:
+    """List items like one.
+
+    The rows in the map of the items whose features are nearest to those of the item in row `at`, itself first. Each
+    feature counts by its own spread. 409: there are no features. 422: the row has no item.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return Positions(positions=columns.similar(session, blobs, access.project, at, limit))
 
 
 @router.get("/{project}/suggestions")

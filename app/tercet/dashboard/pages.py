@@ -26,9 +26,6 @@ from tercet.web.rendering import render, site_address
 from tercet.web.texts import Text
 
 router = APIRouter(include_in_schema=False)
-REASONS = {"answers": "new answers", "features": "new features", "request": "asked for", "adopted": "adopted"}
-# For a run that leaves the current clustering alone, its purpose says more than its reason.
-PURPOSES = {"alternative": "another clustering", "comparison": "comparison"}
 
 
 @router.get("/")
@@ -53,8 +50,7 @@ def dashboard_page(request: Request, project: str, me: Me, db: Db, blobs: Blobs)
         board = service.dashboard(session, blobs, access.project)
     context: dict[str, Any] = {
         "address": site_address(request),
-        "reasons": REASONS,
-        "purposes": PURPOSES,
+        "why": sentences.why,
         "choices": forms.CHOICES,
         "describe": sentences.describe,
         "titles": {name: algorithm.short for name, algorithm in ALGORITHMS.items()},

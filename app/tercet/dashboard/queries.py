@@ -1,15 +1,17 @@
 """Reads projects, counts of answers, and figures about labelers."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from sqlalchemy import Row, Select, func, select
+from sqlalchemy import Row, Select, String, cast, func, or_, select, true, union
 from sqlalchemy.orm import Session
 
 from tercet.models import (
     Answer,
+    Bag,
     Import,
     ImportSource,
     ImportStatus,
@@ -20,6 +22,7 @@ from tercet.models import (
     Role,
     Run,
     RunStatus,
+    Triplet,
     User,
     now,
 )
@@ -199,3 +202,62 @@ def _habit(answers: list[tuple[str, int | None]]) -> tuple[float, int | None]:
     times = [response_ms for _, response_ms in answers if response_ms is not None]
     share = sum(value == "dnk" for value, _ in answers) / len(answers)
     return share, round(median(times)) if times else None
+
+
+def has_bags(session: Session, project_id: int) -> bool:
+    """Return whether items come from bags."""
+    return session.scalar(select(Bag.id).where(Bag.project_id == project_id).limit(1)) is not None
+
+
+def bags_of_items(session: Session, project_id: int) -> dict[int, str]:
+    """Return the key of the bag of every item that has one, by position."""
+    statement = select(Item.position, Bag.key).join(Bag, Bag.id == Item.bag_id).where(Item.project_id == project_id)
+    return dict(session.execute(statement).all())
+
+
+def labelers_of_items(session: Session, project_id: int) -> dict[int, int]:
+    """Count by position the labelers who have answered about an item; items that nobody was asked about are missing."""
+    asked = union(
+        *(
+            select(place.label("item_id"), Answer.labeler_id.label("labeler_id"))
+            .join(Answer, Answer.triplet_id == Triplet.id)
+            .where(Answer.project_id == project_id, Answer.counts)
+            for place in (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)
+        )
+    ).subquery()
+    counts = select(Item.position, func.count()).join(asked, asked.c.item_id == Item.id).group_by(Item.position)
+    return dict(session.execute(counts).all())
+
+
+def metadata_columns(session: Session, project_id: int) -> list[str]:
+    """Return the names of the columns of metadata."""
+    each = func.json_each if session.get_bind().dialect.name == "sqlite" else func.jsonb_each_text
+    cells = each(Item.details).table_valued("key", "value")
+    names = select(cells.c.key).distinct().select_from(Item).join(cells, true()).where(Item.project_id == project_id)
+    return sorted(session.scalars(names))
+
+
+def cells(session: Session, project_id: int, column: str) -> dict[int, Any]:
+    """Return what every item has in a column of metadata, by position."""
+    statement = select(Item.position, Item.details).where(Item.project_id == project_id)
+    return {position: details.get(column) for position, details in session.execute(statement)}
+
+
+def search(session: Session, project_id: int, text: str, limit: int) -> list[int]:
+    """Return the positions of up to `limit` items in use that have the text in key, text, bag or metadata."""
+    statement = (
+        select(Item.position)
+        .outerjoin(Bag, Bag.id == Item.bag_id)
+        .where(Item.project_id == project_id, Item.set_aside_at.is_(None))
+        .where(
+            or_(
+                *(column.icontains(text, autoescape=True) for column in (Item.key, Item.text, Bag.key)),
+                # As JSON, in which SQLite has other letters than ASCII, and both have quotes, by escapes.
+                *(
+                    cast(Item.details, String).icontains(form, autoescape=True)
+                    for form in (text, json.dumps(text)[1:-1])
+                ),
+            )
+        )
+    )
+    return list(session.scalars(statement.order_by(Item.position).limit(limit)))

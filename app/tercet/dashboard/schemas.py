@@ -167,6 +167,41 @@ class MapItems(BaseModel):
     items: list[MapItem]
 
 
+class ItemColumn(BaseModel):
+    """Something that items can be coloured by: `bag`, `labelers`, `column:NAME` of metadata, or `feature:NUMBER`."""
+
+    by: str
+    title: str
+
+
+class ColumnList(BaseModel):
+    """What items can be coloured by; of features the first 64."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"columns": [{"by": "column:site", "title": "site"}]}]})
+
+    columns: list[ItemColumn]
+
+
+class ColumnValues(BaseModel):
+    """The value of each item, in item order, null where it has none: a number or, with `groups`, a place among them."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"by": "column:site", "groups": ["A1", "B7"], "values": [0, 1, None, 1]}]}
+    )
+
+    by: str
+    groups: list[str] | None
+    values: list[float | None]
+
+
+class Positions(BaseModel):
+    """Items by their rows in the map."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"positions": [16, 3]}]})
+
+    positions: list[int]
+
+
 class Summary(BaseModel):
     """The figures of the dashboard."""
 

@@ -1,10 +1,11 @@
-"""Help pages: which system when, the reference of the estimators and of the client, and the architecture."""
+"""Help pages: which system when, the references of estimators and client, the architecture, the design language."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from tercet import ESTIMATORS, MODEL_SELECTION
 from tercet.help.source import read_class, read_operations, read_packages
+from tercet.help.tokens import read_tokens
 from tercet.web.errors import NotFound
 from tercet.web.rendering import render
 
@@ -42,3 +43,9 @@ def client_page(request: Request) -> HTMLResponse:
 def architecture_page(request: Request) -> HTMLResponse:
     """Show the packages with their glossaries and imports."""
     return render(request, "help/architecture.html", packages=read_packages())
+
+
+@router.get("/help/design")
+def design_page(request: Request) -> HTMLResponse:
+    """Show every component that pages are made of, in both themes, and the tokens behind them."""
+    return render(request, "help/design.html", tokens=read_tokens())

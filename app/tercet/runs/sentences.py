@@ -5,6 +5,9 @@ from tercet.models import RunStatus
 from tercet.runs import outlook
 from tercet.runs.schemas import RunOut
 
+REASONS = {"answers": "new answers", "features": "new features", "request": "asked for", "adopted": "restored"}
+# For a run that leaves the current clustering alone, its purpose says more than its reason.
+PURPOSES = {"alternative": "another clustering", "comparison": "comparison"}
 SCORES = {"log_score": "the mean log probability of such an answer, 0 at best", "accuracy": "the share predicted"}
 
 # What the candidates of DCRC go by.
@@ -12,6 +15,11 @@ STRUCTURES = {
     "features": "A model of the features",
     "graph": "A model of the features and of a graph of neighbours",
 }
+
+
+def why(run: RunOut) -> str:
+    """Return why a run was made, in a few words: its name, if it has one."""
+    return run.name or PURPOSES.get(run.purpose) or REASONS.get(run.reason, run.reason)
 
 
 def describe(run: RunOut) -> str:

@@ -1,0 +1,56 @@
+"""Reads the answers that one run used and an earlier one did not, and the edits made in between."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, aliased
+
+from tercet.models import Answer, Edit, Item, Run, RunStatus, Triplet
+
+
+class PlacedAnswer(NamedTuple):
+    """An answer by its number, whether it names an item, and the positions of the three items that it is about."""
+
+    number: int
+    names_item: bool
+    anchor: int
+    left: int
+    right: int
+
+
+def new_answers(session: Session, project_id: int, after: int, until: int, limit: int) -> list[PlacedAnswer]:
+    """Return up to `limit` of the answers that count and have numbers above `after` up to `until`, newest first."""
+    anchor, left, right = aliased(Item), aliased(Item), aliased(Item)
+    statement = (
+        select(Answer.number, Answer.value != "dnk", anchor.position, left.position, right.position)
+        .join(Triplet, Triplet.id == Answer.triplet_id)
+        .join(anchor, anchor.id == Triplet.anchor_id)
+        .join(left, left.id == Triplet.left_id)
+        .join(right, right.id == Triplet.right_id)
+        .where(Answer.project_id == project_id, Answer.number > after, Answer.number <= until, Answer.counts)
+        .order_by(Answer.number.desc())
+        .limit(limit)
+    )
+    return [PlacedAnswer._make(row) for row in session.execute(statement)]
+
+
+def count_edits(session: Session, project_id: int, after: datetime | None, until: datetime | None) -> int:
+    """Count the edits made between the beginnings of two runs, those taken back since among them."""
+    if after is None or until is None:
+        return 0
+    made = (Edit.project_id == project_id) & (Edit.created_at > after) & (Edit.created_at <= until)
+    return session.scalar(select(func.count()).select_from(Edit).where(made)) or 0
+
+
+def with_clusters_before(session: Session, run: Run) -> Run | None:
+    """Return the newest finished run with clusters before this one, of the same purpose if there is one."""
+    earlier = (Run.project_id == run.project_id) & (Run.number < run.number) & Run.result.is_not(None)
+    statement = select(Run).where(earlier, Run.status == RunStatus.DONE)
+    return session.scalar(statement.order_by((Run.purpose == run.purpose).desc(), Run.number.desc()).limit(1))
+
+
+def runs_with_clusters(session: Session, project_id: int, limit: int) -> list[Run]:
+    """Return the newest finished runs with clusters, newest first."""
+    done = (Run.project_id == project_id) & (Run.status == RunStatus.DONE) & Run.result.is_not(None)
+    return list(session.scalars(select(Run).where(done).order_by(Run.number.desc()).limit(limit)))

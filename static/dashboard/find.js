@@ -1,0 +1,56 @@
+// Search: what it comes upon is selected. And items like one, and the map as a picture to keep.
+
+import { byId, createElement } from "../web/dom.js";
+import { readBody } from "../web/problem.js";
+
+/** @typedef {(title: string, positions: number[]) => void} List */
+
+/**
+ * @param {string} api
+ * @param {List} list
+ */
+export function searchItems(api, list) {
+  const form = byId("search", HTMLFormElement);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const text = byId("search-text", HTMLInputElement).value.trim();
+    const positions = text && (await read(`${api}/search?text=${encodeURIComponent(text)}`));
+    byId("search-status").textContent = !text || positions ? "" : "The server was not reached. Try again.";
+    if (positions) list(`“${text}”`, positions);
+  });
+}
+
+/**
+ * List the items that are most like one.
+ * @param {string} api
+ * @param {{ position: number, key: string }} item
+ * @param {List} list
+ */
+export async function listSimilar(api, { position, key }, list) {
+  const positions = await read(`${api}/similar?at=${position}`);
+  if (positions) list(`Like ${key}`, positions);
+}
+
+/**
+ * Return the positions that the server names; null if it was not reached.
+ * @param {string} url
+ * @returns {Promise<number[] | null>}
+ */
+async function read(url) {
+  const response = await fetch(url).catch(() => null);
+  return response?.ok ? (await readBody(response)).positions : null;
+}
+
+/**
+ * Keep what a canvas shows as a PNG file.
+ * @param {HTMLCanvasElement} canvas
+ * @param {string} name
+ */
+export function savePicture(canvas, name) {
+  canvas.toBlob((blob) => {
+    if (!blob) return;
+    const link = createElement("a", { href: URL.createObjectURL(blob), download: `${name}.png` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+}
