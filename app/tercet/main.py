@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import anyio.to_thread
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.staticfiles import StaticFiles
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
@@ -51,6 +52,7 @@ from tercet.storage import Storage
 from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
+from tercet.web.methods import HeadRequests
 from tercet.web.openapi import DescribedApp, operation_id
 from tercet.web.problems import problems
 from tercet.web.queries import refuse_unknown_parameters
@@ -126,6 +128,17 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(OriginCheck, public_url=settings.public_url)
     app.add_middleware(PlainAddress)
     app.add_middleware(RateLimit, rates=app.state.rates)
+    app.add_middleware(HeadRequests)
+    if settings.cors_origins:
+        # Without credentials: other sites' pages may use a token of their own, never the cookie of who looks at them.
+        origins = [origin.strip() for origin in settings.cors_origins.split(",")]
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["Location", "Retry-After", "X-Request-ID", "Content-Disposition"],
+        )
     app.add_middleware(AllowedHosts, public_url=settings.public_url, more=settings.allowed_hosts)
 
 

@@ -28,6 +28,9 @@ class Settings(BaseSettings):
     allowed_hosts: str = Field(
         "", description="further host names of this server, with commas between; others are refused"
     )
+    cors_origins: str = Field(
+        "", description="origins whose pages may use the REST paths with a token, with commas between; `*` for all"
+    )
     dask_scheduler: str = Field("", description="tcp:// address of a Dask scheduler; empty starts workers here")
     workers: int = Field(
         2,

@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from starlette.exceptions import HTTPException
 
 from tercet.web.known_names import fields_beside, nearest
+from tercet.web.methods import allowed_methods
 from tercet.web.rendering import render
 
 log = logging.getLogger(__name__)
@@ -173,6 +174,10 @@ def _on_validation(request: Request, error: Exception) -> Response:
 
 def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 405:  # the router names the methods of one route, where others have the same address
+        methods = ", ".join(allowed_methods(request))
+        detail = f"{request.method} is not possible at this address. Possible are {methods}."
+        return respond(request, 405, detail, headers={"Allow": methods})
     return respond(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
 
