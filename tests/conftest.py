@@ -107,6 +107,7 @@ SLOW = {
     "test_cli.py",
     "test_cost.py",
     "test_install.py",
+    "test_interop.py",
     "test_leftovers.py",
     "test_routes.py",
     "test_style.py",

@@ -32,6 +32,7 @@ LAYERS = (
     {"alternatives", "comparisons", "dashboard", "edits", "intake"},
     {"exchange"},
     {"client"},
+    {"interop"},
     {"worker"},
     {"answers"},
     {"archives", "history"},
