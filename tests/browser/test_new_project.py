@@ -18,7 +18,18 @@ from tercet.worker.place import JobPlace
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, take_shot
 from tests.factories import make_user
 
-PAGES = ["Dashboard", "Label", "Answers", "Alternatives", "Compare", "Export", "Add items", "Settings", "Account"]
+PAGES = [
+    "Dashboard",
+    "Label",
+    "Answers",
+    "Runs",
+    "Alternatives",
+    "Compare",
+    "Export",
+    "Add items",
+    "Settings",
+    "Account",
+]
 pytestmark = [pytest.mark.browser, pytest.mark.only_on("sqlite")]
 SITES = ("north", "south")
 

@@ -21,8 +21,10 @@ from tercet.intake.schemas import (
     RecipeOut,
 )
 from tercet.items.schemas import FeaturesOut, ItemOut
+from tercet.runs.queries import lock_project
 from tercet.storage import Storage
 from tercet.web.dependencies import Blobs, Db
+from tercet.web.entity_tags import IfMatch, check_unchanged, entity_tag
 from tercet.web.errors import WrongType
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.openapi import schema_of
@@ -113,8 +115,10 @@ async def put_features(
     return FeaturesOut.model_validate(stored)
 
 
-@router.patch("/{project}/items/{key:path}", responses=problems(409, 422))
-def patch_item(project: str, key: str, body: ItemPatch, me: Me, db: Db) -> ItemOut:
+@router.patch("/{project}/items/{key:path}", responses=problems(409, 412, 422))
+def patch_item(
+    project: str, key: str, body: ItemPatch, me: Me, db: Db, response: Response, if_match: IfMatch = None
+) -> ItemOut:
     """Change an item; fields that are left out stay as they are.
 
     `set_aside` takes it out of questions, fits and counts, with its answers, or puts it back. Metadata are changed by
@@ -122,9 +126,12 @@ def patch_item(project: str, key: str, body: ItemPatch, me: Me, db: Db) -> ItemO
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        item = editing.change(session, access.project, key, body.model_dump(exclude_unset=True), access.user.id)
-        bag, details = editing.bag_key(session, item), item.details
-        return ItemOut.of(project, item, bag=bag, metadata=details, set_aside_at=item.set_aside_at)
+        locked = lock_project(session, access.project.id)
+        check_unchanged(if_match, entity_tag(editing.item_out(session, locked, editing.find(session, locked, key))))
+        item = editing.change(session, locked, key, body.model_dump(exclude_unset=True), access.user.id)
+        changed = editing.item_out(session, locked, item)
+    response.headers["ETag"] = entity_tag(changed)
+    return changed
 
 
 @router.delete("/{project}/items/{key:path}")

@@ -15,6 +15,7 @@ from tercet.intake import queries, service
 from tercet.intake.faults import Faults
 from tercet.intake.tables import ItemRow, check_rows
 from tercet.items import queries as items
+from tercet.items.schemas import ItemOut
 from tercet.jobs import lifecycle
 from tercet.jobs import queries as jobs
 from tercet.live import events
@@ -36,9 +37,10 @@ def find(session: Session, project: Project, key: str) -> Item:
     return item
 
 
-def bag_key(session: Session, item: Item) -> str | None:
-    """Return the key of the bag of an item."""
-    return None if item.bag_id is None else session.get_one(Bag, item.bag_id).key
+def item_out(session: Session, project: Project, item: Item) -> ItemOut:
+    """Show an item with the key of its bag."""
+    bag = None if item.bag_id is None else session.get_one(Bag, item.bag_id).key
+    return ItemOut.of(project.key, item, bag=bag, metadata=item.details, set_aside_at=item.set_aside_at)
 
 
 def change(session: Session, project: Project, key: str, changes: dict[str, Any], user_id: int) -> Item:

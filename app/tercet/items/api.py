@@ -13,6 +13,7 @@ from tercet.items.sending import send
 from tercet.models import Item
 from tercet.sounds.playing import FASTEST, SLOWEST, Playing
 from tercet.web.dependencies import Blobs, Db
+from tercet.web.entity_tags import entity_tag
 from tercet.web.errors import NotFound
 from tercet.web.numbers import Count, Position
 from tercet.web.problems import problems
@@ -50,14 +51,16 @@ def get_items(
 
 
 @router.get("/{project}/items/{key:path}")
-def get_item(project: str, key: str, me: Me, db: Db) -> ItemOut:
+def get_item(project: str, key: str, me: Me, db: Db, response: Response) -> ItemOut:
     """Read one item, also one that is set aside."""
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         row = queries.item_and_bag(session, access.project.id, key)
         if row is None:
             raise NotFound(f"There is no item '{key}' in project '{project}'.")
-        return _item_out(project, *row)
+        shown = _item_out(project, *row)
+    response.headers["ETag"] = entity_tag(shown)
+    return shown
 
 
 def _item_out(project: str, item: Item, bag: str | None) -> ItemOut:

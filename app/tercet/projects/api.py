@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
 from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
 from tercet.projects import deleting, queries, service
@@ -17,13 +17,16 @@ from tercet.projects.schemas import (
     ProjectOut,
     ProjectPatch,
 )
+from tercet.runs.queries import lock_project
 from tercet.web.dependencies import Db
+from tercet.web.entity_tags import IfMatch, check_unchanged, entity_tag
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
 from tercet.web.problems import problems
 from tercet.web.rendering import site_address
 
 router = APIRouter(prefix="/api/v1/projects", tags=["projects"], responses=problems(401, 403), route_class=JsonRoute)
+COUNTERS = ("answers",)
 Limit = Annotated[Count, Query(ge=1, le=1_000, description="how many at most")]
 
 
@@ -56,14 +59,18 @@ def get_projects(me: Me, db: Db, after: str = "", limit: Limit = 100) -> Project
 
 
 @router.get("/{project}", responses=problems(404))
-def get_project(project: str, me: Me, db: Db) -> ProjectOut:
-    """Read a project's settings and counters."""
+def get_project(project: str, me: Me, db: Db, response: Response) -> ProjectOut:
+    """Read a project's settings and counters; the ETag is of the settings."""
     with db.reading() as session:
-        return ProjectOut.of(authorize(session, me, project, Action.LOOK).project)
+        shown = ProjectOut.of(authorize(session, me, project, Action.LOOK).project)
+    response.headers["ETag"] = entity_tag(shown, COUNTERS)
+    return shown
 
 
-@router.patch("/{project}", responses=problems(404, 422))
-def patch_project(project: str, body: ProjectPatch, me: Me, db: Db) -> ProjectOut:
+@router.patch("/{project}", responses=problems(404, 412, 422))
+def patch_project(
+    project: str, body: ProjectPatch, me: Me, db: Db, response: Response, if_match: IfMatch = None
+) -> ProjectOut:
     """Change settings; what is left out stays as it is.
 
     Another `algorithm` without `parameters` begins with its defaults; `/api/v1/algorithms` lists what there is.
@@ -72,7 +79,11 @@ def patch_project(project: str, body: ProjectPatch, me: Me, db: Db) -> ProjectOu
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        return ProjectOut.of(service.change_project(session, access.project, body.fields_sent()))
+        locked = lock_project(session, access.project.id)
+        check_unchanged(if_match, entity_tag(ProjectOut.of(locked), COUNTERS))
+        changed = ProjectOut.of(service.change_project(session, locked, body.fields_sent()))
+    response.headers["ETag"] = entity_tag(changed, COUNTERS)
+    return changed
 
 
 @router.delete("/{project}", responses=problems(404))

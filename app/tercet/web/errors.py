@@ -75,6 +75,12 @@ class Conflict(Problem):
     status = 409
 
 
+class ChangedSince(Problem):
+    """Somebody else has changed it since the caller read it."""
+
+    status = 412
+
+
 class TooLarge(Problem):
     """The body is larger than the limit."""
 

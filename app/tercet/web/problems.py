@@ -9,6 +9,7 @@ SENTENCES = {
     403: "Your role here is labeler: it does not allow this. Ask the project's owner for more.",
     404: "There is no project 'forest-songs' that you belong to.",
     409: "It contradicts what is stored.",
+    412: "It was changed since you read it, so nothing was done. Read it again.",
     413: "The body is larger than 512 MB, the limit here: send it in smaller parts.",
     415: "This content type is not understood here.",
     416: "The file has 40,044 bytes: there is none at the range that was asked for.",
