@@ -42,6 +42,7 @@ def test_from_the_timeline_to_what_moved_by_keyboard(
     expect(page.locator("#moved-line")).to_contain_text("2 of 30 items moved")
     expect(page.locator(".band")).to_have_count(4)
     button = page.get_by_role("button", name="Gallery of the items that moved from 1 to 2")
+    expect(page.locator("html.js")).to_have_count(1)  # before its script runs the button does nothing
     button.focus()
     page.keyboard.press("Enter")
     gallery = page.get_by_role("dialog")
