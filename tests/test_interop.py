@@ -21,7 +21,7 @@ TASKS = interop.to_label_studio(
     [[row[place] for place in interop.PLACES] for row in ROWS], "https://example.org/{}".format
 )
 
-# What the other programs make of our arrays, and theirs for us. cblearn sorts its rows: the same answers all the same.
+# What the other programs make of our arrays, and theirs for us. cblearn sorts its rows; the answers stay the same.
 USE = """
 import json, sys
 import numpy as np

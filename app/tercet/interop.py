@@ -218,11 +218,11 @@ def label_studio_config(kind: Literal["Image", "Audio", "Text"] = "Image", quest
         What labelers read above them.
     """
     text = question or "Which one is more similar to the first?"
-    shown = "".join(f'\n  <{kind} name="{place}" value="${place}"/>' for place in PLACES)
+    displays = "".join(f'\n  <{kind} name="{place}" value="${place}"/>' for place in PLACES)
     words = zip(CHOICES, ("the second", "the third", "don't know"), strict=True)
     choices = "".join(f'\n    <Choice value="{value}" alias="{alias}"/>' for alias, value in words)
     asked = f'<Choices name="answer" toName="anchor">{choices}\n  </Choices>'
-    return f"<View>\n  <Header value={quoteattr(text)}/>{shown}\n  {asked}\n</View>\n"
+    return f"<View>\n  <Header value={quoteattr(text)}/>{displays}\n  {asked}\n</View>\n"
 
 
 def to_label_studio(triplets: Iterable[Sequence[str]], address: Callable[[str], str]) -> list[dict[str, Any]]:

@@ -137,7 +137,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
             allow_origins=origins,
             allow_methods=["*"],
             allow_headers=["*"],
-            expose_headers=["Location", "Retry-After", "X-Request-ID", "Content-Disposition"],
+            expose_headers=["ETag", "Location", "Retry-After", "X-Request-ID", "Content-Disposition"],
         )
     app.add_middleware(AllowedHosts, public_url=settings.public_url, more=settings.allowed_hosts)
 

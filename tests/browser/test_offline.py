@@ -1,6 +1,5 @@
 """The labeling page without a network: questions ahead, a killed tab, two tabs, signing out, a new version."""
 
-import time
 from collections import Counter
 
 import pytest
@@ -108,7 +107,6 @@ def test_two_tabs_agree_within_a_second(live_server: LiveServer, prepared: tuple
     same = shown(first)
     assert shown(second) == same
     press_and_see(first, "y")
-    began = time.monotonic()
     wait_until(lambda: shown(second) == shown(first), 1)
     expect(second.locator("#mine")).to_have_text("1")
     first.context.set_offline(True)
@@ -120,7 +118,6 @@ def test_two_tabs_agree_within_a_second(live_server: LiveServer, prepared: tuple
     first.context.set_offline(False)
     settle(first)
     assert len(stored(live_server, project)) == 4
-    assert time.monotonic() > began
 
 
 def kept(context: BrowserContext) -> list[int]:

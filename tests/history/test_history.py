@@ -79,8 +79,10 @@ def test_what_moved_and_which_answers_are_about_it(app: FastAPI, owner: User) ->
         ("item-3", 1, 2),
     ]
     assert compared["new_answers"] == 4
-    told = [(answer["number"], answer["moved"]) for answer in compared["answers"]]
-    assert told == [(3, 3), (1, 2), (4, 1)], "most moved items first; the answer about items that stayed is not there"
+    numbers = [(answer["number"], answer["moved"]) for answer in compared["answers"]]
+    assert numbers == [(3, 3), (1, 2), (4, 1)], (
+        "most moved items first; the answer about items that stayed is not there"
+    )
     assert {"name": "Clusters", "before": "3", "now": None} in compared["parameters"]
 
 

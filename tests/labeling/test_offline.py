@@ -27,18 +27,18 @@ def draw(client: TestClient, n: int) -> list[list[str]]:
 
 def test_questions_ahead_are_asked_of_nobody_else(app: FastAPI, ada: TestClient, ben: TestClient) -> None:
     """Twelve items have 660 questions: in the end all of them are asked, those ahead of one labeler alone."""
-    mine = draw(ada, 150)
-    assert 100 < len(mine) <= 150, "of so few items some are drawn twice"
+    questions = draw(ada, 150)
+    assert 100 < len(questions) <= 150, "of so few items some are drawn twice"
     for_ben = draw(ben, 150)
 
     def as_sets(triplets: list[list[str]]) -> set[tuple[str, frozenset[str]]]:
         return {(anchor, frozenset(others)) for anchor, *others in triplets}
 
-    assert len(as_sets(mine)) == len(mine)
-    assert not as_sets(mine) & as_sets(for_ben)
+    assert len(as_sets(questions)) == len(questions)
+    assert not as_sets(questions) & as_sets(for_ben)
     leased = ask(ben, 100)
     assert leased
-    assert not as_sets(mine) & as_sets(leased)
+    assert not as_sets(questions) & as_sets(leased)
     with app.state.database.reading() as session:
         assert session.scalar(select(func.count()).select_from(Lease)) == len(leased), "only those of the screen"
 

@@ -39,8 +39,8 @@ def count_edits(session: Session, project_id: int, after: datetime | None, until
     """Count the edits made between the beginnings of two runs, those taken back since among them."""
     if after is None or until is None:
         return 0
-    made = (Edit.project_id == project_id) & (Edit.created_at > after) & (Edit.created_at <= until)
-    return session.scalar(select(func.count()).select_from(Edit).where(made)) or 0
+    in_between = (Edit.project_id == project_id) & (Edit.created_at > after) & (Edit.created_at <= until)
+    return session.scalar(select(func.count()).select_from(Edit).where(in_between)) or 0
 
 
 def with_clusters_before(session: Session, run: Run) -> Run | None:

@@ -21,10 +21,9 @@ from tercet.intake.schemas import (
     RecipeOut,
 )
 from tercet.items.schemas import FeaturesOut, ItemOut
-from tercet.runs.queries import lock_project
 from tercet.storage import Storage
 from tercet.web.dependencies import Blobs, Db
-from tercet.web.entity_tags import IfMatch, check_unchanged, entity_tag
+from tercet.web.entity_tags import IfMatch, entity_tag
 from tercet.web.errors import WrongType
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.openapi import schema_of
@@ -126,10 +125,9 @@ def patch_item(
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
-        locked = lock_project(session, access.project.id)
-        check_unchanged(if_match, entity_tag(editing.item_out(session, locked, editing.find(session, locked, key))))
-        item = editing.change(session, locked, key, body.model_dump(exclude_unset=True), access.user.id)
-        changed = editing.item_out(session, locked, item)
+        changes = body.model_dump(exclude_unset=True)
+        item = editing.change(session, access.project, key, changes, access.user.id, if_match)
+        changed = editing.item_out(session, access.project, item)
     response.headers["ETag"] = entity_tag(changed)
     return changed
 

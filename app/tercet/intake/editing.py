@@ -22,6 +22,7 @@ from tercet.live import events
 from tercet.models import Bag, Item, JobKind, JobStatus, Project, Triplet, now
 from tercet.runs import schedule
 from tercet.runs.queries import lock_project
+from tercet.web.entity_tags import check_unchanged, entity_tag
 from tercet.web.errors import NotFound
 
 # Begins the keys of deleted items. No item can have such a key, since names must not hold control characters.
@@ -43,10 +44,13 @@ def item_out(session: Session, project: Project, item: Item) -> ItemOut:
     return ItemOut.of(project.key, item, bag=bag, metadata=item.details, set_aside_at=item.set_aside_at)
 
 
-def change(session: Session, project: Project, key: str, changes: dict[str, Any], user_id: int) -> Item:
-    """Change those fields of an item that were sent."""
+def change(
+    session: Session, project: Project, key: str, changes: dict[str, Any], user_id: int, if_match: str | None = None
+) -> Item:
+    """Change those fields of an item that were sent; raise ChangedSince if `if_match` is not its entity tag."""
     lock_project(session, project.id)
     item = find(session, project, key)
+    check_unchanged(if_match, entity_tag(item_out(session, project, item)))
     _change_content(session, project, item, changes)
     if "set_aside" in changes and changes["set_aside"] != (item.set_aside_at is not None):
         item.set_aside_at = now() if changes["set_aside"] else None

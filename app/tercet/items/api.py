@@ -58,9 +58,9 @@ def get_item(project: str, key: str, me: Me, db: Db, response: Response) -> Item
         row = queries.item_and_bag(session, access.project.id, key)
         if row is None:
             raise NotFound(f"There is no item '{key}' in project '{project}'.")
-        shown = _item_out(project, *row)
-    response.headers["ETag"] = entity_tag(shown)
-    return shown
+        item = _item_out(project, *row)
+    response.headers["ETag"] = entity_tag(item)
+    return item
 
 
 def _item_out(project: str, item: Item, bag: str | None) -> ItemOut:

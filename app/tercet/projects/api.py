@@ -62,9 +62,9 @@ def get_projects(me: Me, db: Db, after: str = "", limit: Limit = 100) -> Project
 def get_project(project: str, me: Me, db: Db, response: Response) -> ProjectOut:
     """Read a project's settings and counters; the ETag is of the settings."""
     with db.reading() as session:
-        shown = ProjectOut.of(authorize(session, me, project, Action.LOOK).project)
-    response.headers["ETag"] = entity_tag(shown, COUNTERS)
-    return shown
+        settings = ProjectOut.of(authorize(session, me, project, Action.LOOK).project)
+    response.headers["ETag"] = entity_tag(settings, COUNTERS)
+    return settings
 
 
 @router.patch("/{project}", responses=problems(404, 412, 422))

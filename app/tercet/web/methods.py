@@ -1,5 +1,8 @@
 """HTTP's methods: which ones an address takes, and HEAD wherever there is GET."""
 
+import re
+from functools import cache
+
 from fastapi import Request
 from fastapi.routing import iter_route_contexts
 from starlette.routing import compile_path
@@ -12,10 +15,16 @@ def allowed_methods(request: Request) -> list[str]:
     methods = {
         method
         for route in iter_route_contexts(request.app.routes)
-        if route.path is not None and compile_path(route.path)[0].match(path)
+        if route.path is not None and _pattern(route.path).match(path)
         for method in route.methods or ()
     }
     return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    """Return the pattern of a route's addresses; compiled once, for strangers may ask as often as they like."""
+    return compile_path(path)[0]
 
 
 class HeadRequests:
