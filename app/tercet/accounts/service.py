@@ -152,7 +152,8 @@ def make_share_link(
     return token
 
 
-def _link(session: Session, project: Project, link_id: int) -> ShareLink:
+def find_share_link(session: Session, project: Project, link_id: int) -> ShareLink:
+    """Find a labeling link of the project, or raise NotFound."""
     link = session.scalar(select(ShareLink).where(ShareLink.id == link_id, ShareLink.project_id == project.id))
     if link is None:
         raise NotFound(f"The project '{project.key}' has no share link {link_id}.")
@@ -161,7 +162,7 @@ def _link(session: Session, project: Project, link_id: int) -> ShareLink:
 
 def renew_share_link(session: Session, project: Project, link_id: int) -> str:
     """Give a link another address, so that it can be sent again; the old one ends. Return its token."""
-    link = _link(session, project, link_id)
+    link = find_share_link(session, project, link_id)
     if link.revoked_at is not None:
         raise Conflict("This link was revoked: make another one.")
     token = make_secret()
@@ -175,7 +176,7 @@ def revoke_share_link(session: Session, project: Project, link_id: int) -> Share
 
     People with an account stay signed in, but are no longer members by this link.
     """
-    link = _link(session, project, link_id)
+    link = find_share_link(session, project, link_id)
     link.revoked_at = link.revoked_at or now()
     for member in queries.came_by(session, link.id):
         user = session.get_one(User, member.user_id)

@@ -72,7 +72,7 @@ def view_settings(session: Session, access: Access) -> SettingsView:
         clips=clips_to_try(session, project.id),
         features_job=next(iter(jobs.unfinished(session, project.id, JobKind.MAKE_FEATURES)), None),
         pictures_job=next(iter(jobs.unfinished(session, project.id, JobKind.DRAW_PICTURES)), None),
-        links=accounts.share_links(session, project.id),
+        links=accounts.share_links(session, project.id, revoked_too=True),
         members=queries.members(session, project.id),
         me=access.user,
         may_write=Action.WRITE in ROLE_MAY[access.role],
