@@ -124,6 +124,8 @@ TABLE = [
     Row("POST", ONE + "/members", Who.OWN, {201}, {"json": {"email": "bo@example.org", "role": "analyst"}}),
     Row("DELETE", ONE + "/members/{member}", Who.OWN, {404}),
     Row("GET", ONE + "/share-links", Who.READ),
+    Row("GET", ONE + "/tokens", Who.OWN),
+    Row("DELETE", ONE + "/tokens/{token_id}", Who.OWN, {404}),
     Row("POST", ONE + "/share-links", Who.OWN, {201}, {"json": {"days": 3}}),
     Row("POST", ONE + "/share-links/{link}/renew", Who.OWN, {404}),
     Row("DELETE", ONE + "/share-links/{link}", Who.OWN, {404}),
@@ -287,6 +289,7 @@ TABLE = [
         {"data": {"email": "bo@example.org", "role": "analyst"}},
     ),
     Row("POST", PAGE + "/settings/members/{member}/remove", Who.OWN, {404}),
+    Row("POST", PAGE + "/settings/tokens/{token_id}/revoke", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/delete", Who.OWN, {303, 404}, {"data": {"confirm": "songs"}}),
 ]
 

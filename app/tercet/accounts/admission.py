@@ -83,7 +83,7 @@ RULES = (
     BodyRule(_in_project(".*", "/share-links/[^/]+/(?:set-aside|put-back)"), may(Action.WRITE)),
     BodyRule(
         _in_project(
-            ".*", "/(?:members|share-links|settings/(?:members|share-links|delete)|imports/[^/]+/link)(?:/.*)?"
+            ".*", "/(?:(?:settings/)?(?:members|share-links|tokens)(?:/.*)?|settings/delete|imports/[^/]+/link)"
         ),
         may(Action.OWN),
     ),

@@ -108,6 +108,14 @@ def remove_member(project: str, member: Id, me: Me, db: Db) -> Response:
     return _back(project, "members")
 
 
+@router.post("/projects/{project}/settings/tokens/{token_id}/revoke")
+def revoke_token(project: str, token_id: Id, me: Me, db: Db) -> Response:
+    """End an API token that is for this project alone, whoever has it."""
+    with db.transaction() as session:
+        accounts.revoke_project_token(session, authorize(session, me, project, Action.OWN).project, token_id)
+    return _back(project, "tokens")
+
+
 @router.post("/projects/{project}/settings/delete")
 def delete_project(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Response:
     """Delete the project, if its key was typed to confirm it."""

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from tercet.accounts.queries import LinkInUse
-from tercet.models import Membership, Project, QuestionKind, Role, User
+from tercet.accounts.queries import HeldToken, LinkInUse
+from tercet.models import Membership, Project, QuestionKind, Role, Scope, User
 from tercet.web.numbers import Count
 from tercet.web.texts import Name, Text
 
@@ -263,3 +263,43 @@ class ShareLinkList(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"links": [SHARE_LINK_EXAMPLE]}]})
 
     links: list[ShareLinkOut]
+
+
+TOKEN_EXAMPLE: dict[str, Any] = {
+    "id": 5,
+    "name": "field recorder",
+    "user": "Ada",
+    "scope": "label",
+    "created_at": "2026-05-02T09:31:00Z",
+    "expires_at": None,
+    "last_used_at": "2026-05-03T07:12:00Z",
+}
+
+
+class ProjectToken(BaseModel):
+    """An API token for one project; `user` is the name of who has it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [TOKEN_EXAMPLE]})
+
+    id: int
+    name: str
+    user: str
+    scope: Scope
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+    @classmethod
+    def of(cls, row: HeldToken) -> Self:
+        """Show a token, without its secret, which is not stored."""
+        token = row.token
+        moments = {name: getattr(token, name) for name in ("created_at", "expires_at", "last_used_at")}
+        return cls(id=token.id, name=token.name, user=row.user, scope=Scope(token.scope), **moments)
+
+
+class ProjectTokens(BaseModel):
+    """All API tokens for one project."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tokens": [TOKEN_EXAMPLE]}]})
+
+    tokens: list[ProjectToken]
