@@ -169,7 +169,7 @@ def _finish_clustering(
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     metrics |= accuracy_curve.measure(inputs, foreseen.answers)
     if job.run.purpose == Purpose.CURRENT:
-        metrics |= gains.measure(job, inputs, outcome, result)
+        metrics |= gains.measure(job, inputs, outcome, result, clusters.calibration)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
         before = None if inputs.previous is None else inputs.previous.resolutions
         rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)
