@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0026"
-down_revision = "0023"
+revision = "0028"
+down_revision = "0026"
 
 
 def upgrade() -> None:
