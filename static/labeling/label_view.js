@@ -16,7 +16,7 @@ import { isSound, loadPicture } from "./preload.js";
  */
 
 /** @type {Record<string, string>} */
-export const ANSWER_NAMES = { yes: "yes", no: "no", dnk: "don't know", skip: "skipped" };
+export const ANSWER_NAMES = { yes: "yes", no: "no", dnk: "don't know", skip: "skipped", flag: "flagged" };
 
 /** @type {Record<PaintState, string>} */
 const PAINT_MESSAGES = {
@@ -183,10 +183,13 @@ export function suggestPause(answers) {
   announce(`${answers} answers in half an hour. A short pause keeps them good.`);
 }
 
-/** @param {{ answer: string }[]} history */
+/** @param {{ kind: string, answer: string, comment?: string }[]} history */
 export function showHistory(history) {
   const latest = history.slice(-5).reverse();
   byId("last").replaceChildren(...latest.map(({ answer }) => createElement("li", { textContent: ANSWER_NAMES[answer] ?? answer })));
+  const last = history.filter(({ kind }) => kind === "answer").at(-1);
+  byId("note", HTMLButtonElement).disabled = !last;
+  byId("note").classList.toggle("noted", Boolean(last?.comment));
   query(byId("undo"), "button", HTMLButtonElement).disabled = history.length === 0;
 }
 

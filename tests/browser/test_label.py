@@ -13,7 +13,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from sqlalchemy import delete, select, update
 
 from tercet.labeling import presentation
-from tercet.models import Answer, Item, Project, Skip, Triplet, User, now
+from tercet.models import Answer, Flag, Item, Project, Skip, Triplet, User, now
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.spectrograms import picture_and_thumbnail
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_songs, take_shot
@@ -183,6 +183,42 @@ def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     expect(page.locator("#spoken")).to_contain_text("Answered don't know.")  # a plain form would have left the page
     settle(page)
     assert standing_answers(live_server, project) == ["dnk"]
+
+
+def test_an_item_is_flagged_and_an_answer_noted_by_keys(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
+    flags = select(Item.key, Flag.reason, Flag.note).join(Flag).where(Flag.project_id == project.id)
+
+    def flagged() -> list[tuple[str, str, str]]:
+        with live_server.database.reading() as session:
+            return [(key, reason, note) for key, reason, note in session.execute(flags)]
+
+    question = shown(page)
+    item = unquote(question[1].rpartition("/picture/")[2])
+    wait_for_paint(page)
+    page.keyboard.press("f")
+    page.keyboard.press("2")
+    expect(page.get_by_role("radio", name="2", exact=True)).to_be_focused()
+    page.get_by_label("cut off").check()
+    page.get_by_label("In words, if you like").fill("begins late, 1 of 3")
+    assert_accessible(page, "label-flag", ["light"])
+    page.keyboard.press("Enter")
+    expect(page.locator("#last li")).to_have_text(["flagged"])
+    settle(page)
+    assert flagged() == [(item, "cut", "begins late, 1 of 3")]
+    for _ in range(8):
+        press_and_see(page, "y")
+        assert question[1] not in shown(page), "nothing about it is asked"
+    page.keyboard.press("m")
+    page.get_by_label("Note", exact=True).fill("two birds at once")
+    page.get_by_role("button", name="Save").click()
+    settle(page)
+    assert [answer.comment for answer in stored(live_server, project)] == [""] * 7 + ["two birds at once"]
+    for _ in range(9):
+        page.keyboard.press("Backspace")
+    settle(page)
+    assert shown(page) == question, "undone, its question is shown again"
+    wait_until(lambda: flagged() == [])
 
 
 def test_time_in_another_window_is_no_response_time(live_server: LiveServer, open_page: OpenPage) -> None:

@@ -1,4 +1,4 @@
-"""Labeling over REST: lease the next questions, answer, withdraw an answer, skip.
+"""Labeling over REST: lease the next questions, answer, withdraw an answer, comment on it, skip, flag items.
 
 The two requests that labelers wait for are coroutines that use a thread once: FastAPI would run a plain function in
 one thread and check its result in another, which slows the slowest answers. Answers are written together with those
@@ -13,13 +13,17 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.labeling import focus, service
+from tercet.labeling import flags, focus, service
 from tercet.labeling.dependencies import Counted, Leasing, Writer
 from tercet.labeling.schemas import (
     AheadOut,
     AnswersBody,
     AnswersIn,
     AnswersOut,
+    CommentIn,
+    CommentOut,
+    FlagIn,
+    FlagOut,
     FocusIn,
     NextOut,
     SkipIn,
@@ -103,6 +107,35 @@ def post_skip(project: str, body: SkipIn, me: Me, db: Db) -> SkipOut:
         access = authorize(session, me, project, Action.LABEL)
         service.store_skip(session, access, body.triplet)
         return SkipOut(triplet=body.triplet)
+
+
+@router.put("/{project}/answers/{answer}/comment", responses=problems(404, 422))
+def put_comment(project: str, answer: UUID, body: CommentIn, me: Me, db: Db) -> CommentOut:
+    """Note something about an answer of yours, for the analysts.
+
+    An empty text removes the note. 404: there is no such answer, or it is another labeler's.
+    """
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        return service.comment(session, access, answer, body.comment)
+
+
+@router.post("/{project}/flags", status_code=201, responses=problems(404, 422))
+def post_flag(project: str, body: FlagIn, me: Me, db: Db) -> FlagOut:
+    """Flag an item as broken.
+
+    You are asked nothing about it any more; others are, until an analyst sets it aside. Flagged again, it has the
+    newest reason and note. Analysts find it under flagged-items.
+    """
+    with db.transaction() as session:
+        return flags.flag(session, authorize(session, me, project, Action.LABEL), body)
+
+
+@router.delete("/{project}/flags/{item:path}", responses=problems(404))
+def delete_flag(project: str, item: str, me: Me, db: Db) -> FlagOut:
+    """Take your flag of an item back: you are asked about it again. 404: you have not flagged it."""
+    with db.transaction() as session:
+        return flags.take_back(session, authorize(session, me, project, Action.LABEL), item)
 
 
 @router.get("/{project}/focus", responses=problems(404))

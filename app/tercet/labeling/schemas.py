@@ -1,16 +1,21 @@
-"""The JSON of labeling: questions, answers, skips and the focus."""
+"""The JSON of labeling: questions, answers, skips, flags and the focus."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
+from tercet.items.schemas import PlacedItem
+from tercet.models import FlagReason
 from tercet.web.numbers import Count
+from tercet.web.texts import Text
 
 MOST_ANSWERS = 1000
 MOST_IN_FOCUS = 10_000
 DAY_MS = 24 * 3600 * 1000
+LONGEST_NOTE = 500
 
 TripletKeys = Annotated[
     list[str], Field(min_length=3, max_length=3, description="keys of the items: anchor, left, right, as shown")
@@ -67,6 +72,7 @@ class RecentOut(BaseModel):
 
     id: UUID
     answer: str
+    comment: str
     triplet: TripletKeys
     items: dict[str, ItemShown]
 
@@ -176,6 +182,110 @@ class SkipOut(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"triplet": ANSWER["triplet"]}]})
 
     triplet: TripletKeys
+
+
+class CommentIn(BaseModel):
+    """What you note about an answer of yours; empty: nothing any more."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"comment": "two birds at once"}]}, extra="forbid")
+
+    comment: Text = Field(max_length=LONGEST_NOTE)
+
+
+class CommentOut(BaseModel):
+    """An answer and what its labeler noted about it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": ANSWER["id"], "comment": "two birds at once"}]})
+
+    id: UUID
+    comment: str
+
+
+FLAG: dict[str, Any] = {"item": "song-3", "reason": "cut", "note": "begins in the middle of a note"}
+
+
+class FlagIn(BaseModel):
+    """An item that is broken, so that nobody can compare it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [FLAG]}, extra="forbid")
+
+    item: str = Field(max_length=LONGEST_NOTE, description="key of the item")
+    reason: FlagReason = Field(
+        FlagReason.OTHER,
+        description="empty: nothing to hear, see or read; cut: not all of it; wrong: not what it should be",
+    )
+    note: Text = Field("", max_length=LONGEST_NOTE)
+
+
+class FlagOut(BaseModel):
+    """Your flag of an item."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{**FLAG, "created_at": "2026-11-21T12:00:07Z"}]})
+
+    item: str
+    reason: FlagReason
+    note: str
+    created_at: datetime
+
+
+class FlaggedState(StrEnum):
+    """What became of a flagged item: nothing yet, it is fine, or it is set aside."""
+
+    OPEN = "open"
+    DISMISSED = "dismissed"
+    SET_ASIDE = "set-aside"
+
+
+class Judgement(BaseModel):
+    """What an analyst decides about a flagged item."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "set-aside"}]}, extra="forbid")
+
+    state: FlaggedState
+
+
+class FlagSeen(BaseModel):
+    """What one labeler says is wrong with an item."""
+
+    labeler: int
+    labeler_name: str
+    reason: FlagReason
+    note: str
+    created_at: datetime
+
+
+FLAGGED: dict[str, Any] = {
+    "key": "song-3",
+    "position": 2,
+    **QUESTION["items"]["song-3"],
+    "state": "open",
+    "flags": [
+        {
+            "labeler": 7,
+            "labeler_name": "Ada",
+            "reason": "cut",
+            "note": "begins in the middle of a note",
+            "created_at": "2026-11-21T12:00:07Z",
+        }
+    ],
+}
+del FLAGGED["seconds"]
+
+
+class FlaggedItem(PlacedItem):
+    """An item that labelers say is broken, and what became of it."""
+
+    state: FlaggedState
+    flags: list[FlagSeen]
+
+
+class FlaggedList(BaseModel):
+    """A page of flagged items; `next` is the `after` of the next page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [FLAGGED], "next": None}]})
+
+    items: list[FlaggedItem]
+    next: int | None
 
 
 class FocusIn(BaseModel):

@@ -11,11 +11,12 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access, Action, Caller, LabelerAccess, authorize, authorize_labeler, in_browsers
 from tercet.items.queries import count_in_use, ids_by_key
-from tercet.labeling import canonical, presentation, queries, queue, triplets
+from tercet.labeling import canonical, flags, presentation, queries, queue, triplets
 from tercet.labeling.schemas import (
     AheadOut,
     AnswerIn,
     AnswersOut,
+    CommentOut,
     NextOut,
     ProgressOut,
     QuestionOut,
@@ -218,6 +219,15 @@ def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, 
     return WithdrawnOut(id=answer.id, withdrawn_at=answer.withdrawn_at)
 
 
+def comment(session: Session, access: Access, answer_id: UUID, text: str) -> CommentOut:
+    """Store what a labeler notes about an answer of theirs; an empty text removes the note."""
+    answer = queries.answer_of_project(session, access.project.id, answer_id)
+    if answer is None or answer.labeler_id != access.user.id:
+        raise NotFound(f"You gave no answer {answer_id} in this project.")
+    answer.comment = text.strip()
+    return CommentOut(id=answer.id, comment=answer.comment)
+
+
 def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
     """Store that this labeler does not want to see this question again; others may get it."""
     [ids] = check_triplets(session, access.project, [keys])
@@ -265,7 +275,7 @@ def next_triplets(session: Session, access: LabelerAccess, count: int, lease_sec
 def questions_ahead(session: Session, access: LabelerAccess, count: int) -> AheadOut:
     """Return random questions for this labeler to answer without a network."""
     project, user_id = access.project, access.user_id
-    questions = queue.set_ahead(session, project, count)
+    questions = queue.set_ahead(session, project, count, flags.flagged_by(session, project.id, user_id))
     rows = queries.displayed_items(session, {item_id for triplet in questions.values() for item_id in triplet})
     return AheadOut(
         triplets=[
@@ -290,6 +300,7 @@ def last_answers(session: Session, access: Access, limit: int) -> list[RecentOut
         RecentOut(
             **presentation.question(project, user_id, answer.triplet_id, triplet, rows),
             id=answer.id,
+            comment=answer.comment,
             answer=presentation.answer(project.question_kind, user_id, answer.triplet_id, triplet, answer.value),
         )
         for (answer, _), triplet in zip(recent, questions, strict=True)
