@@ -10,6 +10,7 @@ import { Listening } from "./listening.js";
 import { dropUnloaded, isSound, preload } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
 import { CommentDialog, FlagDialog } from "./notes.js";
+import { Practice } from "./practice.js";
 import { PreferencesForm } from "./preferences.js";
 import { part, Spectrograms } from "./spectrograms.js";
 import * as view from "./label_view.js";
@@ -100,6 +101,22 @@ const outbox = new Outbox({
   },
 });
 
+const practice = new Practice({
+  project,
+  user,
+  onQuestions(questions) {
+    upcoming = [...questions, ...upcoming];
+    questions.forEach((question) => preload(question, listening.isLevelled));
+    practice.showNext();
+    showNext();
+  },
+  onNext: leaveLesson,
+  onEnd() {
+    if (!upcoming.some(({ lesson }) => lesson)) return;
+    upcoming = upcoming.filter(({ lesson }) => !lesson);
+    showNext();
+  },
+});
 const flagDialog = new FlagDialog(flag);
 const commentDialog = new CommentDialog(comment);
 
@@ -178,6 +195,14 @@ function enter(current, state) {
   view.showPaintState(state);
 }
 
+/** Show the next question to practise with, or the first real one. */
+function leaveLesson() {
+  upcoming.shift();
+  if (upcoming[0]?.lesson) practice.showNext();
+  else practice.end();
+  showNext();
+}
+
 function loadAgain() {
   if (screen?.state !== "slow" && screen?.state !== "failed") return;
   dropUnloaded(screen.question);
@@ -243,7 +268,7 @@ function askAhead() {
  */
 function dropAllBut(leased) {
   const keys = new Set(leased.map(keyOf));
-  upcoming = upcoming.filter((question) => question.isAgain || question.isAhead || keys.has(keyOf(question)));
+  upcoming = upcoming.filter((question) => question.isAgain || question.isAhead || question.lesson || keys.has(keyOf(question)));
 }
 
 /** Fetch questions if there are few, or in any case after the window was away. */
@@ -313,6 +338,11 @@ function countWork() {
 function answer(value) {
   if (screen?.state === "painting") view.showTooEarly();
   if (screen?.state !== "painted") return;
+  if (screen.question.lesson) {
+    practice.teach(value, screen.question.lesson);
+    enter(screen, "taught");
+    return;
+  }
   const { triplet, items } = screen.question;
   const response_ms = Math.round(timeSeen(screen));
   view.flashButton(value);
@@ -338,12 +368,16 @@ function countTimeInView(current) {
 
 function skip() {
   if (!screen || screen.state === "loading" || screen.state === "painting") return;
+  if (screen.question.lesson) {
+    leaveLesson();
+    return;
+  }
   const { triplet, items } = screen.question;
   settle({ kind: "skip", triplet, items, answer: "skip" }, "Skipped");
 }
 
 function openFlags(place = 0) {
-  if (screen) flagDialog.open(screen.question, place);
+  if (screen && !screen.question.lesson) flagDialog.open(screen.question, place);
 }
 
 /** @param {import("./notes.js").Flag} said */
@@ -527,6 +561,7 @@ view.showHistory(history);
 view.showOutbox(outbox);
 view.showAhead(ahead);
 if (upcoming.length) showNext();
+if (page.practice && upcoming.length && !history.length) practice.offer();
 byId("go-on").addEventListener("click", () => (byId("pause").hidden = true));
 byId("note").addEventListener("click", openComment);
 byId("load-again").addEventListener("click", loadAgain);

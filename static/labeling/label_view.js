@@ -11,8 +11,8 @@ import { isSound, loadPicture } from "./preload.js";
 
 /**
  * The state of the question on the screen: "loading" and "slow" until its pictures are decoded, "painting" until they are
- * on the screen, "painted" from then on, "failed" if one of them cannot be loaded.
- * @typedef {"loading" | "slow" | "painting" | "painted" | "failed"} PaintState
+ * on the screen, "painted" from then on, "failed" if one of them cannot be loaded, "taught" once its answer is explained.
+ * @typedef {"loading" | "slow" | "painting" | "painted" | "failed" | "taught"} PaintState
  */
 
 /** @type {Record<string, string>} */
@@ -24,6 +24,7 @@ const PAINT_MESSAGES = {
   slow: "Pictures are loading, which takes long. You may also skip this question.",
   painting: "",
   painted: "",
+  taught: "",
   failed: "A picture cannot be loaded. Load it again, or skip this question.",
 };
 const root = byId("label");
@@ -157,7 +158,7 @@ export function showPaintState(state) {
   root.dataset.paint = state;
   byId("asking").setAttribute("aria-busy", String(isLoading));
   for (const button of byId("answer").querySelectorAll("button")) {
-    button.setAttribute("aria-disabled", String(isLoading || state === "failed"));
+    button.setAttribute("aria-disabled", String(isLoading || state === "failed" || state === "taught"));
   }
   query(byId("skip"), "button").setAttribute("aria-disabled", String(state === "loading"));
   if (!root.dataset.early || state === "failed") byId("paint-message").textContent = PAINT_MESSAGES[state];

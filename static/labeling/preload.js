@@ -5,7 +5,7 @@
  * @typedef {{ text: string, media_type: string | null, media_url: string | null, picture_url: string | null,
  *   seconds?: number | null }} Item
  * @typedef {{ triplet: string[], items: Record<string, Item>, isAgain?: boolean,
- *   isAhead?: boolean }} Question
+ *   isAhead?: boolean, lesson?: { answer: string, reason: string } }} Question
  */
 
 /**

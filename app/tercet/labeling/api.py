@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.labeling import flags, focus, service
+from tercet.labeling import flags, focus, practice, service
 from tercet.labeling.dependencies import Counted, Leasing, Writer
 from tercet.labeling.schemas import (
     AheadOut,
@@ -26,11 +26,12 @@ from tercet.labeling.schemas import (
     FlagOut,
     FocusIn,
     NextOut,
+    PracticeOut,
     SkipIn,
     SkipOut,
     WithdrawnOut,
 )
-from tercet.web.dependencies import Config, Db
+from tercet.web.dependencies import Blobs, Config, Db
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
@@ -72,6 +73,18 @@ def post_ahead(
     rates.count(PER_LABELER, f"ahead {me.key}", n)
     with db.transaction() as session:
         return service.questions_ahead(session, service.admit(session, me, project), n)
+
+
+@router.post("/{project}/practice", status_code=201, responses=problems(404))
+def post_practice(project: str, me: Me, db: Db, blobs: Blobs) -> PracticeOut:
+    """Draw up to five questions to practise with, each with its right answer and the reason.
+
+    First those that an analyst has answered, which you are never asked again; then such about settled items: two of one
+    cluster and one of another, each with a probability of 0.95 or more, by a run that learned from 50 answers or more.
+    Nothing that is answered in practice is sent or stored. None where the project's `practice` is off.
+    """
+    with db.transaction() as session:
+        return PracticeOut(triplets=practice.draw(session, blobs, authorize(session, me, project, Action.LABEL)))
 
 
 @router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422, 429))

@@ -115,6 +115,31 @@ class AheadOut(BaseModel):
     triplets: list[QuestionOut]
 
 
+class PracticeQuestion(QuestionOut):
+    """A question to practise with: its right answer, in the order on the screen, and why it is right."""
+
+    answer: str
+    reason: str
+
+
+class PracticeOut(BaseModel):
+    """Questions to practise with; none where practice is off, or nothing is settled yet."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "triplets": [
+                        {**QUESTION, "answer": "yes", "reason": "1 and 2 are of the group “buzz”, 3 is of another."}
+                    ]
+                }
+            ]
+        }
+    )
+
+    triplets: list[PracticeQuestion]
+
+
 class AnswerIn(BaseModel):
     """An answer; the client makes its id, so that it is stored once even if it is sent again."""
 

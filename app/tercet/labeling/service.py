@@ -5,8 +5,6 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from sqlalchemy import delete
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access, Action, Caller, LabelerAccess, authorize, authorize_labeler, in_browsers
@@ -24,10 +22,11 @@ from tercet.labeling.schemas import (
     TripletOut,
     WithdrawnOut,
 )
+from tercet.labeling.skips import skip
 from tercet.labeling.sql import answers
 from tercet.labeling.sql.answers import Content, NewAnswer, Overtaken
 from tercet.labeling.sql.drivers import run
-from tercet.models import Lease, Project, ProjectView, QuestionKind, Skip, now
+from tercet.models import Project, ProjectView, QuestionKind, now
 from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, Problem
@@ -233,10 +232,7 @@ def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
     [ids] = check_triplets(session, access.project, [keys])
     triplet = canonical.order(access.project.question_kind, ids)
     triplet_id = triplets.make(session, access.project.id, [triplet])[triplet]
-    upsert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    values = {"triplet_id": triplet_id, "labeler_id": access.user.id, "created_at": now()}
-    session.execute(upsert(Skip).values(values).on_conflict_do_nothing())
-    session.execute(delete(Lease).where(Lease.triplet_id == triplet_id, Lease.labeler_id == access.user.id))
+    skip(session, triplet_id, access.user.id)
 
 
 def get_progress(session: Session, project_id: int, user_ids: Collection[int]) -> dict[int, ProgressOut]:

@@ -116,6 +116,7 @@ COPIED = (
     "redundancy",
     "repeats_in_doubt",
     "known_share",
+    "practice",
     "rerun_answers",
     "rerun_idle_seconds",
     "rerun_max_seconds",
