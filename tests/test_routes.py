@@ -211,6 +211,7 @@ TABLE = [
     Row("GET", ONE + "/edits", Who.READ),
     Row("POST", ONE + "/edits", Who.WRITE, {409}, {"json": {"kind": "keep", "items": ["item-0"]}}),
     Row("DELETE", ONE + "/edits/{edit}", Who.WRITE, {404}),
+    Row("GET", ONE + "/effect-of-my-answers", Who.LABEL),
     Row("GET", ONE + "/runs/{run}/changes", Who.READ, {409}),
     Row("GET", ONE + "/alternatives", Who.READ),
     Row("GET", ONE + "/events", Who.READ, endless=True),

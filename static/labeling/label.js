@@ -6,6 +6,7 @@ import { byId, closest } from "../web/dom.js";
 import { forgetKept } from "../web/kept.js";
 import { explain, readBody } from "../web/problem.js";
 import { Ahead } from "./ahead.js";
+import { Effects } from "./effects.js";
 import { Listening } from "./listening.js";
 import { dropUnloaded, isSound, preload } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
@@ -97,10 +98,12 @@ const outbox = new Outbox({
   onOther: follow,
   onSettled(_entry, body) {
     if (body?.progress && !outbox.waiting) showProgress(body.progress);
+    if (body?.progress) effects.count(body.progress.mine);
     fetchQuestions();
   },
 });
 
+const effects = new Effects({ project, user });
 const practice = new Practice({
   project,
   user,

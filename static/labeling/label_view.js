@@ -199,6 +199,22 @@ export function showProgress({ mine, mine_today, project_answers }) {
   byId("today").textContent = String(mine_today);
   byId("mine").textContent = String(mine);
   byId("everybody").textContent = project_answers.toLocaleString("en");
+  showGoal("my-goal", mine);
+  showGoal("project-goal", project_answers);
+}
+
+/**
+ * Show how far a goal is, if the project has it.
+ * @param {string} id
+ * @param {number} count
+ */
+function showGoal(id, count) {
+  const bar = document.getElementById(id);
+  if (!(bar instanceof HTMLProgressElement)) return;
+  bar.value = Math.min(count, bar.max);
+  const words = byId(`${id}-words`);
+  const reached = count >= bar.max ? " Reached, thank you!" : "";
+  words.textContent = `${count.toLocaleString("en")} of ${bar.max.toLocaleString("en")}, ${words.dataset.whose}.${reached}`;
 }
 
 /** @param {import("./outbox.js").Outbox} outbox */

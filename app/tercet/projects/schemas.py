@@ -28,6 +28,8 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "repeats_in_doubt": 2,
     "known_share": 0.0,
     "practice": True,
+    "labeler_goal": 200,
+    "project_goal": 0,
     "rerun_idle_seconds": 20.0,
     "rerun_max_seconds": 120.0,
     "answers": 1204,
@@ -69,6 +71,12 @@ class ProjectSettings(BaseModel):
     )
     practice: bool | None = Field(
         None, description="new labelers practise with questions whose answers are known, once there are such"
+    )
+    labeler_goal: Annotated[Count, Field(ge=0, le=1_000_000)] | None = Field(
+        None, description="answers that each labeler is asked for; 0: their page shows no goal"
+    )
+    project_goal: Annotated[Count, Field(ge=0, le=10_000_000)] | None = Field(
+        None, description="answers that all labelers together are asked for; 0: their page shows no goal"
     )
     rerun_answers: Annotated[Count, Field(ge=1, le=1_000_000)] | None = None
     rerun_idle_seconds: Seconds | None = None
@@ -129,6 +137,8 @@ class ProjectOut(BaseModel):
     repeats_in_doubt: int
     known_share: float
     practice: bool
+    labeler_goal: int
+    project_goal: int
     rerun_answers: int
     rerun_idle_seconds: float
     rerun_max_seconds: float

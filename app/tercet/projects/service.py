@@ -117,6 +117,8 @@ COPIED = (
     "repeats_in_doubt",
     "known_share",
     "practice",
+    "labeler_goal",
+    "project_goal",
     "rerun_answers",
     "rerun_idle_seconds",
     "rerun_max_seconds",
