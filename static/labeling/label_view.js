@@ -1,6 +1,7 @@
 // Shows questions, progress and messages on the labeling page; the page's script decides which.
 
 import { byId, createElement, query } from "../web/dom.js";
+import { describe, describePixels } from "./descriptions.js";
 import { isSound, loadPicture } from "./preload.js";
 
 /** @typedef {import("./preload.js").Item} Item */
@@ -85,19 +86,10 @@ function showItem(place, key, item, spectrograms) {
   picture.loaded.then((isLoaded) => {
     if (!media.contains(picture.image)) return; // another question is shown now
     media.dataset.picture = isLoaded ? "loaded" : "failed";
+    if (isLoaded && !isSound(item)) picture.image.alt = `${describe(item, place)}: ${describePixels(picture.image)}`;
     if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: `${picture.image.alt}: not loaded` }));
   });
   return picture;
-}
-
-/**
- * Return what a picture shows, for who does not see it.
- * @param {Item} item
- * @param {number} place
- */
-function describe(item, place) {
-  if (!isSound(item)) return `Picture of item ${place + 1}`;
-  return `Spectrogram of item ${place + 1}${item.seconds ? `, ${item.seconds.toPrecision(2)} seconds long` : ""}`;
 }
 
 /**

@@ -44,7 +44,13 @@ router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=probl
 
 @router.get("/{project}/triplets/next", responses=problems(404))
 async def get_next(
-    project: str, me: Me, db: Db, config: Config, leasing: Leasing, n: Annotated[Count, Query(ge=1, le=100)] = 5
+    project: str,
+    me: Me,
+    db: Db,
+    config: Config,
+    blobs: Blobs,
+    leasing: Leasing,
+    n: Annotated[Count, Query(ge=1, le=100)] = 5,
 ) -> NextOut:
     """Lease the next questions.
 
@@ -55,7 +61,7 @@ async def get_next(
     def lease() -> NextOut:
         with db.transaction() as session:
             access = service.admit(session, me, project)
-            return service.next_triplets(session, access, n, config.triplet_lease_seconds)
+            return service.next_triplets(session, blobs, access, n, config.triplet_lease_seconds)
 
     async with leasing:
         return await run_in_threadpool(lease)
@@ -63,7 +69,7 @@ async def get_next(
 
 @router.post("/{project}/triplets/ahead", status_code=201, responses=problems(404, 429))
 def post_ahead(
-    project: str, me: Me, db: Db, rates: Counted, n: Annotated[Count, Query(ge=1, le=MOST_AHEAD)] = 50
+    project: str, me: Me, db: Db, blobs: Blobs, rates: Counted, n: Annotated[Count, Query(ge=1, le=MOST_AHEAD)] = 50
 ) -> AheadOut:
     """Draw random questions to answer without a network, fewer where few are left.
 
@@ -72,7 +78,7 @@ def post_ahead(
     """
     rates.count(PER_LABELER, f"ahead {me.key}", n)
     with db.transaction() as session:
-        return service.questions_ahead(session, service.admit(session, me, project), n)
+        return service.questions_ahead(session, blobs, service.admit(session, me, project), n)
 
 
 @router.post("/{project}/practice", status_code=201, responses=problems(404))

@@ -36,8 +36,8 @@ def get_label(
     with db.transaction() as session:
         access = authorize(session, me, project, Action.LABEL)
         count = 0 if without_questions else AHEAD
-        ahead = service.next_triplets(session, access.labeler, count, config.triplet_lease_seconds)
-        recent = service.last_answers(session, access, 0 if without_questions else UNDOABLE)
+        ahead = service.next_triplets(session, blobs, access.labeler, count, config.triplet_lease_seconds)
+        recent = service.last_answers(session, blobs, access, 0 if without_questions else UNDOABLE)
         is_new = count > 0 and ahead.progress.mine == 0
         has_practice = is_new and practice.is_possible(session, blobs, access.project)
     return render(

@@ -17,6 +17,7 @@ from tercet.accounts.access import Access
 from tercet.items.queries import items_set_aside
 from tercet.labeling import flags, presentation, queries
 from tercet.labeling.canonical import Ids, order
+from tercet.labeling.descriptions import described
 from tercet.labeling.schemas import PracticeQuestion
 from tercet.labeling.skips import skip
 from tercet.models import Answer, Item, Project, QuestionKind, Triplet
@@ -68,6 +69,7 @@ def draw(session: Session, storage: Storage, access: Access) -> list[PracticeQue
     if settled is not None:
         drawn += _about_settled(session, project, settled, left_out, QUESTIONS - len(drawn))
     rows = queries.displayed_items(session, {item_id for question in drawn for item_id in question.triplet})
+    rows = described(session, storage, project.id, rows)
     return [
         PracticeQuestion(
             **presentation.question(access.labeler.project, user_id, question.id, question.triplet, rows),

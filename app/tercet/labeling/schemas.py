@@ -21,6 +21,7 @@ TripletKeys = Annotated[
     list[str], Field(min_length=3, max_length=3, description="keys of the items: anchor, left, right, as shown")
 ]
 PROGRESS: dict[str, Any] = {"mine": 214, "mine_today": 14, "project_answers": 1204}
+MEASURES: dict[str, Any] = {"seconds": 1.2, "low_khz": 3.1, "high_khz": 4.6, "contour": "rising", "notes": 4}
 QUESTION: dict[str, Any] = {
     "triplet": ["song-17", "song-3", "song-41"],
     "items": {
@@ -31,6 +32,7 @@ QUESTION: dict[str, Any] = {
             "picture_url": f"/api/v1/projects/songs/media/picture/{key}",
             "thumbnail_url": f"/api/v1/projects/songs/media/thumbnail/{key}",
             "seconds": 1.84,
+            "measures": MEASURES,
         }
         for key in ("song-17", "song-3", "song-41")
     },
@@ -43,6 +45,16 @@ ANSWER: dict[str, Any] = {
 }
 
 
+class ItemMeasures(BaseModel):
+    """What was measured of a sound: the length of its sounding part, its pitch, where it goes, and its notes."""
+
+    seconds: float
+    low_khz: float = Field(description="a twentieth of its energy lies below")
+    high_khz: float = Field(description="a twentieth of its energy lies above")
+    contour: str = Field(description="level, rising, falling, `rising, then falling` or `falling, then rising`")
+    notes: int
+
+
 class ItemShown(BaseModel):
     """What a page needs to show one item; a link is null where there is no such media."""
 
@@ -52,6 +64,7 @@ class ItemShown(BaseModel):
     picture_url: str | None
     thumbnail_url: str | None
     seconds: float | None = Field(description="length of the sound; null where the item is not a sound")
+    measures: ItemMeasures | None = Field(None, description="of a sound whose measures the features have")
 
 
 class QuestionOut(BaseModel):
@@ -294,7 +307,7 @@ FLAGGED: dict[str, Any] = {
         }
     ],
 }
-del FLAGGED["seconds"]
+del FLAGGED["seconds"], FLAGGED["measures"]
 
 
 class FlaggedItem(PlacedItem):

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from tercet.accounts.access import Access, Action, Caller, LabelerAccess, authorize, authorize_labeler, in_browsers
 from tercet.items.queries import count_in_use, ids_by_key
 from tercet.labeling import canonical, flags, presentation, queries, queue, triplets
+from tercet.labeling.descriptions import described
 from tercet.labeling.schemas import (
     AheadOut,
     AnswerIn,
@@ -29,6 +30,7 @@ from tercet.labeling.sql.drivers import run
 from tercet.models import Project, ProjectView, QuestionKind, now
 from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
+from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, Problem
 
 # How often the storing of answers is tried again after another transaction has stored or deleted rows that it needs.
@@ -248,12 +250,15 @@ def _progress_out(rows: Iterable[Any]) -> dict[int, ProgressOut]:
     }
 
 
-def next_triplets(session: Session, access: LabelerAccess, count: int, lease_seconds: float) -> NextOut:
+def next_triplets(
+    session: Session, storage: Storage, access: LabelerAccess, count: int, lease_seconds: float
+) -> NextOut:
     """Lease the next questions to this labeler and return them with what to show of their items."""
     project, user_id = access.project, access.user_id
     leased = queue.lease_next(session, project, user_id, count, lease_seconds)
     item_ids = {item_id for question in leased for item_id in question.triplet}
     rows, progress = queries.displayed_items_and_progress(session, item_ids, project.id, user_id)
+    rows = described(session, storage, project.id, rows)
     return NextOut(
         triplets=[
             TripletOut(
@@ -268,11 +273,12 @@ def next_triplets(session: Session, access: LabelerAccess, count: int, lease_sec
     )
 
 
-def questions_ahead(session: Session, access: LabelerAccess, count: int) -> AheadOut:
+def questions_ahead(session: Session, storage: Storage, access: LabelerAccess, count: int) -> AheadOut:
     """Return random questions for this labeler to answer without a network."""
     project, user_id = access.project, access.user_id
     questions = queue.set_ahead(session, project, count, flags.flagged_by(session, project.id, user_id))
     rows = queries.displayed_items(session, {item_id for triplet in questions.values() for item_id in triplet})
+    rows = described(session, storage, project.id, rows)
     return AheadOut(
         triplets=[
             QuestionOut(**presentation.question(project, user_id, key, triplet, rows))
@@ -286,12 +292,13 @@ def _why_nothing(session: Session, access: LabelerAccess) -> str:
     return queries.why_nothing(session, access.project.id, access.user_id, count)
 
 
-def last_answers(session: Session, access: Access, limit: int) -> list[RecentOut]:
+def last_answers(session: Session, storage: Storage, access: Access, limit: int) -> list[RecentOut]:
     """Return the labeler's last answers with their questions as they were shown, newest first: they can be undone."""
     project, user_id = access.labeler.project, access.user.id
     recent = queries.recent_answers(session, project.id, user_id, limit)
     questions = [(triplet.anchor_id, triplet.left_id, triplet.right_id) for _, triplet in recent]
     rows = queries.displayed_items(session, {item_id for triplet in questions for item_id in triplet})
+    rows = described(session, storage, project.id, rows)
     return [
         RecentOut(
             **presentation.question(project, user_id, answer.triplet_id, triplet, rows),
