@@ -73,8 +73,11 @@ RULES = (
     BodyRule(_in_project("POST", "/runs/[^/]+/predict"), may(Action.READ), None),
     BodyRule(_in_project("DELETE", "/predictions/[^/]+"), may(Action.READ)),
     BodyRule(_in_project("POST", "/answers"), may(Action.LABEL), 2),
-    BodyRule(_in_project("POST", "/(?:skips|triplets/ahead|label|label/skip|label/undo)"), may(Action.LABEL)),
-    BodyRule(_in_project("DELETE", "/answers/[^/]+"), may(Action.LABEL)),
+    BodyRule(
+        _in_project("POST", "/(?:skips|flags|practice|triplets/ahead|label|label/skip|label/undo)"), may(Action.LABEL)
+    ),
+    BodyRule(_in_project("PUT", "/answers/[^/]+/comment"), may(Action.LABEL)),
+    BodyRule(_in_project("DELETE", "/(?:answers/[^/]+|flags/.+)"), may(Action.LABEL)),
     BodyRule(_in_project("DELETE", ""), may(Action.OWN)),
     BodyRule(
         _in_project("POST", "/undelete"),

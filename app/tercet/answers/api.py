@@ -1,4 +1,4 @@
-"""REST: list answers and labelers, set answers aside, put them back."""
+"""REST: list answers and labelers, set answers aside, put them back; decide about items that labelers flagged."""
 
 from typing import Annotated
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.answers import listing, quality, service
+from tercet.answers import flagged, listing, quality, service
 from tercet.answers.schemas import (
     AnswerList,
     DecidedOut,
@@ -16,10 +16,11 @@ from tercet.answers.schemas import (
     SetAsideIn,
     UnseenOut,
 )
+from tercet.labeling.schemas import FlaggedList, FlaggedState, Judgement
 from tercet.models import Verdict
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.json_bodies import JsonRoute
-from tercet.web.numbers import Count, Id
+from tercet.web.numbers import Count, Id, Position
 from tercet.web.problems import problems
 
 router = APIRouter(
@@ -104,6 +105,35 @@ def unmark_right(project: str, answer: UUID, me: Me, db: Db) -> None:
     """Take back that an answer is right. 409: nobody said so."""
     with db.transaction() as session:
         service.unmark_right(session, authorize(session, me, project, Action.WRITE), answer)
+
+
+@router.get("/{project}/flagged-items", responses=problems(422))
+def get_flagged_items(
+    project: str,
+    me: Me,
+    db: Db,
+    state: Annotated[FlaggedState, Query(description="what became of them")] = FlaggedState.OPEN,
+    after: Annotated[Position, Query(description="position of the last item of the page before")] = -1,
+    limit: Annotated[Count, Query(ge=1, le=1_000)] = 100,
+) -> FlaggedList:
+    """List the items that labelers flagged as broken, each with who says so and why.
+
+    Give `next` of one page as `after` of the next.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.READ)
+        return flagged.page(session, access.project, state, after, limit)
+
+
+@router.put("/{project}/flagged-items/{item:path}", status_code=204, responses=problems(422))
+def put_flagged_item(project: str, item: str, body: Judgement, me: Me, db: Db) -> None:
+    """Decide about a flagged item.
+
+    `set-aside` takes it out of questions, fits and counts, with its answers; `dismissed` says that it is fine; `open`
+    takes either back. Who flagged it is asked nothing about it, whatever is decided. 404: nobody has flagged it.
+    """
+    with db.transaction() as session:
+        flagged.judge(session, authorize(session, me, project, Action.WRITE), item, body.state)
 
 
 @router.get("/{project}/labelers", responses=problems(422))

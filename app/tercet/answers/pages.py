@@ -8,9 +8,10 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.answers import overview, service
+from tercet.answers import flagged, overview, service
 from tercet.answers.schemas import LONGEST_REASON, Filters
 from tercet.edits import service as edits
+from tercet.labeling.schemas import FlaggedState
 from tercet.models import Verdict
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.numbers import Id
@@ -68,6 +69,21 @@ def put_unseen_back(project: str, me: Me, db: Db, back: Back = "") -> RedirectRe
         access = authorize(session, me, project, Action.WRITE)
     service.put_unseen_back(db, access)
     return _back(project, back, "unseen")
+
+
+@router.post("/projects/{project}/flagged-items")
+def judge_flagged(
+    project: str,
+    me: Me,
+    db: Db,
+    item: Annotated[Text, Form()],
+    state: Annotated[FlaggedState, Form()],
+    back: Back = "",
+) -> RedirectResponse:
+    """Decide about an item that labelers flagged."""
+    with db.transaction() as session:
+        flagged.judge(session, authorize(session, me, project, Action.WRITE), item, state)
+    return _back(project, back, "flagged")
 
 
 @router.post("/projects/{project}/edits/{edit}/take-back")

@@ -32,6 +32,7 @@ class ListedAnswer(NamedTuple):
     labeler_id: int
     labeler: str
     response_ms: int | None
+    comment: str
     created_at: datetime
     withdrawn_at: datetime | None
     known_at: datetime | None
@@ -99,6 +100,8 @@ def _passing(project_id: int, filters: Filters) -> list[SQLColumnExpression[bool
     conditions = [Answer.project_id == project_id, *of_state(filters.state)]
     if filters.labeler is not None:
         conditions.append(Answer.labeler_id == filters.labeler)
+    if filters.commented:
+        conditions.append(Answer.comment != "")
     if filters.answer is not None:
         conditions.append(Answer.value == filters.answer)
     return conditions
@@ -118,6 +121,7 @@ def _select_answers() -> Select[*tuple[object, ...]]:
             Answer.labeler_id,
             labeler.name,
             Answer.response_ms,
+            Answer.comment,
             Answer.created_at,
             Answer.withdrawn_at,
             Answer.known_at,

@@ -40,6 +40,7 @@ class Filters(BaseModel):
     state: AnswerState | None = Field(
         None, description="without it: used and set aside; unseen: from the page, without a response time"
     )
+    commented: bool = Field(False, description="only those that their labelers commented on")
     order: Order = Field(Order.NEWEST, description="suspect: what the last run doubts most comes first")
     after: str | None = Field(None, max_length=40, description="`next` of the page before")
 
@@ -77,6 +78,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
     "labeler": 7,
     "labeler_name": "Ada",
     "response_ms": 640,
+    "comment": "two birds at once",
     "created_at": "2026-05-02T09:30:00Z",
     "withdrawn_at": None,
     "known_at": None,
@@ -109,6 +111,7 @@ class AnswerOut(BaseModel):
     labeler: int
     labeler_name: str
     response_ms: int | None
+    comment: str = Field(description="what its labeler noted")
     created_at: datetime
     withdrawn_at: datetime | None
     known_at: datetime | None = Field(None, description="when an analyst said that it is right")

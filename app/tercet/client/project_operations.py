@@ -41,6 +41,7 @@ ANSWER_COLUMNS = (
     "created_at",
     "withdrawn_at",
     "set_aside_at",
+    "comment",
 )
 ITEM_COLUMNS = ("key", "position", "text", "media_type", "media_url", "bag", "metadata")
 CLUSTER_COLUMNS = ("item", "cluster", "confidence")

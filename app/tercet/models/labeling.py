@@ -1,4 +1,4 @@
-"""Triplets, leases, answers, skips, and decisions about answers."""
+"""Triplets, leases, answers, skips, flags, and decisions about answers."""
 
 import enum
 from datetime import datetime
@@ -103,6 +103,8 @@ class Answer(Base):
     labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
     value: Mapped[str] = mapped_column(String(3))
     response_ms: Mapped[int | None]
+    # What its labeler noted about it.
+    comment: Mapped[str] = mapped_column(Text, server_default="")
     created_at: Mapped[datetime] = mapped_column(default=now)
     withdrawn_at: Mapped[datetime | None]
     # When an analyst said that it is right: its question is asked of others to see how they answer.
@@ -170,3 +172,34 @@ class Skip(OncePerLabeler, Base):
     __table_args__ = (UniqueConstraint("triplet_id", "labeler_id"),)
 
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class FlagReason(enum.StrEnum):
+    """What is wrong with an item: nothing to hear or see, not all of it, or not what it should be."""
+
+    EMPTY = "empty"
+    CUT = "cut"
+    WRONG = "wrong"
+    OTHER = "other"
+
+
+class Flag(Base):
+    """A labeler says that an item is broken, and is asked nothing about it from then on.
+
+    An analyst sets the item aside, or dismisses what was said of it; to take a flag back deletes the row.
+    """
+
+    __tablename__ = "flag"
+    __table_args__ = (
+        UniqueConstraint("item_id", "labeler_id"),
+        CheckConstraint("reason IN ('empty', 'cut', 'wrong', 'other')", name="reason"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"), index=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"))
+    labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    reason: Mapped[str] = mapped_column(String(5))
+    note: Mapped[str] = mapped_column(Text, default="", server_default="")
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    dismissed_at: Mapped[datetime | None]

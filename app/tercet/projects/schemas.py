@@ -28,6 +28,9 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "informative_share": 0.95,
     "repeats_in_doubt": 2,
     "known_share": 0.0,
+    "practice": True,
+    "labeler_goal": 200,
+    "project_goal": 0,
     "rerun_idle_seconds": 20.0,
     "rerun_max_seconds": 120.0,
     "answers": 1204,
@@ -66,6 +69,15 @@ class ProjectSettings(BaseModel):
     )
     known_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] | None = Field(
         None, description="of each labeler's questions: those whose right answer is known, which labelers are not told"
+    )
+    practice: bool | None = Field(
+        None, description="new labelers practise with questions whose answers are known, once there are such"
+    )
+    labeler_goal: Annotated[Count, Field(ge=0, le=1_000_000)] | None = Field(
+        None, description="answers that each labeler is asked for; 0: their page shows no goal"
+    )
+    project_goal: Annotated[Count, Field(ge=0, le=10_000_000)] | None = Field(
+        None, description="answers that all labelers together are asked for; 0: their page shows no goal"
     )
     rerun_answers: Annotated[Count, Field(ge=1, le=1_000_000)] | None = None
     rerun_idle_seconds: Seconds | None = None
@@ -125,6 +137,9 @@ class ProjectOut(BaseModel):
     redundancy: int
     repeats_in_doubt: int
     known_share: float
+    practice: bool
+    labeler_goal: int
+    project_goal: int
     rerun_answers: int
     rerun_idle_seconds: float
     rerun_max_seconds: float
