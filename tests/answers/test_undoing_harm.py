@@ -89,7 +89,7 @@ def test_what_came_by_a_link_is_set_aside_and_put_back_in_one_step(
     assert owner.delete(f"{SONGS}/share-links/{link['id']}").json()["revoked_at"] is not None
     [listed] = owner.get(f"{SONGS}/share-links").json()["links"]
     assert (listed["id"], listed["arrived"]) == (link["id"], 3)
-    assert "3 people who came by this link" in owner.get("/projects/songs/settings").text
+    assert "Answers by this link, of 3 people" in owner.get("/projects/songs/settings").text
     place = f"{SONGS}/share-links/{link['id']}/set-aside"
     done = owner.post(place, json={"reason": "a robot"})
     assert (done.status_code, done.json()) == (201, {"verdict": "set aside", "labelers": 2, "answers": 4})
