@@ -38,6 +38,7 @@ LAYERS = (
     {"archives", "history"},
     {"backups"},
     {"main"},
+    {"web_processes"},
     {"serve"},
     {"demo"},
     {"cli"},

@@ -92,6 +92,8 @@ class Row:
 TABLE = [
     Row("GET", "/openapi.json", Who.ANYBODY),
     Row("GET", "/api/docs", Who.ANYBODY),
+    Row("GET", "/help", Who.ANYBODY),
+    Row("GET", "/help/guides/{name}", Who.ANYBODY, {404}),
     Row("GET", "/help/systems", Who.ANYBODY),
     Row("GET", "/help/estimators", Who.ANYBODY),
     Row("GET", "/help/client", Who.ANYBODY),

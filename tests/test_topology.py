@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 from tercet.database import Database
 from tercet.demo.server import DemoServer, free_port, running_server
 from tercet.models import Role
+from tercet.serve import serve
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.web.errors import Conflict
@@ -156,7 +157,7 @@ def test_processes_on_one_port_share_events_and_leases_and_one_that_dies_is_repl
 
 def test_several_processes_on_sqlite_are_refused_in_a_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(Conflict, match="needs PostgreSQL"):
-        WebProcesses(Settings(data=tmp_path, web_processes=2), listener)
+        WebProcesses(Settings(data=tmp_path, web_processes=2), listener, serve)
 
 
 def test_compose_has_these_processes_with_health_checks_and_no_default_password() -> None:

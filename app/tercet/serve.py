@@ -80,7 +80,7 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 def run_server(settings: Settings, listener: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C, in as many processes as the settings say."""
-    others = WebProcesses(settings, listener)
+    others = WebProcesses(settings, listener, serve)
     print(f"Tercet serves on {local_url(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
     keep_private(settings)
     if settings.web_processes == 1:

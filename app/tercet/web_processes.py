@@ -9,11 +9,14 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
 from tercet.settings import Settings
 from tercet.web.errors import Conflict
+
+Serve = Callable[[Settings, socket.socket], None]
 
 # A process that dies at once, as where memory is short, is not started again more often than this.
 RESTART_SECONDS = 1.0
@@ -23,12 +26,13 @@ END_SECONDS = 5.0
 class WebProcesses:
     """The web processes beside this one."""
 
-    def __init__(self, settings: Settings, listener: socket.socket) -> None:
-        """Prepare them; raise Conflict where the database has one writer at a time."""
+    def __init__(self, settings: Settings, listener: socket.socket, serve: Serve) -> None:
+        """Prepare processes that run `serve`; raise Conflict where the database has one writer at a time."""
         if settings.web_processes > 1 and not settings.resolved_database_url().startswith("postgres"):
             raise Conflict("TERCET_WEB_PROCESSES above 1 needs PostgreSQL: SQLite has one writer at a time.")
         self.settings = settings.model_copy(update={"workers": 0, "dask_scheduler": "", "web_processes": 1})
         self.listener = listener
+        self.serve = serve
         self.others: list[BaseProcess] = []
         self._stop_reader, self._stop_writer = multiprocessing.Pipe(duplex=False)
         self._watch = threading.Thread(target=self._keep_up, args=(settings.web_processes - 1,), daemon=True)
@@ -57,15 +61,13 @@ class WebProcesses:
 
     def _begin(self) -> BaseProcess:
         context = multiprocessing.get_context("spawn")
-        process = context.Process(target=serve_beside, args=(self.settings, self.listener), name="web", daemon=True)
+        process = context.Process(target=serve_beside, args=(self.serve, self.settings, self.listener), daemon=True)
         process.start()
         return process
 
 
-def serve_beside(settings: Settings, listener: socket.socket) -> None:
+def serve_beside(serve: Serve, settings: Settings, listener: socket.socket) -> None:
     """Serve in a process of its own until the first one ends it, or has ended itself."""
-    from tercet.serve import serve
-
     threading.Thread(target=_end_with_first, daemon=True).start()
     serve(settings, listener)
 

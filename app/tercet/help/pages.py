@@ -1,15 +1,30 @@
-"""Help pages: which system when, the references of estimators and client, the architecture, the design language."""
+"""Help pages: guides, which system when, the references of estimators and client, architecture, design language."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from tercet import ESTIMATORS, MODEL_SELECTION
+from tercet.help.guides import NAMES, read_guide, read_guides
 from tercet.help.source import read_class, read_operations, read_packages
 from tercet.help.tokens import read_tokens
 from tercet.web.errors import NotFound
 from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
+
+
+@router.get("/help")
+def index_page(request: Request) -> HTMLResponse:
+    """List all help pages."""
+    return render(request, "help/index.html", guides=read_guides())
+
+
+@router.get("/help/guides/{name}")
+def guide_page(request: Request, name: str) -> HTMLResponse:
+    """Show a guide."""
+    if name not in NAMES:
+        raise NotFound("There is no guide of this name: /help lists all.")
+    return render(request, "help/guide.html", guide=read_guide(name), guides=read_guides())
 
 
 @router.get("/help/systems")
