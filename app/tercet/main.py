@@ -46,6 +46,7 @@ from tercet.live import api as live_api
 from tercet.live.feed import Feed
 from tercet.projects import api as projects_api
 from tercet.projects import pages as projects_pages
+from tercet.projects import share_links_api, tokens_api
 from tercet.runs import api as runs_api
 from tercet.settings import Settings, asset
 from tercet.storage import Storage
@@ -68,6 +69,8 @@ ROUTERS = (
     accounts_pages.router,
     audit_api.router,
     projects_api.router,
+    share_links_api.router,
+    tokens_api.router,
     projects_pages.router,
     items_api.router,
     intake_api.router,

@@ -82,6 +82,19 @@ export class Ahead {
     });
   }
 
+  /**
+   * Drop the questions about an item that is flagged.
+   * @param {string} item
+   */
+  dropAbout(item) {
+    if (!this.#stored.questions.some(({ triplet }) => triplet.includes(item))) return;
+    this.#change((stored) => {
+      const isLeft = stored.questions.map(({ triplet }) => !triplet.includes(item));
+      stored.here = isLeft.slice(0, stored.here).filter(Boolean).length;
+      stored.questions = stored.questions.filter((_, place) => isLeft[place]);
+    });
+  }
+
   /** Fetch questions until there are enough, and their media; one tab of a browser does. */
   async fill() {
     if (!this.isOn || !this.isPossible || this.#isFilling || !navigator.onLine) return;

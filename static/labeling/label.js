@@ -6,16 +6,19 @@ import { byId, closest } from "../web/dom.js";
 import { forgetKept } from "../web/kept.js";
 import { explain, readBody } from "../web/problem.js";
 import { Ahead } from "./ahead.js";
+import { Effects } from "./effects.js";
 import { Listening } from "./listening.js";
 import { dropUnloaded, isSound, preload } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
+import { CommentDialog, FlagDialog } from "./notes.js";
+import { Practice } from "./practice.js";
 import { PreferencesForm } from "./preferences.js";
 import { part, Spectrograms } from "./spectrograms.js";
 import * as view from "./label_view.js";
 
 /** @typedef {import("./outbox.js").AnswerEntry} AnswerEntry */
 /** @typedef {import("./outbox.js").Entry} Entry */
-/** @typedef {import("./outbox.js").SkipEntry} SkipEntry */
+/** @typedef {import("./outbox.js").SettlingEntry} SettlingEntry */
 /** @typedef {import("./preload.js").Question} Question */
 /**
  * The question on the screen: `seenSince` is when its pictures last came into view, null while they are out of it;
@@ -70,7 +73,7 @@ const preferences = new PreferencesForm(({ colours, isLevelled }) => {
   upcoming.forEach((question) => preload(question, isLevelled));
 });
 
-/** @type {(AnswerEntry | SkipEntry)[]} */
+/** @type {SettlingEntry[]} */
 let history = page.recent.map((/** @type {object} */ answer) => ({ kind: "answer", ...answer })).reverse();
 /** @type {view.Progress} */
 let progress = page.next.progress;
@@ -83,6 +86,8 @@ let fetchAgain = false; // whether to fetch once more: the response under way ma
 let changes = 0; // answers and undos of this page so far
 /** @type {Set<string>} answered or skipped here, whether or not the server knows it yet: not shown again, unless undone */
 const settled = new Set();
+/** @type {Set<string>} the items that were flagged here: nothing about them is shown */
+const flagged = new Set();
 
 const isInstalled = matchMedia("(display-mode: standalone)").matches;
 const ahead = new Ahead({ project, user, isInstalled, onChange: () => view.showAhead(ahead) });
@@ -93,9 +98,35 @@ const outbox = new Outbox({
   onOther: follow,
   onSettled(_entry, body) {
     if (body?.progress && !outbox.waiting) showProgress(body.progress);
+    if (body?.progress) effects.count(body.progress.mine);
     fetchQuestions();
   },
 });
+
+const effects = new Effects({ project, user });
+const practice = new Practice({
+  project,
+  user,
+  onQuestions(questions) {
+    upcoming = [...questions, ...upcoming];
+    questions.forEach((question) => preload(question, listening.isLevelled));
+    practice.showNext();
+    showNext();
+  },
+  onNext: leaveLesson,
+  onEnd() {
+    if (!upcoming.some(({ lesson }) => lesson)) return;
+    upcoming = upcoming.filter(({ lesson }) => !lesson);
+    showNext();
+  },
+});
+const flagDialog = new FlagDialog(flag);
+const commentDialog = new CommentDialog(comment);
+
+/** @param {{ triplet: string[] }} question */
+function isAboutFlagged({ triplet }) {
+  return triplet.some((key) => flagged.has(key));
+}
 
 /** @param {{ triplet: string[] }} question */
 function keyOf(question) {
@@ -122,7 +153,7 @@ function countAnswers(change) {
 /** @param {Question[]} questions */
 function addUpcoming(questions) {
   const seen = new Set([...settled, ...upcoming.map(keyOf)]);
-  const added = questions.filter((question) => !seen.has(keyOf(question)));
+  const added = questions.filter((question) => !seen.has(keyOf(question)) && !isAboutFlagged(question));
   upcoming.push(...added);
   added.forEach((question) => preload(question, listening.isLevelled));
 }
@@ -167,6 +198,14 @@ function enter(current, state) {
   view.showPaintState(state);
 }
 
+/** Show the next question to practise with, or the first real one. */
+function leaveLesson() {
+  upcoming.shift();
+  if (upcoming[0]?.lesson) practice.showNext();
+  else practice.end();
+  showNext();
+}
+
 function loadAgain() {
   if (screen?.state !== "slow" && screen?.state !== "failed") return;
   dropUnloaded(screen.question);
@@ -186,7 +225,16 @@ function replay(entry) {
     if (undone) addUpcoming([undone]);
     return;
   }
+  if (entry.kind === "comment") {
+    setComment(entry.id, entry.comment);
+    return;
+  }
+  if (entry.kind === "unflag") {
+    flagged.delete(entry.item);
+    return;
+  }
   settled.add(keyOf(entry));
+  if (entry.kind === "flag") flagged.add(entry.item);
   if (entry.kind === "answer") {
     history.push(entry);
     countAnswers(1);
@@ -194,14 +242,14 @@ function replay(entry) {
 }
 
 /**
- * Take in what was answered, skipped or undone in another tab.
+ * Take in what was answered, skipped, flagged or undone in another tab.
  * @param {Entry} entry
  */
 function follow(entry) {
   const first = upcoming[0];
   replay(entry);
-  if (entry.kind !== "withdraw") {
-    upcoming = upcoming.filter((question) => keyOf(question) !== keyOf(entry));
+  if ("triplet" in entry) {
+    upcoming = upcoming.filter((question) => keyOf(question) !== keyOf(entry) && !isAboutFlagged(question));
     history = history.slice(-UNDOABLE);
   }
   view.showHistory(history);
@@ -223,7 +271,7 @@ function askAhead() {
  */
 function dropAllBut(leased) {
   const keys = new Set(leased.map(keyOf));
-  upcoming = upcoming.filter((question) => question.isAgain || question.isAhead || keys.has(keyOf(question)));
+  upcoming = upcoming.filter((question) => question.isAgain || question.isAhead || question.lesson || keys.has(keyOf(question)));
 }
 
 /** Fetch questions if there are few, or in any case after the window was away. */
@@ -260,13 +308,13 @@ async function fetchQuestions(wasAway = false) {
 }
 
 /**
- * Answer or skip the question on the screen, and show the next one.
- * @param {AnswerEntry | SkipEntry} entry
+ * Answer or skip the question on the screen, or flag one of its items, and show the next one.
+ * @param {SettlingEntry} entry
  * @param {string} announcement
  */
 function settle(entry, announcement) {
   settled.add(keyOf(entry));
-  upcoming.shift();
+  upcoming = upcoming.slice(1).filter((question) => !isAboutFlagged(question));
   showNext();
   history = [...history, entry].slice(-UNDOABLE);
   view.showHistory(history);
@@ -293,6 +341,11 @@ function countWork() {
 function answer(value) {
   if (screen?.state === "painting") view.showTooEarly();
   if (screen?.state !== "painted") return;
+  if (screen.question.lesson) {
+    practice.teach(value, screen.question.lesson);
+    enter(screen, "taught");
+    return;
+  }
   const { triplet, items } = screen.question;
   const response_ms = Math.round(timeSeen(screen));
   view.flashButton(value);
@@ -318,8 +371,53 @@ function countTimeInView(current) {
 
 function skip() {
   if (!screen || screen.state === "loading" || screen.state === "painting") return;
+  if (screen.question.lesson) {
+    leaveLesson();
+    return;
+  }
   const { triplet, items } = screen.question;
   settle({ kind: "skip", triplet, items, answer: "skip" }, "Skipped");
+}
+
+function openFlags(place = 0) {
+  if (screen && !screen.question.lesson) flagDialog.open(screen.question, place);
+}
+
+/** @param {import("./notes.js").Flag} said */
+function flag(said) {
+  if (!screen) return;
+  const { triplet, items } = screen.question;
+  flagged.add(said.item);
+  ahead.dropAbout(said.item);
+  settle({ kind: "flag", triplet, items, answer: "flag", ...said }, "Flagged. You are not asked about this item any more");
+}
+
+function lastAnswer() {
+  return history.filter((entry) => entry.kind === "answer").at(-1);
+}
+
+function openComment() {
+  const last = lastAnswer();
+  if (last?.kind === "answer") commentDialog.open(view.ANSWER_NAMES[last.answer] ?? last.answer, last.comment ?? "");
+}
+
+/** @param {string} text */
+function comment(text) {
+  const last = lastAnswer();
+  if (last?.kind !== "answer" || (last.comment ?? "") === text) return;
+  setComment(last.id, text);
+  outbox.add({ kind: "comment", id: last.id, comment: text });
+  view.announce(text ? "Noted." : "The note is removed.");
+}
+
+/**
+ * @param {string} id
+ * @param {string} text
+ */
+function setComment(id, text) {
+  const entry = history.find((past) => past.kind === "answer" && past.id === id);
+  if (entry?.kind === "answer") entry.comment = text;
+  view.showHistory(history);
 }
 
 function undo() {
@@ -327,18 +425,23 @@ function undo() {
   if (!last) return;
   const { triplet, items } = last;
   settled.delete(keyOf(last));
+  if (last.kind === "flag") flagged.delete(last.item);
   upcoming = [{ triplet, items, isAgain: true }, ...upcoming.filter((question) => keyOf(question) !== keyOf(last))];
   showNext();
   view.showHistory(history);
   view.announce("Undone. The question is shown again.");
   if (last.kind === "skip") return; // a skip cannot be withdrawn: the question is only shown again
+  if (last.kind === "flag") {
+    outbox.add({ kind: "unflag", item: last.item });
+    return;
+  }
   countAnswers(-1);
   outbox.add({ kind: "withdraw", id: last.id });
 }
 
 /** @param {KeyboardEvent} event */
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key !== "Escape" && closest(event, "input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
   if (event.key === " " && closest(event, "button, summary, a, input")) return; // the key presses what has the focus
   const key = event.key.toLowerCase();
@@ -351,6 +454,8 @@ function onKey(event) {
   /** @type {Record<string, () => void>} */
   const actions = {
     s: skip,
+    f: () => openFlags(),
+    m: openComment,
     backspace: undo,
     "?": () => (help.open = !help.open),
     escape: () => (help.open = false),
@@ -401,6 +506,10 @@ function onClick(event) {
   if (!figure || Number.isNaN(place)) return;
   if (closest(event, ".play")) {
     listening.toggle(place);
+    return;
+  }
+  if (closest(event, ".flag")) {
+    openFlags(place);
     return;
   }
   const media = closest(event, ".media");
@@ -455,7 +564,9 @@ view.showHistory(history);
 view.showOutbox(outbox);
 view.showAhead(ahead);
 if (upcoming.length) showNext();
+if (page.practice && upcoming.length && !history.length) practice.offer();
 byId("go-on").addEventListener("click", () => (byId("pause").hidden = true));
+byId("note").addEventListener("click", openComment);
 byId("load-again").addEventListener("click", loadAgain);
 document.addEventListener("keydown", onKey);
 document.addEventListener("keyup", (event) => {

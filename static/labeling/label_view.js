@@ -1,6 +1,7 @@
 // Shows questions, progress and messages on the labeling page; the page's script decides which.
 
 import { byId, createElement, query } from "../web/dom.js";
+import { describe, describePixels } from "./descriptions.js";
 import { isSound, loadPicture } from "./preload.js";
 
 /** @typedef {import("./preload.js").Item} Item */
@@ -11,12 +12,12 @@ import { isSound, loadPicture } from "./preload.js";
 
 /**
  * The state of the question on the screen: "loading" and "slow" until its pictures are decoded, "painting" until they are
- * on the screen, "painted" from then on, "failed" if one of them cannot be loaded.
- * @typedef {"loading" | "slow" | "painting" | "painted" | "failed"} PaintState
+ * on the screen, "painted" from then on, "failed" if one of them cannot be loaded, "taught" once its answer is explained.
+ * @typedef {"loading" | "slow" | "painting" | "painted" | "failed" | "taught"} PaintState
  */
 
 /** @type {Record<string, string>} */
-export const ANSWER_NAMES = { yes: "yes", no: "no", dnk: "don't know", skip: "skipped" };
+export const ANSWER_NAMES = { yes: "yes", no: "no", dnk: "don't know", skip: "skipped", flag: "flagged" };
 
 /** @type {Record<PaintState, string>} */
 const PAINT_MESSAGES = {
@@ -24,6 +25,7 @@ const PAINT_MESSAGES = {
   slow: "Pictures are loading, which takes long. You may also skip this question.",
   painting: "",
   painted: "",
+  taught: "",
   failed: "A picture cannot be loaded. Load it again, or skip this question.",
 };
 const root = byId("label");
@@ -84,19 +86,10 @@ function showItem(place, key, item, spectrograms) {
   picture.loaded.then((isLoaded) => {
     if (!media.contains(picture.image)) return; // another question is shown now
     media.dataset.picture = isLoaded ? "loaded" : "failed";
+    if (isLoaded && !isSound(item)) picture.image.alt = `${describe(item, place)}: ${describePixels(picture.image)}`;
     if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: `${picture.image.alt}: not loaded` }));
   });
   return picture;
-}
-
-/**
- * Return what a picture shows, for who does not see it.
- * @param {Item} item
- * @param {number} place
- */
-function describe(item, place) {
-  if (!isSound(item)) return `Picture of item ${place + 1}`;
-  return `Spectrogram of item ${place + 1}${item.seconds ? `, ${item.seconds.toPrecision(2)} seconds long` : ""}`;
 }
 
 /**
@@ -157,7 +150,7 @@ export function showPaintState(state) {
   root.dataset.paint = state;
   byId("asking").setAttribute("aria-busy", String(isLoading));
   for (const button of byId("answer").querySelectorAll("button")) {
-    button.setAttribute("aria-disabled", String(isLoading || state === "failed"));
+    button.setAttribute("aria-disabled", String(isLoading || state === "failed" || state === "taught"));
   }
   query(byId("skip"), "button").setAttribute("aria-disabled", String(state === "loading"));
   if (!root.dataset.early || state === "failed") byId("paint-message").textContent = PAINT_MESSAGES[state];
@@ -183,10 +176,13 @@ export function suggestPause(answers) {
   announce(`${answers} answers in half an hour. A short pause keeps them good.`);
 }
 
-/** @param {{ answer: string }[]} history */
+/** @param {{ kind: string, answer: string, comment?: string }[]} history */
 export function showHistory(history) {
   const latest = history.slice(-5).reverse();
   byId("last").replaceChildren(...latest.map(({ answer }) => createElement("li", { textContent: ANSWER_NAMES[answer] ?? answer })));
+  const last = history.filter(({ kind }) => kind === "answer").at(-1);
+  byId("note", HTMLButtonElement).disabled = !last;
+  byId("note").classList.toggle("noted", Boolean(last?.comment));
   query(byId("undo"), "button", HTMLButtonElement).disabled = history.length === 0;
 }
 
@@ -195,6 +191,22 @@ export function showProgress({ mine, mine_today, project_answers }) {
   byId("today").textContent = String(mine_today);
   byId("mine").textContent = String(mine);
   byId("everybody").textContent = project_answers.toLocaleString("en");
+  showGoal("my-goal", mine);
+  showGoal("project-goal", project_answers);
+}
+
+/**
+ * Show how far a goal is, if the project has it.
+ * @param {string} id
+ * @param {number} count
+ */
+function showGoal(id, count) {
+  const bar = document.getElementById(id);
+  if (!(bar instanceof HTMLProgressElement)) return;
+  bar.value = Math.min(count, bar.max);
+  const words = byId(`${id}-words`);
+  const reached = count >= bar.max ? " Reached, thank you!" : "";
+  words.textContent = `${count.toLocaleString("en")} of ${bar.max.toLocaleString("en")}, ${words.dataset.whose}.${reached}`;
 }
 
 /** @param {import("./outbox.js").Outbox} outbox */

@@ -7,10 +7,15 @@ import { readBody, readProblem } from "../web/problem.js";
 /** @typedef {import("./preload.js").Question} Question */
 
 /**
- * @typedef {Pick<Question, "triplet" | "items"> & { kind: "answer", id: string, answer: string, response_ms: number | null }} AnswerEntry
+ * @typedef {Pick<Question, "triplet" | "items"> & { kind: "answer", id: string, answer: string, response_ms: number | null,
+ *   comment?: string }} AnswerEntry
  * @typedef {Pick<Question, "triplet" | "items"> & { kind: "skip", answer: "skip" }} SkipEntry
  * @typedef {{ kind: "withdraw", id: string }} WithdrawEntry
- * @typedef {AnswerEntry | SkipEntry | WithdrawEntry} Entry
+ * @typedef {Pick<Question, "triplet" | "items"> & { kind: "flag", answer: "flag" } & import("./notes.js").Flag} FlagEntry
+ * @typedef {{ kind: "unflag", item: string }} UnflagEntry
+ * @typedef {{ kind: "comment", id: string, comment: string }} CommentEntry
+ * @typedef {AnswerEntry | SkipEntry | FlagEntry} SettlingEntry an entry that settles a question
+ * @typedef {SettlingEntry | WithdrawEntry | UnflagEntry | CommentEntry} Entry
  */
 
 /**
@@ -26,6 +31,7 @@ const NO_NETWORK = "no network";
 // Statuses of the server that are the same at every attempt. After any other the request is repeated: a proxy's page,
 // 401, which ends with a new sign-in, 408 and 429, which end after a while.
 const FINAL = new Set([400, 403, 404, 409, 422]);
+const TAKING_BACK = new Set(["withdraw", "unflag"]);
 
 export class Outbox {
   #prefix;
@@ -192,8 +198,8 @@ export class Outbox {
     if (!problem || !FINAL.has(response.status)) {
       return { trouble: troubleOf(response.status), retryAfter: retryAfter(response) };
     }
-    // The answer was withdrawn before, or never stored: there is nothing to withdraw.
-    return { refusal: entry.kind === "withdraw" ? "" : problem.detail };
+    // The answer was withdrawn before, or never stored: there is nothing to take back.
+    return { refusal: TAKING_BACK.has(entry.kind) ? "" : problem.detail };
   }
 
   /** @param {number} milliseconds */
@@ -227,6 +233,13 @@ function openStorage() {
 function requestOf(entry) {
   if (entry.kind === "withdraw") return { method: "DELETE", path: `/answers/${entry.id}` };
   if (entry.kind === "skip") return { method: "POST", path: "/skips", body: { triplet: entry.triplet } };
+  if (entry.kind === "unflag") return { method: "DELETE", path: `/flags/${encodeURIComponent(entry.item)}` };
+  if (entry.kind === "flag") {
+    return { method: "POST", path: "/flags", body: { item: entry.item, reason: entry.reason, note: entry.note } };
+  }
+  if (entry.kind === "comment") {
+    return { method: "PUT", path: `/answers/${entry.id}/comment`, body: { comment: entry.comment } };
+  }
   const { id, triplet, answer, response_ms } = entry;
   return { method: "POST", path: "/answers", body: { id, triplet, answer, response_ms } };
 }

@@ -2,10 +2,11 @@
 // frame after an answer.
 
 /**
+ * @typedef {{ seconds: number, low_khz: number, high_khz: number, contour: string, notes: number }} Measures
  * @typedef {{ text: string, media_type: string | null, media_url: string | null, picture_url: string | null,
- *   seconds?: number | null }} Item
+ *   seconds?: number | null, measures?: Measures | null }} Item
  * @typedef {{ triplet: string[], items: Record<string, Item>, isAgain?: boolean,
- *   isAhead?: boolean }} Question
+ *   isAhead?: boolean, lesson?: { answer: string, reason: string } }} Question
  */
 
 /**

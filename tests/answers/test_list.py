@@ -40,6 +40,7 @@ def test_an_answer_says_what_was_asked_and_what_others_and_the_run_say(analyst: 
         "labeler": world.cem.id,
         "labeler_name": "Cem",
         "response_ms": 1500,
+        "comment": "",
         "withdrawn_at": None,
         "set_aside": None,
         "known_at": None,

@@ -23,6 +23,7 @@ from tercet.models import (
     ClusterNote,
     Decision,
     Dismissal,
+    Flag,
     Item,
     Membership,
     Project,
@@ -101,6 +102,7 @@ def _answer(session: Any, project: Project) -> None:
         answer = Answer(id=uuid.uuid4(), project_id=project.id, number=number, triplet_id=triplet.id, response_ms=900)
         answer.labeler_id, answer.value = people[number % 2].id, ("yes", "no", "dnk")[number % 3]
         answer.withdrawn_at = now() if number == 2 else None
+        answer.comment = "a duet?" if number == 3 else ""
         answer.set_aside_id = decision.id if number == 4 else None
         session.add(answer)
         project.answer_number = number
@@ -123,6 +125,8 @@ def _add_runs(session: Any, storage: Storage, project: Project) -> None:
     session.add(Run(project_id=project.id, number=3, algorithm="dcrc", status="queued", due_at=now()))
     owner = session.scalars(sa.select(Membership.user_id).where(Membership.project_id == project.id)).first()
     session.add(Dismissal(project_id=project.id, kind="merge", cluster=1, other=3, by_id=owner))
+    flagged = session.scalars(sa.select(Item.id).where(Item.project_id == project.id)).first()
+    session.add(Flag(project_id=project.id, item_id=flagged, labeler_id=labelers[0], reason="cut", note="too short"))
     session.add(ClusterNote(project_id=project.id, run_id=done.id, cluster=2, name="thrush", note="loud"))
     session.flush()
 

@@ -13,10 +13,12 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from sqlalchemy import delete, select, update
 
 from tercet.labeling import presentation
-from tercet.models import Answer, Item, Project, Skip, Triplet, User, now
+from tercet.models import Answer, Flag, Item, Project, Role, Skip, Triplet, User, now
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.spectrograms import picture_and_thumbnail
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_songs, take_shot
+from tests.dashboard.results import add_answers
+from tests.factories import add_member
 
 pytestmark = pytest.mark.browser
 
@@ -183,6 +185,75 @@ def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     expect(page.locator("#spoken")).to_contain_text("Answered don't know.")  # a plain form would have left the page
     settle(page)
     assert standing_answers(live_server, project) == ["dnk"]
+
+
+def test_an_item_is_flagged_and_an_answer_noted_by_keys(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
+    flags = select(Item.key, Flag.reason, Flag.note).join(Flag).where(Flag.project_id == project.id)
+
+    def flagged() -> list[tuple[str, str, str]]:
+        with live_server.database.reading() as session:
+            return [(key, reason, note) for key, reason, note in session.execute(flags)]
+
+    question = shown(page)
+    item = unquote(question[1].rpartition("/picture/")[2])
+    wait_for_paint(page)
+    page.keyboard.press("f")
+    page.keyboard.press("2")
+    expect(page.get_by_role("radio", name="2", exact=True)).to_be_focused()
+    page.get_by_label("cut off").check()
+    page.get_by_label("In words, if you like").fill("begins late, 1 of 3")
+    assert_accessible(page, "label-flag", ["light"])
+    page.keyboard.press("Enter")
+    expect(page.locator("#last li")).to_have_text(["flagged"])
+    settle(page)
+    assert flagged() == [(item, "cut", "begins late, 1 of 3")]
+    for _ in range(8):
+        press_and_see(page, "y")
+        assert question[1] not in shown(page), "nothing about it is asked"
+    page.keyboard.press("m")
+    page.get_by_label("Note", exact=True).fill("two birds at once")
+    page.get_by_role("button", name="Save").click()
+    settle(page)
+    assert [answer.comment for answer in stored(live_server, project)] == [""] * 7 + ["two birds at once"]
+    for _ in range(9):
+        page.keyboard.press("Backspace")
+    settle(page)
+    assert shown(page) == question, "undone, its question is shown again"
+    wait_until(lambda: flagged() == [])
+
+
+def test_practice_teaches_and_stores_nothing(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server)
+    with live_server.database.transaction() as session:
+        analyst = add_member(session, project, Role.ANALYST)
+        add_answers(session, session.get_one(Project, project.id), analyst, [("yes", 900, 1, False)])
+        session.execute(update(Answer).where(Answer.project_id == project.id).values(known_at=Answer.created_at))
+        [[asked]] = session.execute(select(Triplet.id).where(Triplet.project_id == project.id))
+        [[second]] = session.execute(
+            select(Item.key).join(Triplet, Triplet.left_id == Item.id).where(Triplet.id == asked)
+        )
+    page = open_page(lea, f"/projects/{project.key}/label")
+    assert_accessible(page, "label-practise", ["light"])
+    page.keyboard.press("y")
+    page.get_by_role("button", name="Practise").click()
+    expect(page.locator("#practice-place")).to_have_text("1 of 1")
+    wait_for_paint(page)
+    right = "y" if unquote(shown(page)[1]).endswith(f"/{second}") else "n"
+    page.keyboard.press("d")
+    words = {"y": "yes, like 2", "n": "no, like 3"}[right]
+    expect(page.locator("#verdict")).to_have_text(f"The right answer is “{words}”.")
+    assert_accessible(page, "label-lesson", ["light"])
+    page.keyboard.press(right)
+    page.keyboard.press("Enter")
+    expect(page.locator("#practice")).to_be_hidden()
+    assert [answer.labeler_id for answer in stored(live_server, project)] == [analyst.id]
+    press_and_see(page, "y")
+    settle(page)
+    assert [answer.labeler_id for answer in stored(live_server, project)] == [analyst.id, lea.id]
+    page.reload()
+    wait_for_paint(page)
+    expect(page.locator("#practice-dialog")).to_be_hidden()
 
 
 def test_time_in_another_window_is_no_response_time(live_server: LiveServer, open_page: OpenPage) -> None:

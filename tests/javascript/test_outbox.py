@@ -202,6 +202,10 @@ def test_each_kind_of_entry_has_its_request(outbox: Page) -> None:
     outbox.evaluate("""() => {
       outbox.add({ kind: "skip", triplet: ["a", "b", "c"], items: {}, answer: "skip" });
       outbox.add({ kind: "withdraw", id: "first" });
+      outbox.add({ kind: "comment", id: "first", comment: "two birds" });
+      const about = { triplet: ["a", "b", "c"], items: {} };
+      outbox.add({ kind: "flag", ...about, answer: "flag", item: "b", reason: "cut", note: "" });
+      outbox.add({ kind: "unflag", item: "song 1/2" });
     }""")
     sent = [(request["method"], request["url"], request.get("body")) for request in wait(outbox, 0)["requests"]]
     base = "/api/v1/projects/songs"
@@ -209,6 +213,9 @@ def test_each_kind_of_entry_has_its_request(outbox: Page) -> None:
         ("POST", f"{base}/answers", '{"id":"first","triplet":["a","b","c"],"answer":"yes","response_ms":900}'),
         ("POST", f"{base}/skips", '{"triplet":["a","b","c"]}'),
         ("DELETE", f"{base}/answers/first", None),
+        ("PUT", f"{base}/answers/first/comment", '{"comment":"two birds"}'),
+        ("POST", f"{base}/flags", '{"item":"b","reason":"cut","note":""}'),
+        ("DELETE", f"{base}/flags/song%201%2F2", None),
     ]
 
 

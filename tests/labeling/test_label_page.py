@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete, select, update
 
 from tercet.models import Answer, Item, Project, Skip
-from tests.labeling.conftest import World
+from tests.labeling.conftest import World, ask, give
 
 PAGE = "/projects/songs/label"
 HTML = {"accept": "text/html"}
@@ -83,3 +83,16 @@ def test_only_members_come_in_and_only_analysts_see_the_dashboard_link(
     link = 'href="/projects/songs"'
     assert link not in ada.get(PAGE, headers=HTML).text
     assert link in analyst.get(PAGE, headers=HTML).text
+
+
+def test_goals_are_the_owners_and_are_shown_with_how_far_they_are(ada: TestClient, analyst: TestClient) -> None:
+    assert "<progress" not in ada.get(PAGE, headers=HTML).text
+    analyst.post("/projects/songs/settings", data={"labeler_goal": "2", "project_goal": "1500"}, headers=HTML)
+    for triplet in ask(ada, 3):
+        give(ada, triplet)
+    page = ada.get(PAGE, headers=HTML).text
+    assert '<progress id="my-goal" max="2" value="2"' in page
+    assert "3 of 2, yours." in page
+    assert "3 of 1,500, everybody&#39;s." in page
+    refused = analyst.patch("/api/v1/projects/songs", json={"labeler_goal": -1})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "labeler_goal")

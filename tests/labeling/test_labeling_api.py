@@ -209,5 +209,5 @@ def test_items_come_with_what_there_is_to_show(ada: TestClient) -> None:
     [question] = ada.get(f"{SONGS}/triplets/next", params={"n": 1}).json()["triplets"]
     assert list(question["items"]) == question["triplet"]
     assert set(question["items"][question["triplet"][0]]) == {
-        "text", "media_type", "media_url", "picture_url", "thumbnail_url", "seconds",
+        "text", "media_type", "media_url", "picture_url", "thumbnail_url", "seconds", "measures",
     }  # fmt: skip

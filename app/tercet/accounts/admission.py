@@ -73,15 +73,22 @@ RULES = (
     BodyRule(_in_project("POST", "/runs/[^/]+/predict"), may(Action.READ), None),
     BodyRule(_in_project("DELETE", "/predictions/[^/]+"), may(Action.READ)),
     BodyRule(_in_project("POST", "/answers"), may(Action.LABEL), 2),
-    BodyRule(_in_project("POST", "/(?:skips|triplets/ahead|label|label/skip|label/undo)"), may(Action.LABEL)),
-    BodyRule(_in_project("DELETE", "/answers/[^/]+"), may(Action.LABEL)),
+    BodyRule(
+        _in_project("POST", "/(?:skips|flags|practice|triplets/ahead|label|label/skip|label/undo)"), may(Action.LABEL)
+    ),
+    BodyRule(_in_project("PUT", "/answers/[^/]+/comment"), may(Action.LABEL)),
+    BodyRule(_in_project("DELETE", "/(?:answers/[^/]+|flags/.+)"), may(Action.LABEL)),
     BodyRule(_in_project("DELETE", ""), may(Action.OWN)),
     BodyRule(
         _in_project("POST", "/undelete"),
         lambda session, caller, project: authorize(session, caller, project, Action.OWN, even_deleted=True),
     ),
+    BodyRule(_in_project(".*", "/share-links/[^/]+/(?:set-aside|put-back)"), may(Action.WRITE)),
     BodyRule(
-        _in_project(".*", "/(?:members|settings/(?:members|share-links|delete)|imports/[^/]+/link).*"), may(Action.OWN)
+        _in_project(
+            ".*", "/(?:(?:settings/)?(?:members|share-links|tokens)(?:/.*)?|settings/delete|imports/[^/]+/link)"
+        ),
+        may(Action.OWN),
     ),
     BodyRule(_in_project(".*", ".*"), may(Action.WRITE)),
     BodyRule(re.compile(".*", re.DOTALL)),

@@ -93,6 +93,7 @@ def _answer_out(listing: Listing, answer: ListedAnswer) -> AnswerOut:
         labeler=answer.labeler_id,
         labeler_name=answer.labeler,
         response_ms=answer.response_ms,
+        comment=answer.comment,
         created_at=answer.created_at,
         withdrawn_at=answer.withdrawn_at,
         known_at=answer.known_at,
@@ -146,7 +147,7 @@ def _most_suspect(
     """Go through the run's order of suspicion until a page is full; of skipped answers only numbers are read."""
     order = by_suspicion(report)
     open_places = np.arange(start or 0, len(order))
-    if filters.labeler is not None or filters.answer is not None or filters.state is not None:
+    if filters.labeler is not None or filters.answer is not None or filters.state is not None or filters.commented:
         passing = queries.numbers(session, project.id, filters)
         open_places = open_places[np.isin(order[open_places], passing)]
     page: list[tuple[int, ListedAnswer]] = []

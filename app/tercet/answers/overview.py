@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import ROLE_MAY, Access, Action
-from tercet.answers import listing, quality, queries
+from tercet.answers import flagged, listing, quality, queries
+from tercet.answers.flagged import FlaggedItems
 from tercet.answers.listing import Doubt, Listing
 from tercet.answers.queries import ListedAnswer, LoggedDecision, UnseenAnswers
 from tercet.answers.schemas import Filters, LabelerList
@@ -65,6 +66,7 @@ class AnswersOverview:
     edits: list[EditOut]
     changes: Changes
     unseen: UnseenAnswers
+    flagged: FlaggedItems
     next_run: NextRun
     may_write: bool
 
@@ -85,6 +87,7 @@ def gather(session: Session, storage: Storage, access: Access, filters: Filters)
         log=queries.decisions(session, project.id, DECISIONS),
         edits=edits.page(session, storage, project, None, EDITS).edits,
         unseen=queries.unseen(session, project.id),
+        flagged=flagged.on_page(session, project),
         changes=_changes(session, project, page.run),
         next_run=dashboard.next_run(session, project, page_of_runs(session, project.id, None, dashboard.MOST_RUNS)),
         may_write=Action.WRITE in ROLE_MAY[access.role],

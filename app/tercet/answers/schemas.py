@@ -40,6 +40,7 @@ class Filters(BaseModel):
     state: AnswerState | None = Field(
         None, description="without it: used and set aside; unseen: from the page, without a response time"
     )
+    commented: bool = Field(False, description="only those that their labelers commented on")
     order: Order = Field(Order.NEWEST, description="suspect: what the last run doubts most comes first")
     after: str | None = Field(None, max_length=40, description="`next` of the page before")
 
@@ -77,6 +78,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
     "labeler": 7,
     "labeler_name": "Ada",
     "response_ms": 640,
+    "comment": "two birds at once",
     "created_at": "2026-05-02T09:30:00Z",
     "withdrawn_at": None,
     "known_at": None,
@@ -109,6 +111,7 @@ class AnswerOut(BaseModel):
     labeler: int
     labeler_name: str
     response_ms: int | None
+    comment: str = Field(description="what its labeler noted")
     created_at: datetime
     withdrawn_at: datetime | None
     known_at: datetime | None = Field(None, description="when an analyst said that it is right")
@@ -157,6 +160,18 @@ class DecidedOut(BaseModel):
     created_at: datetime
 
 
+class LinkDecidedOut(BaseModel):
+    """What was decided about those who came by a labeling link: about how many labelers, and how many answers."""
+
+    model_config = ConfigDict(
+        from_attributes=True, json_schema_extra={"examples": [{"verdict": "set aside", "labelers": 4, "answers": 310}]}
+    )
+
+    verdict: str
+    labelers: int
+    answers: int
+
+
 class UnseenOut(BaseModel):
     """How many answers without a response time runs use now, and how many are set aside for having none."""
 
@@ -172,6 +187,7 @@ LABELER_EXAMPLE: dict[str, Any] = {
     "answers": 412,
     "set_aside": 3,
     "set_aside_at_once": 0,
+    "withdrawn": 2,
     "held": None,
     "an_hour": 380.0,
     "median_ms": 2140,
@@ -201,6 +217,7 @@ class LabelerOut(BaseModel):
     answers: int = Field(description="all that they did not withdraw; those set aside are among them")
     set_aside: int
     set_aside_at_once: int = Field(description="those of them that were set aside all at once")
+    withdrawn: int = Field(description="answers that they withdrew, besides")
     held: str | None = Field(description="why runs leave them out until an analyst has looked; null: they do not")
     an_hour: float | None = Field(description="answers in an hour of work; pauses of five minutes do not count")
     median_ms: int | None

@@ -16,6 +16,7 @@ from tercet.items.checks import Finding, ItemFacts, find_problems
 from tercet.items.queries import latest_features
 from tercet.jobs import queries as jobs
 from tercet.jobs.wording import words_of
+from tercet.labeling import flags
 from tercet.models import BackgroundJob, FeatureSet, JobKind, JobStatus, Project
 from tercet.storage import Storage
 
@@ -29,6 +30,7 @@ class Preparation:
     words: str
     failure: str
     findings: list[Finding]
+    flagged: int  # items that labelers say are broken, which nobody has looked at
 
 
 # What was found when the project was in the state beside it, per database and project, which is named by its id and the
@@ -49,6 +51,7 @@ def preparation(session: Session, storage: Storage, project: Project) -> Prepara
         words=features.words if features else "",
         failure=(job.error or "") if job is not None and job.status == JobStatus.FAILED else "",
         findings=_findings_of(session, storage, project, features),
+        flagged=flags.count_open(session, project.id),
     )
 
 

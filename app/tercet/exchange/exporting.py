@@ -24,7 +24,7 @@ from tercet.web.row_formats import RowFormat
 from tercet.web.zip_stream import npz_pieces
 
 PAGE = 2_000
-TEXTS = ("id", "anchor", "left", "right", "answer", "labeler")
+TEXTS = ("id", "anchor", "left", "right", "answer", "labeler", "comment")
 TYPES = {name: "string" if name in TEXTS else "time" if name.endswith("_at") else "int64" for name in Exported._fields}
 
 
@@ -80,6 +80,7 @@ def _object(row: Exported) -> dict[str, Any]:
         "created_at": _time(row.created_at),
         "withdrawn_at": _time(row.withdrawn_at),
         "set_aside_at": _time(row.set_aside_at),
+        "comment": row.comment,
     }
 
 
@@ -105,7 +106,7 @@ def _csv(pages: Iterable[list[Exported]]) -> Iterator[str]:
 def _cells(row: Exported) -> list[Any]:
     texts = [guard(text) for text in (row.anchor, row.left, row.right, row.answer, row.labeler)]
     times = [_time(moment) for moment in (row.created_at, row.withdrawn_at, row.set_aside_at)]
-    return [row.id, row.number, *texts, row.response_ms, *times]
+    return [row.id, row.number, *texts, row.response_ms, *times, guard(row.comment)]
 
 
 def _time(moment: datetime | None) -> str | None:

@@ -31,6 +31,7 @@ class Exported(NamedTuple):
     created_at: datetime
     withdrawn_at: datetime | None
     set_aside_at: datetime | None
+    comment: str
 
 
 def labelers_by_name(session: Session, project_id: int) -> dict[str, int]:
@@ -76,6 +77,7 @@ def page_of_answers(
             Answer.created_at,
             Answer.withdrawn_at,
             Decision.created_at,
+            Answer.comment,
         )
         .join(Triplet, Triplet.id == Answer.triplet_id)
         .join(anchor, anchor.id == Triplet.anchor_id)

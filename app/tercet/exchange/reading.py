@@ -22,7 +22,7 @@ LONGEST_ROW = 64 * 1024
 LONGEST_NUMBER = 20
 CHUNK = 64 * 1024
 BLANK = " \t\r\n"
-EXPORTED_ONLY = ("number", "created_at", "withdrawn_at", "set_aside_at")
+EXPORTED_ONLY = ("number", "created_at", "withdrawn_at", "set_aside_at", "comment")
 COLUMNS = ("anchor", "left", "right", "answer", "labeler", "response_ms", "id", *EXPORTED_ONLY)
 
 

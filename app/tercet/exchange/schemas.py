@@ -21,6 +21,7 @@ ROW_OUT_EXAMPLE: dict[str, Any] = {
     "created_at": "2026-05-02T09:30:00.000+00:00",
     "withdrawn_at": None,
     "set_aside_at": None,
+    "comment": "",
 }
 ROWS_EXAMPLE: dict[str, Any] = {"features": [[2.1, 0.4], [0.7, 1.2]], "items": ["song-901", "song-902"]}
 PREDICTED_EXAMPLE: dict[str, Any] = {

@@ -1,12 +1,12 @@
-"""REST: how the clusters of two runs differ."""
+"""REST: how the clusters of two runs differ, and what a labeler's answers changed."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.history import service
-from tercet.history.schemas import RunChanges
+from tercet.history import effects, service
+from tercet.history.schemas import Effect, RunChanges
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.problems import problems
 
@@ -32,3 +32,15 @@ def get_run_changes(
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         return service.as_json(service.changes(session, blobs, access.project, run, since))
+
+
+@router.get("/{project}/effect-of-my-answers")
+def get_effect(project: str, me: Me, db: Db, blobs: Blobs) -> Effect:
+    """Read what your newest fifty answers that runs know have changed.
+
+    It is computed from the last run before them and the first that knows all of them: how many items moved, whether two
+    clusters are told apart better, and how many new answers were foreseen. `sentence` is null where the runs differ in
+    more than their answers: in parameters, items or edits of clusters.
+    """
+    with db.reading() as session:
+        return effects.effect(session, blobs, authorize(session, me, project, Action.LABEL))

@@ -1,12 +1,12 @@
-"""Reads the answers that one run used and an earlier one did not, and the edits made in between."""
+"""Reads the answers that one run used and an earlier one did not, the edits made in between, and a labeler's blocks."""
 
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session, aliased
 
-from tercet.models import Answer, Edit, Item, Run, RunStatus, Triplet
+from tercet.models import Answer, Edit, Item, Purpose, Run, RunStatus, Triplet
 
 
 class PlacedAnswer(NamedTuple):
@@ -54,3 +54,36 @@ def runs_with_clusters(session: Session, project_id: int, limit: int) -> list[Ru
     """Return the newest finished runs with clusters, newest first."""
     done = (Run.project_id == project_id) & (Run.status == RunStatus.DONE) & Run.result.is_not(None)
     return list(session.scalars(select(Run).where(done).order_by(Run.number.desc()).limit(limit)))
+
+
+def count_answers(session: Session, project_id: int, user_id: int) -> int:
+    """Count a labeler's answers that were not withdrawn."""
+    return session.scalar(select(func.count()).select_from(Answer).where(*_standing(project_id, user_id))) or 0
+
+
+def numbers_of_block(session: Session, project_id: int, user_id: int, block: int, size: int) -> tuple[int, int]:
+    """Return the numbers of the first and the last answer of a labeler's block of so many, the first block being 1."""
+    numbers = select(Answer.number).where(*_standing(project_id, user_id)).order_by(Answer.number)
+    of_block = numbers.offset((block - 1) * size).limit(size).subquery()
+    first, last = session.execute(select(func.min(of_block.c.number), func.max(of_block.c.number))).one()
+    return first, last
+
+
+def runs_around(session: Session, project_id: int, first: int, last: int) -> tuple[Run | None, Run | None]:
+    """Return the newest run that knows no answer from number `first` on, and the first that knows all up to `last`."""
+    current = (Run.project_id == project_id) & (Run.purpose == Purpose.CURRENT)
+    done = select(Run).where(current, Run.status == RunStatus.DONE, Run.result.is_not(None))
+    before = session.scalar(done.where(Run.answers_to < first).order_by(Run.number.desc()).limit(1))
+    return before, session.scalar(done.where(Run.answers_to >= last).order_by(Run.number).limit(1))
+
+
+def count_between(session: Session, project_id: int, user_id: int, after: int, until: int) -> tuple[int, int]:
+    """Count the answers that count above a number up to another: the labeler's, and those of others."""
+    in_between = (Answer.project_id == project_id) & (Answer.number > after) & (Answer.number <= until) & Answer.counts
+    own = func.count(case((Answer.labeler_id == user_id, 1)))
+    counted, every = session.execute(select(own, func.count()).select_from(Answer).where(in_between)).one()
+    return counted, every - counted
+
+
+def _standing(project_id: int, user_id: int) -> tuple[ColumnElement[bool], ...]:
+    return Answer.project_id == project_id, Answer.labeler_id == user_id, Answer.withdrawn_at.is_(None)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tercet.runs.schemas import ITEM_EXAMPLE, MapItem
 
@@ -31,6 +31,25 @@ CHANGES_EXAMPLE: dict[str, Any] = {
     "edits": 0,
     "parameters": [{"name": "Clusters", "before": "12", "now": "13"}],
 }
+
+
+class Effect(BaseModel):
+    """What a labeler's answers changed, in a sentence; null while no run knows them, or where it cannot be told."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "block": 4,
+                    "sentence": "With 50 answers of yours and 120 by others: 12 of 600 items moved to another group, "
+                    "and 78 % of new answers were foreseen, 71 % before.",
+                }
+            ]
+        }
+    )
+
+    block: int | None = Field(description="which fifty of the labeler's answers it is about, the first being 1")
+    sentence: str | None
 
 
 class FlowOut(BaseModel):

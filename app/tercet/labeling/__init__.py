@@ -4,8 +4,9 @@
 - canonical: the one order of a triplet that is stored, with the answer mirrored to match
 - queue: the triplets that wait to be asked, the highest priority first; a triplet outside of it has priority null
 - lease: a triplet that one labeler holds until a time, so that others are not asked for the same answer
-- open: a triplet is open to a labeler who may be asked it now: they have neither answered, skipped nor leased it, and
-  it still needs answers
+- open: a triplet is open to a labeler who may be asked it now: they have neither answered, skipped nor leased it,
+  have flagged none of its items, and it still needs answers
+- flag: a labeler says that an item is broken: no question about it is open to them any more
 - redundancy: how many answers a triplet needs; answers that were withdrawn or set aside do not count
 - extra answers: answers that a triplet needs beyond the redundancy, because a run doubts those that it has
 - asked of: the one labeler whom a queued triplet is reserved for, until the next run
@@ -17,5 +18,7 @@
 - set aside: an analyst's decision that runs do not use an answer; hold: the same, made automatically until an analyst
   decides; verdict: what a decision is
 - set ahead: a random question for one labeler, outside of the queue, to be answered without a network
+- practice: questions whose right answers are known, before a labeler's first answer; nothing of it is stored
+- settled: of an item whose cluster a run that learned from answers is sure of
 - progress: how many answers a labeler and everybody gave
 """

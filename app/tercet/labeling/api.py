@@ -1,4 +1,4 @@
-"""Labeling over REST: lease the next questions, answer, withdraw an answer, skip.
+"""Labeling over REST: lease the next questions, answer, withdraw an answer, comment on it, skip, flag items.
 
 The two requests that labelers wait for are coroutines that use a thread once: FastAPI would run a plain function in
 one thread and check its result in another, which slows the slowest answers. Answers are written together with those
@@ -13,20 +13,25 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.labeling import focus, service
+from tercet.labeling import flags, focus, practice, service
 from tercet.labeling.dependencies import Counted, Leasing, Writer
 from tercet.labeling.schemas import (
     AheadOut,
     AnswersBody,
     AnswersIn,
     AnswersOut,
+    CommentIn,
+    CommentOut,
+    FlagIn,
+    FlagOut,
     FocusIn,
     NextOut,
+    PracticeOut,
     SkipIn,
     SkipOut,
     WithdrawnOut,
 )
-from tercet.web.dependencies import Config, Db
+from tercet.web.dependencies import Blobs, Config, Db
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
@@ -39,7 +44,13 @@ router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=probl
 
 @router.get("/{project}/triplets/next", responses=problems(404))
 async def get_next(
-    project: str, me: Me, db: Db, config: Config, leasing: Leasing, n: Annotated[Count, Query(ge=1, le=100)] = 5
+    project: str,
+    me: Me,
+    db: Db,
+    config: Config,
+    blobs: Blobs,
+    leasing: Leasing,
+    n: Annotated[Count, Query(ge=1, le=100)] = 5,
 ) -> NextOut:
     """Lease the next questions.
 
@@ -50,7 +61,7 @@ async def get_next(
     def lease() -> NextOut:
         with db.transaction() as session:
             access = service.admit(session, me, project)
-            return service.next_triplets(session, access, n, config.triplet_lease_seconds)
+            return service.next_triplets(session, blobs, access, n, config.triplet_lease_seconds)
 
     async with leasing:
         return await run_in_threadpool(lease)
@@ -58,7 +69,7 @@ async def get_next(
 
 @router.post("/{project}/triplets/ahead", status_code=201, responses=problems(404, 429))
 def post_ahead(
-    project: str, me: Me, db: Db, rates: Counted, n: Annotated[Count, Query(ge=1, le=MOST_AHEAD)] = 50
+    project: str, me: Me, db: Db, blobs: Blobs, rates: Counted, n: Annotated[Count, Query(ge=1, le=MOST_AHEAD)] = 50
 ) -> AheadOut:
     """Draw random questions to answer without a network, fewer where few are left.
 
@@ -67,7 +78,19 @@ def post_ahead(
     """
     rates.count(PER_LABELER, f"ahead {me.key}", n)
     with db.transaction() as session:
-        return service.questions_ahead(session, service.admit(session, me, project), n)
+        return service.questions_ahead(session, blobs, service.admit(session, me, project), n)
+
+
+@router.post("/{project}/practice", status_code=201, responses=problems(404))
+def post_practice(project: str, me: Me, db: Db, blobs: Blobs) -> PracticeOut:
+    """Draw up to five questions to practise with, each with its right answer and the reason.
+
+    First those that an analyst has answered, which you are never asked again; then such about settled items: two of one
+    cluster and one of another, each with a probability of 0.95 or more, by a run that learned from 50 answers or more.
+    Nothing that is answered in practice is sent or stored. None where the project's `practice` is off.
+    """
+    with db.transaction() as session:
+        return PracticeOut(triplets=practice.draw(session, blobs, authorize(session, me, project, Action.LABEL)))
 
 
 @router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422, 429))
@@ -103,6 +126,35 @@ def post_skip(project: str, body: SkipIn, me: Me, db: Db) -> SkipOut:
         access = authorize(session, me, project, Action.LABEL)
         service.store_skip(session, access, body.triplet)
         return SkipOut(triplet=body.triplet)
+
+
+@router.put("/{project}/answers/{answer}/comment", responses=problems(404, 422))
+def put_comment(project: str, answer: UUID, body: CommentIn, me: Me, db: Db) -> CommentOut:
+    """Note something about an answer of yours, for the analysts.
+
+    An empty text removes the note. 404: there is no such answer, or it is another labeler's.
+    """
+    with db.transaction() as session:
+        access = authorize(session, me, project, Action.LABEL)
+        return service.comment(session, access, answer, body.comment)
+
+
+@router.post("/{project}/flags", status_code=201, responses=problems(404, 422))
+def post_flag(project: str, body: FlagIn, me: Me, db: Db) -> FlagOut:
+    """Flag an item as broken.
+
+    You are asked nothing about it any more; others are, until an analyst sets it aside. Flagged again, it has the
+    newest reason and note. Analysts find it under flagged-items.
+    """
+    with db.transaction() as session:
+        return flags.flag(session, authorize(session, me, project, Action.LABEL), body)
+
+
+@router.delete("/{project}/flags/{item:path}", responses=problems(404))
+def delete_flag(project: str, item: str, me: Me, db: Db) -> FlagOut:
+    """Take your flag of an item back: you are asked about it again. 404: you have not flagged it."""
+    with db.transaction() as session:
+        return flags.take_back(session, authorize(session, me, project, Action.LABEL), item)
 
 
 @router.get("/{project}/focus", responses=problems(404))

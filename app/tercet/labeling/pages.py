@@ -10,12 +10,12 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from tercet.accounts.access import Access, Action, Me, authorize
 from tercet.items.schemas import media_address
-from tercet.labeling import offline, service
+from tercet.labeling import offline, practice, service
 from tercet.labeling.dependencies import Writer
 from tercet.labeling.schemas import AnswerIn
 from tercet.sounds.colour_maps import palette
 from tercet.sounds.picture_settings import PictureSettings, read_stored
-from tercet.web.dependencies import Config, Db
+from tercet.web.dependencies import Blobs, Config, Db
 from tercet.web.markdown import to_html
 from tercet.web.rendering import render
 
@@ -30,14 +30,16 @@ Keys = Annotated[list[str], Form(min_length=3, max_length=3)]
 
 @router.get("/projects/{project}/label")
 def get_label(
-    project: str, request: Request, me: Me, db: Db, config: Config, without_questions: bool = False
+    project: str, request: Request, me: Me, db: Db, config: Config, blobs: Blobs, without_questions: bool = False
 ) -> HTMLResponse:
     """Show the next question; without questions it is the page that a browser keeps for when there is no network."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.LABEL)
         count = 0 if without_questions else AHEAD
-        ahead = service.next_triplets(session, access.labeler, count, config.triplet_lease_seconds)
-        recent = service.last_answers(session, access, 0 if without_questions else UNDOABLE)
+        ahead = service.next_triplets(session, blobs, access.labeler, count, config.triplet_lease_seconds)
+        recent = service.last_answers(session, blobs, access, 0 if without_questions else UNDOABLE)
+        is_new = count > 0 and ahead.progress.mine == 0
+        has_practice = is_new and practice.is_possible(session, blobs, access.project)
     return render(
         request,
         "labeling/label.html",
@@ -49,6 +51,7 @@ def get_label(
             "next": ahead.model_dump(mode="json"),
             "recent": [answer.model_dump(mode="json") for answer in recent],
             "pictures": scales(access),
+            "practice": has_practice,
         },
         fresh_id=uuid.uuid4(),
         question=question_of(access),

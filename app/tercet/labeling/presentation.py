@@ -32,7 +32,9 @@ def question(
 ) -> Question:
     """Return a question as a labeler sees it."""
     ordered = [rows[item_id] for item_id in shown_order(project.question_kind, user_id, triplet_id, triplet)]
-    items = {row.key: ItemShown(**shown(project.key, row), seconds=row.seconds) for row in ordered}
+    items = {
+        row.key: ItemShown(**shown(project.key, row), seconds=row.seconds, measures=row.measures) for row in ordered
+    }
     return {"triplet": list(items), "items": items}
 
 

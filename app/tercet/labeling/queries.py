@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import CallerRow
+from tercet.labeling.schemas import ItemMeasures
 from tercet.labeling.sql import statements
 from tercet.labeling.sql.answers import STORED_CONTENTS, Content
 from tercet.labeling.sql.drivers import Query, Rows, run
@@ -32,6 +33,7 @@ class DisplayedItem(NamedTuple):
     picture: str | None
     thumbnail: str | None
     seconds: float | None
+    measures: ItemMeasures | None = None  # of sounds, where they are asked for
 
 
 def displayed_items(session: Session, ids: Collection[int]) -> dict[int, DisplayedItem]:

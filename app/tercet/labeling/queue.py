@@ -124,8 +124,13 @@ def close(session: Session, project: Project, triplet_ids: Collection[int]) -> N
 
 def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:
     """Lease a question again to the labeler who withdrew the answer to it."""
-    session.execute(delete(Lease).where(Lease.triplet_id == triplet_id, Lease.labeler_id == user_id))
+    end_leases(session, [triplet_id], user_id)
     session.add(Lease(triplet_id=triplet_id, labeler_id=user_id, expires_at=now() + timedelta(seconds=seconds)))
+
+
+def end_leases(session: Session, triplet_ids: Collection[int], user_id: int) -> None:
+    """Ask a labeler no longer about triplets that they were asked about."""
+    session.execute(delete(Lease).where(Lease.triplet_id.in_(triplet_ids), Lease.labeler_id == user_id))
 
 
 def _new_triplets(session: Session, project: ProjectView, count: int) -> dict[int, Ids]:
@@ -163,14 +168,17 @@ def _draw_new(session: Session, project: ProjectView, count: int) -> list[Ids]:
     return [triplet for triplet in drawn if triplet not in stored]
 
 
-def set_ahead(session: Session, project: ProjectView, count: int) -> dict[int, Ids]:
+def set_ahead(session: Session, project: ProjectView, count: int, flagged: Collection[int]) -> dict[int, Ids]:
     """Add up to `count` random triplets outside of the queue, for one labeler to answer without a network.
+
+    None is about an item that the labeler has flagged.
 
     Nobody else is ever asked them, so that no lease has to hold them for hours and nobody waits for them. They are
     random because answers to them come late: what a run chose would be out of date by then.
     """
     spare = count // 10  # a few are drawn twice, or stored already
-    chosen = _draw_new(session, project, count + spare)[:count]
+    drawn = _draw_new(session, project, count + spare)
+    chosen = [triplet for triplet in drawn if not set(triplet) & set(flagged)][:count]
     insert_new(session, project.id, [(triplet, None, Source.RANDOM) for triplet in chosen])
     return {key: triplet for triplet, key in find(session, project.id, chosen).items()}
 

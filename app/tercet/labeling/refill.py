@@ -18,7 +18,7 @@ from tercet.labeling.canonical import Ids, order
 from tercet.labeling.queue import TOP_UP, UNDONE
 from tercet.labeling.sql.statements import COUNTED_ANSWERS
 from tercet.labeling.triplets import find, insert_new
-from tercet.models import Answer, Lease, Project, Run, Skip, Source, Triplet, now
+from tercet.models import Answer, Flag, Lease, Project, Run, Skip, Source, Triplet, now
 
 AT_ONCE = 50
 # Most questions that a labeling page holds.
@@ -144,9 +144,11 @@ def refill(database: Database, project_id: int, asked: Iterable[Queued]) -> None
 def _ask_further(session: Session, project: Project, rows: list[tuple[int, float, Queued]]) -> None:
     """Raise the number of answers that questions need by one, unless answers came that the run did not know.
 
-    A question is not reserved for a labeler who has skipped it, and an undone question keeps its place.
+    A question is not reserved for a labeler who has skipped it or flagged one of its items. An undone question keeps
+    its place.
     """
     skipped = exists().where(Skip.triplet_id == Triplet.id, Skip.labeler_id == bindparam("labeler"))
+    flagged = exists().where(Flag.item_id.in_(IDS), Flag.labeler_id == bindparam("labeler"))
     statement = (
         update(Triplet)
         .where(Triplet.id == bindparam("key"), bindparam("n_answers") == COUNTED_ANSWERS)
@@ -154,7 +156,7 @@ def _ask_further(session: Session, project: Project, rows: list[tuple[int, float
         .values(
             priority=bindparam("rank"),
             extra_answers=bindparam("extra"),
-            asked_of=case((skipped, null()), else_=bindparam("labeler")),
+            asked_of=case((skipped | flagged, null()), else_=bindparam("labeler")),
         )
     )
     session.connection().execute(

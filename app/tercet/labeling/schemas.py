@@ -1,21 +1,27 @@
-"""The JSON of labeling: questions, answers, skips and the focus."""
+"""The JSON of labeling: questions, answers, skips, flags and the focus."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
+from tercet.items.schemas import PlacedItem
+from tercet.models import FlagReason
 from tercet.web.numbers import Count
+from tercet.web.texts import Text
 
 MOST_ANSWERS = 1000
 MOST_IN_FOCUS = 10_000
 DAY_MS = 24 * 3600 * 1000
+LONGEST_NOTE = 500
 
 TripletKeys = Annotated[
     list[str], Field(min_length=3, max_length=3, description="keys of the items: anchor, left, right, as shown")
 ]
 PROGRESS: dict[str, Any] = {"mine": 214, "mine_today": 14, "project_answers": 1204}
+MEASURES: dict[str, Any] = {"seconds": 1.2, "low_khz": 3.1, "high_khz": 4.6, "contour": "rising", "notes": 4}
 QUESTION: dict[str, Any] = {
     "triplet": ["song-17", "song-3", "song-41"],
     "items": {
@@ -26,6 +32,7 @@ QUESTION: dict[str, Any] = {
             "picture_url": f"/api/v1/projects/songs/media/picture/{key}",
             "thumbnail_url": f"/api/v1/projects/songs/media/thumbnail/{key}",
             "seconds": 1.84,
+            "measures": MEASURES,
         }
         for key in ("song-17", "song-3", "song-41")
     },
@@ -38,6 +45,16 @@ ANSWER: dict[str, Any] = {
 }
 
 
+class ItemMeasures(BaseModel):
+    """What was measured of a sound: the length of its sounding part, its pitch, where it goes, and its notes."""
+
+    seconds: float
+    low_khz: float = Field(description="a twentieth of its energy lies below")
+    high_khz: float = Field(description="a twentieth of its energy lies above")
+    contour: str = Field(description="level, rising, falling, `rising, then falling` or `falling, then rising`")
+    notes: int
+
+
 class ItemShown(BaseModel):
     """What a page needs to show one item; a link is null where there is no such media."""
 
@@ -47,6 +64,7 @@ class ItemShown(BaseModel):
     picture_url: str | None
     thumbnail_url: str | None
     seconds: float | None = Field(description="length of the sound; null where the item is not a sound")
+    measures: ItemMeasures | None = Field(None, description="of a sound whose measures the features have")
 
 
 class QuestionOut(BaseModel):
@@ -67,6 +85,7 @@ class RecentOut(BaseModel):
 
     id: UUID
     answer: str
+    comment: str
     triplet: TripletKeys
     items: dict[str, ItemShown]
 
@@ -107,6 +126,31 @@ class AheadOut(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"triplets": [QUESTION]}]})
 
     triplets: list[QuestionOut]
+
+
+class PracticeQuestion(QuestionOut):
+    """A question to practise with: its right answer, in the order on the screen, and why it is right."""
+
+    answer: str
+    reason: str
+
+
+class PracticeOut(BaseModel):
+    """Questions to practise with; none where practice is off, or nothing is settled yet."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "triplets": [
+                        {**QUESTION, "answer": "yes", "reason": "1 and 2 are of the group “buzz”, 3 is of another."}
+                    ]
+                }
+            ]
+        }
+    )
+
+    triplets: list[PracticeQuestion]
 
 
 class AnswerIn(BaseModel):
@@ -176,6 +220,110 @@ class SkipOut(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"triplet": ANSWER["triplet"]}]})
 
     triplet: TripletKeys
+
+
+class CommentIn(BaseModel):
+    """What you note about an answer of yours; empty: nothing any more."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"comment": "two birds at once"}]}, extra="forbid")
+
+    comment: Text = Field(max_length=LONGEST_NOTE)
+
+
+class CommentOut(BaseModel):
+    """An answer and what its labeler noted about it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": ANSWER["id"], "comment": "two birds at once"}]})
+
+    id: UUID
+    comment: str
+
+
+FLAG: dict[str, Any] = {"item": "song-3", "reason": "cut", "note": "begins in the middle of a note"}
+
+
+class FlagIn(BaseModel):
+    """An item that is broken, so that nobody can compare it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [FLAG]}, extra="forbid")
+
+    item: str = Field(max_length=LONGEST_NOTE, description="key of the item")
+    reason: FlagReason = Field(
+        FlagReason.OTHER,
+        description="empty: nothing to hear, see or read; cut: not all of it; wrong: not what it should be",
+    )
+    note: Text = Field("", max_length=LONGEST_NOTE)
+
+
+class FlagOut(BaseModel):
+    """Your flag of an item."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{**FLAG, "created_at": "2026-11-21T12:00:07Z"}]})
+
+    item: str
+    reason: FlagReason
+    note: str
+    created_at: datetime
+
+
+class FlaggedState(StrEnum):
+    """What became of a flagged item: nothing yet, it is fine, or it is set aside."""
+
+    OPEN = "open"
+    DISMISSED = "dismissed"
+    SET_ASIDE = "set-aside"
+
+
+class Judgement(BaseModel):
+    """What an analyst decides about a flagged item."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "set-aside"}]}, extra="forbid")
+
+    state: FlaggedState
+
+
+class FlagSeen(BaseModel):
+    """What one labeler says is wrong with an item."""
+
+    labeler: int
+    labeler_name: str
+    reason: FlagReason
+    note: str
+    created_at: datetime
+
+
+FLAGGED: dict[str, Any] = {
+    "key": "song-3",
+    "position": 2,
+    **QUESTION["items"]["song-3"],
+    "state": "open",
+    "flags": [
+        {
+            "labeler": 7,
+            "labeler_name": "Ada",
+            "reason": "cut",
+            "note": "begins in the middle of a note",
+            "created_at": "2026-11-21T12:00:07Z",
+        }
+    ],
+}
+del FLAGGED["seconds"], FLAGGED["measures"]
+
+
+class FlaggedItem(PlacedItem):
+    """An item that labelers say is broken, and what became of it."""
+
+    state: FlaggedState
+    flags: list[FlagSeen]
+
+
+class FlaggedList(BaseModel):
+    """A page of flagged items; `next` is the `after` of the next page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [FLAGGED], "next": None}]})
+
+    items: list[FlaggedItem]
+    next: int | None
 
 
 class FocusIn(BaseModel):

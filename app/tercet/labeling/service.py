@@ -5,17 +5,17 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from sqlalchemy import delete
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access, Action, Caller, LabelerAccess, authorize, authorize_labeler, in_browsers
 from tercet.items.queries import count_in_use, ids_by_key
-from tercet.labeling import canonical, presentation, queries, queue, triplets
+from tercet.labeling import canonical, flags, presentation, queries, queue, triplets
+from tercet.labeling.descriptions import described
 from tercet.labeling.schemas import (
     AheadOut,
     AnswerIn,
     AnswersOut,
+    CommentOut,
     NextOut,
     ProgressOut,
     QuestionOut,
@@ -23,12 +23,14 @@ from tercet.labeling.schemas import (
     TripletOut,
     WithdrawnOut,
 )
+from tercet.labeling.skips import skip
 from tercet.labeling.sql import answers
 from tercet.labeling.sql.answers import Content, NewAnswer, Overtaken
 from tercet.labeling.sql.drivers import run
-from tercet.models import Lease, Project, ProjectView, QuestionKind, Skip, now
+from tercet.models import Project, ProjectView, QuestionKind, now
 from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
+from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, Problem
 
 # How often the storing of answers is tried again after another transaction has stored or deleted rows that it needs.
@@ -218,15 +220,21 @@ def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, 
     return WithdrawnOut(id=answer.id, withdrawn_at=answer.withdrawn_at)
 
 
+def comment(session: Session, access: Access, answer_id: UUID, text: str) -> CommentOut:
+    """Store what a labeler notes about an answer of theirs; an empty text removes the note."""
+    answer = queries.answer_of_project(session, access.project.id, answer_id)
+    if answer is None or answer.labeler_id != access.user.id:
+        raise NotFound(f"You gave no answer {answer_id} in this project.")
+    answer.comment = text.strip()
+    return CommentOut(id=answer.id, comment=answer.comment)
+
+
 def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:
     """Store that this labeler does not want to see this question again; others may get it."""
     [ids] = check_triplets(session, access.project, [keys])
     triplet = canonical.order(access.project.question_kind, ids)
     triplet_id = triplets.make(session, access.project.id, [triplet])[triplet]
-    upsert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    values = {"triplet_id": triplet_id, "labeler_id": access.user.id, "created_at": now()}
-    session.execute(upsert(Skip).values(values).on_conflict_do_nothing())
-    session.execute(delete(Lease).where(Lease.triplet_id == triplet_id, Lease.labeler_id == access.user.id))
+    skip(session, triplet_id, access.user.id)
 
 
 def get_progress(session: Session, project_id: int, user_ids: Collection[int]) -> dict[int, ProgressOut]:
@@ -242,12 +250,15 @@ def _progress_out(rows: Iterable[Any]) -> dict[int, ProgressOut]:
     }
 
 
-def next_triplets(session: Session, access: LabelerAccess, count: int, lease_seconds: float) -> NextOut:
+def next_triplets(
+    session: Session, storage: Storage, access: LabelerAccess, count: int, lease_seconds: float
+) -> NextOut:
     """Lease the next questions to this labeler and return them with what to show of their items."""
     project, user_id = access.project, access.user_id
     leased = queue.lease_next(session, project, user_id, count, lease_seconds)
     item_ids = {item_id for question in leased for item_id in question.triplet}
     rows, progress = queries.displayed_items_and_progress(session, item_ids, project.id, user_id)
+    rows = described(session, storage, project.id, rows)
     return NextOut(
         triplets=[
             TripletOut(
@@ -262,11 +273,12 @@ def next_triplets(session: Session, access: LabelerAccess, count: int, lease_sec
     )
 
 
-def questions_ahead(session: Session, access: LabelerAccess, count: int) -> AheadOut:
+def questions_ahead(session: Session, storage: Storage, access: LabelerAccess, count: int) -> AheadOut:
     """Return random questions for this labeler to answer without a network."""
     project, user_id = access.project, access.user_id
-    questions = queue.set_ahead(session, project, count)
+    questions = queue.set_ahead(session, project, count, flags.flagged_by(session, project.id, user_id))
     rows = queries.displayed_items(session, {item_id for triplet in questions.values() for item_id in triplet})
+    rows = described(session, storage, project.id, rows)
     return AheadOut(
         triplets=[
             QuestionOut(**presentation.question(project, user_id, key, triplet, rows))
@@ -280,16 +292,18 @@ def _why_nothing(session: Session, access: LabelerAccess) -> str:
     return queries.why_nothing(session, access.project.id, access.user_id, count)
 
 
-def last_answers(session: Session, access: Access, limit: int) -> list[RecentOut]:
+def last_answers(session: Session, storage: Storage, access: Access, limit: int) -> list[RecentOut]:
     """Return the labeler's last answers with their questions as they were shown, newest first: they can be undone."""
     project, user_id = access.labeler.project, access.user.id
     recent = queries.recent_answers(session, project.id, user_id, limit)
     questions = [(triplet.anchor_id, triplet.left_id, triplet.right_id) for _, triplet in recent]
     rows = queries.displayed_items(session, {item_id for triplet in questions for item_id in triplet})
+    rows = described(session, storage, project.id, rows)
     return [
         RecentOut(
             **presentation.question(project, user_id, answer.triplet_id, triplet, rows),
             id=answer.id,
+            comment=answer.comment,
             answer=presentation.answer(project.question_kind, user_id, answer.triplet_id, triplet, answer.value),
         )
         for (answer, _), triplet in zip(recent, questions, strict=True)

@@ -11,7 +11,7 @@ from tercet.models.base import Base, now
 from tercet.models.edits import Edit, EditKind, Link
 from tercet.models.items import Bag, FeatureSet, Item
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
-from tercet.models.labeling import Answer, Decision, Lease, Skip, Source, Triplet, Verdict
+from tercet.models.labeling import Answer, Decision, Flag, FlagReason, Lease, Skip, Source, Triplet, Verdict
 from tercet.models.projects import Membership, Project, ProjectView, QuestionKind, Role, ShareLink
 from tercet.models.runs import WAITING_FOR_ANSWERS, ClusterNote, Event, Purpose, Run, RunStatus
 from tercet.models.suggestions import Dismissal, SuggestionKind
@@ -32,6 +32,8 @@ __all__ = [
     "EditKind",
     "Event",
     "FeatureSet",
+    "Flag",
+    "FlagReason",
     "Import",
     "ImportFile",
     "ImportSource",

@@ -1,4 +1,4 @@
-"""Triplets, leases, answers, skips, and decisions about answers."""
+"""Triplets, leases, answers, skips, flags, and decisions about answers."""
 
 import enum
 from datetime import datetime
@@ -103,6 +103,8 @@ class Answer(Base):
     labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
     value: Mapped[str] = mapped_column(String(3))
     response_ms: Mapped[int | None]
+    # What its labeler noted about it.
+    comment: Mapped[str] = mapped_column(Text, server_default="")
     created_at: Mapped[datetime] = mapped_column(default=now)
     withdrawn_at: Mapped[datetime | None]
     # When an analyst said that it is right: its question is asked of others to see how they answer.
@@ -133,8 +135,8 @@ class Decision(Base):
     """Answers of one labeler were set aside, put back or held: by whom, when and why. The log; never changed.
 
     `answer_number` is the answer that it was about; null: all of the labeler's at once, `answers` of them, or those of
-    them that may be `unseen`. Nobody decided what is held (`by_id` is null): Tercet saw a reason, and its `answers`
-    grow until an analyst decides.
+    them that may be `unseen`, or that the labeler had `withdrawn`. Nobody decided what is held (`by_id` is null):
+    Tercet saw a reason, and its `answers` grow until an analyst decides.
     """
 
     __tablename__ = "decision"
@@ -147,9 +149,20 @@ class Decision(Base):
     answer_number: Mapped[int | None]
     answers: Mapped[int]
     unseen: Mapped[bool] = mapped_column(default=False, server_default=false())
+    withdrawn: Mapped[bool] = mapped_column(default=False, server_default=false())
     by_id: Mapped[int | None] = mapped_column(ForeignKey("user.id"), index=True)
     reason: Mapped[str] = mapped_column(Text, default="")
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+    @hybrid_property
+    def about_all(self) -> bool:
+        """Whether it is about the labeler: about all answers that they gave until then."""
+        return self.answer_number is None and not self.unseen and not self.withdrawn
+
+    @about_all.inplace.expression
+    @classmethod
+    def _about_all(cls) -> ColumnElement[bool]:
+        return and_(cls.answer_number.is_(None), ~cls.unseen, ~cls.withdrawn)
 
 
 class Skip(OncePerLabeler, Base):
@@ -159,3 +172,34 @@ class Skip(OncePerLabeler, Base):
     __table_args__ = (UniqueConstraint("triplet_id", "labeler_id"),)
 
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class FlagReason(enum.StrEnum):
+    """What is wrong with an item: nothing to hear or see, not all of it, or not what it should be."""
+
+    EMPTY = "empty"
+    CUT = "cut"
+    WRONG = "wrong"
+    OTHER = "other"
+
+
+class Flag(Base):
+    """A labeler says that an item is broken, and is asked nothing about it from then on.
+
+    An analyst sets the item aside, or dismisses what was said of it; to take a flag back deletes the row.
+    """
+
+    __tablename__ = "flag"
+    __table_args__ = (
+        UniqueConstraint("item_id", "labeler_id"),
+        CheckConstraint("reason IN ('empty', 'cut', 'wrong', 'other')", name="reason"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"), index=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"))
+    labeler_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    reason: Mapped[str] = mapped_column(String(5))
+    note: Mapped[str] = mapped_column(Text, default="", server_default="")
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    dismissed_at: Mapped[datetime | None]

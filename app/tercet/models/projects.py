@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from tercet.models.base import Base, now
@@ -54,6 +54,11 @@ class Project(Base):
     repeats_in_doubt: Mapped[int] = mapped_column(default=2)
     # Of the questions of each labeler: those whose right answer is known, to see how labelers answer.
     known_share: Mapped[float] = mapped_column(default=0.0)
+    # Whether new labelers are offered questions whose answers are known, once there are such.
+    practice: Mapped[bool] = mapped_column(default=True, server_default=true())
+    # Answers that each labeler, and all together, are asked for; 0: no goal is shown.
+    labeler_goal: Mapped[int] = mapped_column(default=0, server_default="0")
+    project_goal: Mapped[int] = mapped_column(default=0, server_default="0")
     # The rerun rule: after every n answers, or t seconds after the last one, never later than T seconds.
     rerun_answers: Mapped[int] = mapped_column(default=10)
     rerun_idle_seconds: Mapped[float] = mapped_column(default=20.0)

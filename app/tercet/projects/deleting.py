@@ -15,6 +15,7 @@ from tercet.models import (
     Dismissal,
     Edit,
     FeatureSet,
+    Flag,
     Import,
     ImportFile,
     Item,
@@ -33,7 +34,7 @@ from tercet.web.errors import Conflict
 
 DELETED_FOR = timedelta(days=30)
 # Children before parents. Deleting the project alone would look for the triplets of each item in turn.
-OWNED = (Dismissal, Link, Edit, Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
+OWNED = (Dismissal, Flag, Link, Edit, Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
 
 
 def delete_project(session: Session, project: Project) -> Project:

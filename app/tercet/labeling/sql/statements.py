@@ -31,9 +31,10 @@ from sqlalchemy import cast as cast_as
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tercet.accounts.access import session_rows
-from tercet.models import Answer, BrowserSession, Item, Lease, Project, Skip, Triplet, User
+from tercet.models import Answer, BrowserSession, Flag, Item, Lease, Project, Skip, Triplet, User
 
 ANSWERS = cast(Table, Answer.__table__)
+FLAGS = cast(Table, Flag.__table__)
 ITEMS = cast(Table, Item.__table__)
 LEASES = cast(Table, Lease.__table__)
 PROJECTS = cast(Table, Project.__table__)
@@ -42,8 +43,8 @@ SKIPS = cast(Table, Skip.__table__)
 TRIPLETS = cast(Table, Triplet.__table__)
 USERS = cast(Table, User.__table__)
 
-answer, item, lease, project, skip, triplet, user = (
-    table.c for table in (ANSWERS, ITEMS, LEASES, PROJECTS, SKIPS, TRIPLETS, USERS)
+answer, flag, item, lease, project, skip, triplet, user = (
+    table.c for table in (ANSWERS, FLAGS, ITEMS, LEASES, PROJECTS, SKIPS, TRIPLETS, USERS)
 )
 IDS = (triplet.anchor_id, triplet.left_id, triplet.right_id)
 DIALECTS = ("postgresql", "sqlite")
@@ -135,10 +136,13 @@ _ANSWERED = _taken(
     answer.triplet_id == triplet.id,
     answer.withdrawn_at.is_(None),
 )
+# Read once for all triplets: a labeler flags few items.
+_FLAGGED = select(flag.item_id).where(flag.labeler_id == LABELER)
 OPEN = (
     ~exists().where(skip.triplet_id == triplet.id, skip.labeler_id == LABELER).correlate(TRIPLETS),
     NEEDED > _ANSWERED + _LEASED,
     triplet.asked_of.is_(None) | (triplet.asked_of == LABELER),
+    *(column.not_in(_FLAGGED) for column in IDS),
 )
 # The rule about leases for all triplets at once: most of the head of the queue is on other screens, and checking those
 # triplets one by one took longer than everything else. A triplet that needs extra answers has the others already.

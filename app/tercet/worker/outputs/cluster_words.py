@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import select
 
-from tercet.features.fitted import FittedRecipe
+from tercet.features.measured import NOTES, contour, sounds_in_units
 from tercet.features.tables import DAY, PARSERS, Column, learn_columns, parsed
 from tercet.features.texts import PIECES
 from tercet.models import Bag, FeatureSet, Item
@@ -27,8 +27,6 @@ MOST_SOUND_WORDS, MOST_TERMS, MOST_COLUMNS = 3, 3, 2
 MOST_FEATURES = 200  # columns of uploaded features with names; of more, nobody knows what the names mean
 LEAST_SHARE = 0.1  # of a cluster's texts that have a telling word
 MOSTLY = 0.5
-SEMITONE = 1 / 12  # octaves: a contour that goes less far up or down is level
-SOUNDS, NOTES = "sound_measures", "notes"
 BAG = "bag"
 
 
@@ -95,24 +93,9 @@ def _read(job: Job, inputs: JobInputs, result: Result) -> Items:
         labels=result.labels[chosen],
         texts=[text for text, _, _ in contents.values()],
         details=[details if bag is None else {**details, BAG: bag} for _, details, bag in contents.values()],
-        sounds={} if features is None else _sounds(job, features, places[chosen]),
+        sounds={} if features is None else sounds_in_units(job.storage, features, places[chosen]),
         features={} if features is None else _named_features(job, features, places[chosen]),
     )
-
-
-def _sounds(job: Job, features: FeatureSet, places: Array) -> dict[str, Array]:
-    """Return the measures of sounds in their own units; empty where they are not in the features one by one."""
-    if features.recipe is None or features.learned is None:
-        return {}
-    columns = [column for column, kind in enumerate(features.recipe.get("group_of_column", [])) if kind == SOUNDS]
-    learned = FittedRecipe.of_file(job.storage.get(features.learned)).learned.get(SOUNDS, {})
-    if not columns or learned["matrix"].ndim != 1:
-        return {}
-    scale = learned["matrix"] * learned["factor"]
-    rows = job.storage.memory_map(features.blob)[places][:, columns].astype(np.float64)
-    rows = np.divide(rows, scale, out=np.zeros_like(rows), where=scale > 0) + learned["mean"]
-    measures = dict(zip([features.feature_names[column] for column in columns], rows.T, strict=True))
-    return measures | {NOTES: measures["notes_per_s"] * measures["duration_s"]}
 
 
 def _named_features(job: Job, features: FeatureSet, places: Array) -> dict[str, Array]:
@@ -231,16 +214,6 @@ def _band(medians: Mapping[str, float], telling: Mapping[str, Interval]) -> str:
     return f"{_between(low, high)} kHz"
 
 
-def _contour(medians: Mapping[str, float], telling: Mapping[str, Interval]) -> str:
-    """Return where a sound goes, by its rise from end to end, or by its bend where that is larger."""
-    rise, bend = medians["contour_rise_octaves"], medians["contour_bend_octaves"]
-    if max(abs(rise), abs(bend)) < SEMITONE:
-        return "level"
-    if abs(rise) >= abs(bend):
-        return "rising" if rise > 0 else "falling"
-    return "falling, then rising" if bend > 0 else "rising, then falling"
-
-
 def _notes(medians: Mapping[str, float], telling: Mapping[str, Interval]) -> str:
     notes = round(medians[NOTES])
     return f"{notes} note{'' if notes == 1 else 's'}"
@@ -253,7 +226,7 @@ def _trill(medians: Mapping[str, float], telling: Mapping[str, Interval]) -> str
 ASPECTS = (
     Aspect(("duration_s",), lambda medians, _: f"{medians['duration_s']:.2g} s"),
     Aspect(("quantile05_khz", "quantile50_khz", "quantile95_khz", "peak_khz"), _band),
-    Aspect(("contour_rise_octaves", "contour_bend_octaves"), _contour),
+    Aspect(("contour_rise_octaves", "contour_bend_octaves"), lambda medians, _: contour(medians)),
     Aspect(("frequency_modulation_depth_octaves",), _trill),
     Aspect((NOTES,), _notes),
     Aspect(("momentary_bandwidth_khz", "momentary_entropy"), lambda _, telling: _side(telling, "noisy", "pure")),
