@@ -59,6 +59,7 @@ from tercet.web.problems import problems
 from tercet.web.queries import refuse_unknown_parameters
 from tercet.web.rates import RateLimit, Rates
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
+from tercet.web.shedding import LoadShedding
 from tercet.worker.supervisor import Supervisor
 
 # Routes are tried in order, and those of labeling are requested most.
@@ -130,6 +131,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(BodyAdmission, database=app.state.database, max_upload_mb=settings.max_upload_mb)
     app.add_middleware(OriginCheck, public_url=settings.public_url)
     app.add_middleware(PlainAddress)
+    app.add_middleware(LoadShedding, threads=settings.threads)
     app.add_middleware(RateLimit, rates=app.state.rates)
     app.add_middleware(HeadRequests)
     if settings.cors_origins:
@@ -148,7 +150,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
 def make_routes() -> list[BaseRoute]:
     """Return the routes of all packages."""
     router = APIRouter(
-        responses=problems(422),
+        responses=problems(422, 429, 503),
         dependencies=[Depends(refuse_unknown_parameters)],
         generate_unique_id_function=operation_id,
     )
