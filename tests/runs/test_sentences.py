@@ -15,7 +15,11 @@ from tests.runs.support import answer_truly, compute, get_run, make_songs, reque
 pytestmark = pytest.mark.only_on("sqlite")
 
 SAID = {
-    "dcrc": ["DCRC began from nothing and fitted 3 clusters to 60 items and 1 answer.", "Its bound, "],
+    "dcrc": [
+        "DCRC began from nothing and fitted 3 clusters to 60 items and 1 answer.",
+        "Its bound, ",
+        "log odds divided by 1.5:",
+    ],
     "dcrc-cv": ["DCRC chose parameters (epsilon 0.05, tau 1, lam 0.00391) and", "too few answers"],
     "sklr": ["SKLR began from nothing, learned from 1 answer how", "and cut 3 clusters in it.", "Its divergence, "],
     "cmbc": ["CMBC (em) put 60 items into 3 clusters with nothing known to differ from; it read no answers. Confi"],

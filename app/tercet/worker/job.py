@@ -88,7 +88,7 @@ def _compute_current(job: Job) -> None:
     inputs, outcome, resumed = _fit(job)
     clusters = cluster(job.run, inputs, outcome)
     before = None if inputs.previous is None else inputs.previous.coordinates
-    coordinates = cluster_map.lay_out(inputs.features, clusters.shown.posterior, before)
+    coordinates = cluster_map.lay_out(inputs.features, clusters.placed.posterior, before)
     key = results.save(job.storage, job.run, inputs.by_position(clusters.shown), inputs.spread(coordinates, 0))
     further = inputs.withheld_arrays(clusters.withheld) | calibration.arrays(clusters.calibration)
     results.save_state(job.storage, key, outcome.state | further)
@@ -114,7 +114,7 @@ def _compute_alternative(job: Job) -> None:
     inputs, outcome, resumed = _fit(job)
     clusters = cluster(job.run, inputs, outcome)
     places = inputs.known_here(cluster_map.known_coordinates(job.database, job.storage, job.run))
-    coordinates = cluster_map.keep_places(inputs.features, clusters.shown.posterior, places)
+    coordinates = cluster_map.keep_places(inputs.features, clusters.placed.posterior, places)
     key = results.save(job.storage, job.run, inputs.by_position(clusters.shown), inputs.spread(coordinates, 0))
     _finish_clustering(job, key, inputs, outcome, clusters, resumed)
 
@@ -169,7 +169,7 @@ def _finish_clustering(
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     metrics |= accuracy_curve.measure(inputs, foreseen.answers)
     if job.run.purpose == Purpose.CURRENT:
-        metrics |= gains.measure(job, inputs, outcome, result, clusters.calibration)
+        metrics |= gains.measure(job, inputs, outcome, clusters.placed)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
         before = None if inputs.previous is None else inputs.previous.resolutions
         rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)
@@ -183,7 +183,8 @@ class Clusters(NamedTuple):
     """The clusters of a run: those that people see, those of its fit, and why they may differ."""
 
     shown: Result  # as sure as is right
-    fitted: Result  # as sure as the fit
+    placed: Result  # the same, as sure as the fit: a map would move with the temperature
+    fitted: Result
     foreseen: Foreseen
     withheld: Withheld | None
     calibration: Calibration | None
@@ -195,8 +196,8 @@ def cluster(run: Run, inputs: JobInputs, outcome: FitOutcome) -> Clusters:
     foreseen = prequential.foresee(run, inputs, outcome.epsilon)
     withheld = first_clusters.withhold(run, inputs, outcome, fitted)
     sureness = calibration.calibrate(run, inputs, outcome)
-    shown = calibration.calibrated(first_clusters.shown(inputs, fitted, withheld), sureness)
-    return Clusters(shown, fitted, foreseen, withheld, sureness)
+    placed = first_clusters.shown(inputs, fitted, withheld)
+    return Clusters(calibration.calibrated(placed, sureness), placed, fitted, foreseen, withheld, sureness)
 
 
 def number_clusters(outcome: FitOutcome, inputs: JobInputs) -> Result:

@@ -1,7 +1,6 @@
 """The expected gain of further answers, from the posterior and from the gains of earlier answers in this project."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from tercet.runs.outlook import FURTHEST_AHEAD
 from tercet.runs.results import Array, Result
 from tercet.worker.checkpoints import Job
 from tercet.worker.fits.outcome import FitOutcome
-from tercet.worker.inputs import Calibration, JobInputs
+from tercet.worker.inputs import JobInputs
 from tercet_algorithms.answers.forecast import Estimate, ExpectedGain, Stretch, forecast_gain, question_sensitivity
 from tercet_algorithms.answers.gains import direct_gain
 from tercet_algorithms.answers.patterns import answer_table
@@ -33,16 +32,12 @@ ONWARD, LEVEL_SHARE = (50, 100, 200, 400, FURTHEST_AHEAD), 0.01
 MOST_RUNS = 500
 
 
-def measure(
-    job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result, calibration: Calibration | None
-) -> dict[str, Any]:
+def measure(job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str, Any]:
     """Return the stretches of answers so far and, once there is one, the expected gain of the next.
 
-    Forecasts are corrected by what earlier answers did, and were measured with posteriors as sure as their fits: the
-    temperature, which changes from run to run, would make the past say less about the future.
+    Posteriors are as sure as their fits: forecasts are corrected by what earlier answers did, which says less of the
+    future where the temperature has changed since.
     """
-    if calibration is not None:
-        result = replace(result, posterior=tempered(result.posterior, 1 / calibration.temperature))
     table = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
     share = random_share(job.database, job.run.project_id)
     stretches = _stretches(job, inputs, result, table, share)
