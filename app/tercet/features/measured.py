@@ -41,8 +41,7 @@ def sounds_in_units(storage: Storage, features: FeatureSet, places: Array) -> di
 
 def are_measured(storage: Storage, features: FeatureSet, places: Array) -> Array:
     """Return which of the sounds at these places could be measured: others have the features of the average sound."""
-    measured: Array = storage.memory_map(features.blob)[places][:, _columns(features)].any(axis=1)
-    return measured
+    return np.asarray(storage.memory_map(features.blob)[places][:, _columns(features)].any(axis=1))
 
 
 def _columns(features: FeatureSet) -> list[int]:
