@@ -75,9 +75,10 @@ class AppLoop:
         run.metrics = measure(inputs, outcome, result) | first_clusters.measure(inputs, clusters.withheld)
         run.metrics |= supported.measure(inputs, outcome, fitted.posterior)
         places = np.zeros((len(self.X), 2))
-        self.previous = PreviousResult(run, result, places, outcome.state, None, report.answers, clusters.withheld)
+        withheld, calibration = clusters.withheld, clusters.calibration
+        self.previous = PreviousResult(run, result, places, outcome.state, None, report.answers, withheld, calibration)
         self.labelers, self.labels, self.fitted = report.labelers, result.labels, fitted.labels
-        self.queue = queued.choose(run, inputs, outcome, fitted, self.labelers, self._demand(run))
+        self.queue = queued.choose(run, inputs, outcome, fitted, calibration, self.labelers, self._demand(run))
 
     def answer(self, n: int, replies: Any) -> None:
         """Let labelers answer n questions by turns; `replies` gives the answers to triplets (1, 3) as 1, -1, 0."""

@@ -51,7 +51,8 @@ def sets(folder: Path, data: Path | None) -> dict[str, Callable[[], LabelledSet 
     """Return every set's maker by its name, in the order of the table."""
     return {
         "songs": lambda: songs(folder),
-        "words": lambda: words(folder),
+        "words": lambda: words(folder, "words", VARIANTS, speeds=(110, 230), pitches=(10, 90)),
+        "words_alike": lambda: words(folder, "words_alike", VARIANTS[:9:2], speeds=(150, 180), pitches=(40, 60)),
         "clips": lambda: clips(data),
         "tits": lambda: great_tits(data),
         "digits": lambda: digits(folder),
@@ -83,9 +84,11 @@ def songs(folder: Path, seed: int = 0) -> LabelledSet:
     return of_files("songs", [folder / f"{s.key}.wav" for s in syllables], labels, "audio/wav")
 
 
-def words(folder: Path) -> LabelledSet | None:
-    """300 renditions of 12 words, each by another voice, speed and pitch of a speech synthesiser."""
-    folder = folder / "words"
+def words(
+    folder: Path, name: str, variants: Sequence[str], *, speeds: tuple[int, int], pitches: tuple[int, int]
+) -> LabelledSet | None:
+    """300 renditions of 12 words by a speech synthesiser, each by another voice at another speed and pitch."""
+    folder = folder / name
     if not folder.exists():
         if shutil.which("espeak-ng") is None:
             return None
@@ -93,13 +96,13 @@ def words(folder: Path) -> LabelledSet | None:
         rng = np.random.default_rng(0)
         for word in WORDS:
             for number in range(RENDITIONS):
-                voice = f"{rng.choice(VOICES)}+{rng.choice(VARIANTS)}"
-                speed, pitch = rng.integers(110, 230), rng.integers(10, 90)
+                voice = f"{rng.choice(VOICES)}+{rng.choice(variants)}"
+                speed, pitch = rng.integers(*speeds), rng.integers(*pitches)
                 file = folder / f"{word}-{number:02d}.wav"
                 options = ["-v", voice, "-s", str(speed), "-p", str(pitch), "-w", str(file)]
                 subprocess.run(["espeak-ng", *options, word], check=True, capture_output=True)
     paths = sorted(folder.glob("*.wav"))
-    return of_files("words", paths, [path.stem.split("-")[0] for path in paths], "audio/wav")
+    return of_files(name, paths, [path.stem.split("-")[0] for path in paths], "audio/wav")
 
 
 def clips_table(data: Path | None) -> list[dict[str, str]]:

@@ -37,7 +37,15 @@ BODIES = {
 }
 FORM = "&".join(f"f{i}=1" for i in range(110_000))
 VALUES = {"project": "songs", "run": "1", "member": "1", "token_id": "1", "link": "1", "answer": "1", "labeler": "1"}
-VALUES |= {"key": "item-0", "number": "1", "path": "a.csv", "position": "0", "cluster": "1", "version": "1"}
+VALUES |= {
+    "key": "item-0",
+    "item": "item-0",
+    "number": "1",
+    "path": "a.csv",
+    "position": "0",
+    "cluster": "1",
+    "version": "1",
+}
 VALUES |= {"kind": "media", "name": "x", "invitation": "x", "session_id": "1", "edit": "1"}
 
 

@@ -3,15 +3,18 @@
 What one web server starts, a worker of the remote scheduler does, and the other web server shows it live.
 """
 
+import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
 import numpy as np
+import psutil
 import pytest
 import yaml
 from sqlalchemy.orm import Session
@@ -21,6 +24,8 @@ from tercet.demo.server import DemoServer, free_port, running_server
 from tercet.models import Role
 from tercet.settings import Settings
 from tercet.storage import Storage
+from tercet.web.errors import Conflict
+from tercet.web_processes import WebProcesses
 from tests.factories import add_features, add_member, make_project, make_token
 
 WORKER = ("--nthreads", "1", "--no-dashboard", "--preload", "tercet.worker.warmup")
@@ -97,6 +102,60 @@ def test_a_run_started_on_one_server_is_seen_live_on_the_other(servers: tuple[li
     assert run["number"] == started.json()["number"]
     clusters = httpx.get(f"{first.url}/api/v1/projects/blobs/runs/latest/clusters", headers=headers).json()
     assert sorted(cluster["size"] for cluster in clusters["clusters"]) == [20, 20, 20]
+
+
+def web_processes(server: DemoServer) -> set[int]:
+    """The pids of the processes that accept on the server's port."""
+    port = int(server.url.rsplit(":", 1)[1])
+    first = psutil.Process(server.process.pid)
+    return {
+        process.pid
+        for process in [first, *first.children(recursive=True)]
+        if any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in process.net_connections("inet"))
+    }
+
+
+def wait_for_processes(server: DemoServer, *, without: int = 0) -> set[int]:
+    deadline = time.monotonic() + 30
+    while len(pids := web_processes(server) - {without}) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert len(pids) == 2
+    return pids
+
+
+def test_processes_on_one_port_share_events_and_leases_and_one_that_dies_is_replaced(
+    postgres_database_url: str, tmp_path: Path
+) -> None:
+    database = Database(postgres_database_url)
+    with database.transaction() as session:
+        token = three_blobs(session, Storage(Settings(data=tmp_path).resolved_storage_url()))
+    database.close()
+    settings = {"data": str(tmp_path), "database_url": postgres_database_url, "web_processes": "2", "workers": "0"}
+    headers = {"Authorization": f"Bearer {token}"}
+    with running_server(settings) as server:
+        pids = wait_for_processes(server)
+        api = f"{server.url}/api/v1/projects/blobs"
+        streams = [follow_until(server, token, "answers", 30) for _ in range(6)]
+        assert [next(stream) for stream in streams] == ["open"] * 6
+        # Each request comes by a connection of its own, which any of the processes may take.
+        questions = [httpx.get(f"{api}/triplets/next", headers=headers).json()["triplets"] for _ in range(12)]
+        assert all(question == questions[0] for question in questions), "one labeler has one question on screen"
+        sent = {"triplet": questions[0][0]["triplet"], "answer": "yes"}
+        stored = httpx.post(f"{api}/answers", json={"id": str(uuid.uuid4()), **sent}, headers=headers)
+        assert stored.status_code == 201, stored.text
+        assert all("answers" in list(stream) for stream in streams), "whichever process a stream is of"
+        [second] = pids - {server.process.pid}
+        psutil.Process(second).kill()
+        wait_for_processes(server, without=second)
+        assert {httpx.get(api, headers=headers).status_code for _ in range(12)} == {200}
+        third = psutil.Process(*(web_processes(server) - {server.process.pid}))
+        server.process.kill()
+        assert third.wait(timeout=15) is not None or not third.is_running(), "its port is free for the next"
+
+
+def test_several_processes_on_sqlite_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(Conflict, match="needs PostgreSQL"):
+        WebProcesses(Settings(data=tmp_path, web_processes=2), listener)
 
 
 def test_compose_has_these_processes_with_health_checks_and_no_default_password() -> None:

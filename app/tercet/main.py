@@ -46,6 +46,7 @@ from tercet.live import api as live_api
 from tercet.live.feed import Feed
 from tercet.projects import api as projects_api
 from tercet.projects import pages as projects_pages
+from tercet.projects import share_links_api, tokens_api
 from tercet.runs import api as runs_api
 from tercet.settings import Settings, asset
 from tercet.storage import Storage
@@ -58,6 +59,7 @@ from tercet.web.problems import problems
 from tercet.web.queries import refuse_unknown_parameters
 from tercet.web.rates import RateLimit, Rates
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
+from tercet.web.shedding import LoadShedding
 from tercet.worker.supervisor import Supervisor
 
 # Routes are tried in order, and those of labeling are requested most.
@@ -68,6 +70,8 @@ ROUTERS = (
     accounts_pages.router,
     audit_api.router,
     projects_api.router,
+    share_links_api.router,
+    tokens_api.router,
     projects_pages.router,
     items_api.router,
     intake_api.router,
@@ -127,6 +131,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(BodyAdmission, database=app.state.database, max_upload_mb=settings.max_upload_mb)
     app.add_middleware(OriginCheck, public_url=settings.public_url)
     app.add_middleware(PlainAddress)
+    app.add_middleware(LoadShedding, threads=settings.threads)
     app.add_middleware(RateLimit, rates=app.state.rates)
     app.add_middleware(HeadRequests)
     if settings.cors_origins:
@@ -145,7 +150,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
 def make_routes() -> list[BaseRoute]:
     """Return the routes of all packages."""
     router = APIRouter(
-        responses=problems(422),
+        responses=problems(422, 429, 503),
         dependencies=[Depends(refuse_unknown_parameters)],
         generate_unique_id_function=operation_id,
     )

@@ -1,4 +1,4 @@
-"""Runs the web server as one process until it is told to stop."""
+"""Runs the web server until it is told to stop, in one process or several."""
 
 import os
 import socket
@@ -7,11 +7,14 @@ import sys
 import uvicorn
 from fastapi import FastAPI
 
+from tercet import migrate
+from tercet.database import Database
 from tercet.main import create_app
 from tercet.settings import Settings, keep_private
 from tercet.web import logs
 from tercet.web.connections import bounded_connections
 from tercet.web.errors import Conflict
+from tercet.web_processes import WebProcesses
 
 # How long requests under way may take to end when the server stops.
 SHUTDOWN_SECONDS = 3
@@ -76,9 +79,32 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 
 def run_server(settings: Settings, listener: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C."""
+    """Serve until SIGTERM or Ctrl-C, in as many processes as the settings say."""
+    others = WebProcesses(settings, listener)
     print(f"Tercet serves on {local_url(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
     keep_private(settings)
+    if settings.web_processes == 1:
+        serve(settings, listener)
+        return
+    upgrade_first(settings)
+    others.start()
+    try:
+        serve(settings, listener)
+    finally:
+        others.stop()
+
+
+def upgrade_first(settings: Settings) -> None:
+    """Upgrade the database before several processes look at it."""
+    database = Database(settings.resolved_database_url())
+    try:
+        migrate.upgrade(database)
+    finally:
+        database.close()
+
+
+def serve(settings: Settings, listener: socket.socket) -> None:
+    """Serve in this process until SIGTERM or Ctrl-C."""
     logs.configure(settings.log_level, settings.log_json)
     app = create_app(settings)
     StreamEndingServer(app, server_config(app, settings)).run(sockets=[listener])

@@ -41,7 +41,12 @@ class Settings(BaseSettings):
     triplet_lease_seconds: float = Field(
         300.0, gt=0, description="how long a question is held for the labeler who has it on screen"
     )
-    threads: int = Field(16, ge=2, description="requests handled at once; also the database connections")
+    web_processes: int = Field(
+        1, ge=1, le=64, description="processes that handle requests, on one port; more than one needs PostgreSQL"
+    )
+    threads: int = Field(
+        16, ge=2, description="requests a process handles at once; also the database connections it has"
+    )
     connections_per_address: int = Field(
         512, ge=1, description="open connections an address may have; a proxy has one address for all who come by it"
     )

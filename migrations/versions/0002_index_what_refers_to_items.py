@@ -4,8 +4,6 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 COLUMNS = (
     ("triplet", "anchor_id"),

@@ -7,8 +7,6 @@ import tercet.models.base
 
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

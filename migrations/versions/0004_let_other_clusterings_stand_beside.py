@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 BEFORE = sa.text("status = 'queued'")
 AFTER = sa.text("status = 'queued' AND purpose = 'current'")

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0007"
 down_revision = "0006"
-branch_labels = None
-depends_on = None
 
 QUEUED = "CREATE UNIQUE INDEX uq_run_queued ON run (project_id) WHERE status = 'queued' AND purpose = 'current'"
 

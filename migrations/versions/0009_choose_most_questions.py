@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 BEFORE, NOW = 0.5, 0.95
 PROJECT = sa.table("project", sa.column("informative_share", sa.Double()))

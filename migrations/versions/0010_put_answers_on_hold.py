@@ -7,8 +7,6 @@ import tercet.models.base
 
 revision = "0010"
 down_revision = "0009"
-branch_labels = None
-depends_on = None
 
 VERDICTS = "verdict IN ('set aside', 'put back')"
 WITH_HELD = "verdict IN ('held', 'set aside', 'put back')"

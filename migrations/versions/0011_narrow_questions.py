@@ -6,8 +6,6 @@ from sqlalchemy.dialects import postgresql
 
 revision = "0011"
 down_revision = "0010"
-branch_labels = None
-depends_on = None
 
 JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 

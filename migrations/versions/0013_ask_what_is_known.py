@@ -7,8 +7,6 @@ import tercet.models.base
 
 revision = "0013"
 down_revision = "0012"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0014"
 down_revision = "0013"
-branch_labels = None
-depends_on = None
 
 ITEM = sa.table("item", sa.column("project_id"), sa.column("media_type", sa.String), sa.column("picture"))
 JOB_VALUES = {

@@ -10,8 +10,6 @@ from tercet.models.base import UtcDateTime
 
 revision = "0016"
 down_revision = "0015"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

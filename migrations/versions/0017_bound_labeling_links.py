@@ -10,8 +10,6 @@ from tercet.models.base import UtcDateTime
 
 revision = "0017"
 down_revision = "0016"
-branch_labels = None
-depends_on = None
 
 ADDED = (("share_link", "expires_at"), ("share_link", "most"), ("session", "until"))
 

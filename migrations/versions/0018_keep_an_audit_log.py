@@ -8,8 +8,6 @@ from tercet.models.base import UtcDateTime
 
 revision = "0018"
 down_revision = "0017"
-branch_labels = None
-depends_on = None
 
 JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 

@@ -7,8 +7,6 @@ import tercet.models.base
 
 revision = "0019"
 down_revision = "0018"
-branch_labels = None
-depends_on = None
 
 KINDS = "kind IN ('move', 'keep', 'out', 'together', 'apart', 'merge', 'split')"
 

@@ -7,8 +7,6 @@ import tercet.models.base
 
 revision = "0020"
 down_revision = "0019"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

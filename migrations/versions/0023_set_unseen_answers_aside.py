@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0023"
 down_revision = "0020"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -7,8 +7,6 @@ import tercet.models.base
 
 revision = "0024"
 down_revision = "0023"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -39,6 +39,10 @@ export class ClusterMap {
   /** @type {Uint8Array | null} */
   shapes = null;
   isBoxMode = false; // what is dragged over the map is a rectangle, not a lasso
+  /** @type {import("./map_paint.js").Box[]} where numbers and captions are, in the pixels of the page */
+  written = [];
+  /** @type {import("./map_pictures.js").MapPictures | null} */
+  pictures = null;
   /** @type {Pixel[] | null} a lasso that is being drawn */
   outline = null;
   width = 0;
@@ -108,7 +112,7 @@ export class ClusterMap {
     if (this.grid) this.grid.points = points;
     this.changed = [];
     this.centers = centers(points);
-    this.draw();
+    this.redraw();
   }
 
   /** @param {Float32Array} before */
@@ -126,7 +130,7 @@ export class ClusterMap {
   settle() {
     this.points = this.target;
     this.canvas.dataset.points = String(this.points.length / STRIDE);
-    this.draw();
+    this.redraw();
     const { changed } = this;
     if (changed.length) setTimeout(() => this.removeRings(changed), FLASH_MS);
   }
@@ -152,6 +156,7 @@ export class ClusterMap {
       ? this.context.createImageData(this.canvas.width, this.canvas.height) : null;
     if (!this.isTouched) this.fit(this.target);
     this.paint();
+    this.pictures?.choose();
   }
 
   /** @param {Float32Array} points */
@@ -191,7 +196,7 @@ export class ClusterMap {
     this.isTouched = true;
     this.view.x -= columns / this.scale();
     this.view.y += rows / this.scale();
-    this.draw();
+    this.redraw();
   }
 
   /**
@@ -206,7 +211,7 @@ export class ClusterMap {
     const shifted = this.toMap(column, row);
     this.view.x += fixed.x - shifted.x;
     this.view.y += fixed.y - shifted.y;
-    this.draw();
+    this.redraw();
   }
 
   /** Paint fewer points of very many until the view rests, so that it follows the hand. */
@@ -222,13 +227,13 @@ export class ClusterMap {
   reset() {
     this.isTouched = false;
     this.fit(this.points);
-    this.draw();
+    this.redraw();
   }
 
   /** @param {number} cluster */
   choose(cluster) {
     this.chosen = cluster;
-    this.draw();
+    this.redraw();
   }
 
   /**
@@ -238,7 +243,8 @@ export class ClusterMap {
   at(column, row) {
     if (!this.grid) return -1;
     const { x, y } = this.toMap(column, row);
-    return this.grid.nearest(x, y, REACH / this.scale());
+    const nearest = this.grid.nearest(x, y, REACH / this.scale());
+    return nearest < 0 && this.pictures ? this.pictures.at(column, row) : nearest;
   }
 
   /**
@@ -297,6 +303,12 @@ export class ClusterMap {
     if (polygon.length > 2 && this.grid) this.onLasso(this.grid.inside(polygon));
   }
 
+  /** Paint what is elsewhere now, and find room for pictures there. */
+  redraw() {
+    this.draw();
+    this.pictures?.choose();
+  }
+
   /** Paint in the next frame: many changes in one frame are painted once. */
   draw() {
     if (this.isDrawQueued) return;
@@ -318,9 +330,19 @@ export class ClusterMap {
     drawRings(this.context, this.points, this.changed, place, ring, this.colors.accent, 1.5 * this.ratio);
     drawRings(this.context, this.points, this.selected, place, ring, this.colors.ink, this.ratio);
     if (this.pinned >= 0) drawRings(this.context, this.points, [this.pinned], place, ring, this.colors.ink, 2 * this.ratio);
+    this.pictures?.draw(this.context, this.ratio);
     drawNumbers(this.context, this.centers, place, this.colors, this.ratio);
-    drawCaptions(this.context, this.centers, this.captionOf, place, this.ratio);
+    const written = drawCaptions(this.context, this.centers, this.captionOf, place, this.ratio);
+    this.written = written.map((box) => inPage(box, this.ratio));
     if (this.outline) drawLasso(this.context, this.outline, this.colors.accent, this.ratio);
     this.canvas.dataset.zoom = this.view.zoom.toFixed(3);
   }
+}
+
+/**
+ * @param {import("./map_paint.js").Box} box
+ * @param {number} ratio
+ */
+function inPage({ left, right, top, bottom }, ratio) {
+  return { left: left / ratio, right: right / ratio, top: top / ratio, bottom: bottom / ratio };
 }

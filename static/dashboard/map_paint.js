@@ -206,6 +206,7 @@ export function boxesWithRoom(boxes, taken, { width, height }) {
  * @param {(cluster: number) => string[]} captionOf lines of text
  * @param {Placement} place
  * @param {number} ratio
+ * @returns {Box[]} where something is written now, the numbers among it
  */
 export function drawCaptions(context, centers, captionOf, place, ratio) {
   const line = 14 * ratio;
@@ -217,11 +218,13 @@ export function drawCaptions(context, centers, captionOf, place, ratio) {
     const width = Math.max(...lines.map((text) => context.measureText(text).width));
     return boxAround(column, row + (0.65 + lines.length / 2) * line, width, lines.length * line);
   });
-  boxesWithRoom(boxes, numbers, context.canvas).forEach((hasRoom, at) => {
-    if (!hasRoom) return;
-    const { left, right, top } = boxes[at];
-    captions[at].lines.forEach((text, number) => write(context, text, (left + right) / 2, top + (number + 0.5) * line));
+  const hasRoom = boxesWithRoom(boxes, numbers, context.canvas);
+  const written = boxes.filter((_, at) => hasRoom[at]);
+  captions.filter((_, at) => hasRoom[at]).forEach(({ lines }, at) => {
+    const { left, right, top } = written[at];
+    lines.forEach((text, number) => write(context, text, (left + right) / 2, top + (number + 0.5) * line));
   });
+  return [...numbers, ...written];
 }
 
 /**

@@ -5,6 +5,7 @@ import { byId, closest, query } from "../web/dom.js";
 import { choose } from "./cluster_cards.js";
 import { savePicture } from "./find.js";
 import { ItemList } from "./item_list.js";
+import { MapPictures } from "./map_pictures.js";
 import { itemsOfCluster } from "./map_points.js";
 
 /** @typedef {import("./map.js").ClusterMap} ClusterMap */
@@ -19,6 +20,7 @@ export class MapTools {
     const panel = byId("item-list");
     this.maps = maps;
     this.main = maps[maps.length - 1];
+    for (const map of maps) map.pictures = new MapPictures(map, items, query(document, '[data-map="pictures"]'));
     this.lists = new Map(maps.map((map) => [map, new ItemList(panel, items, map, bar)]));
     /** @type {Record<string, () => void>} */
     this.tools = {
@@ -27,6 +29,7 @@ export class MapTools {
       reset: () => this.main.reset(),
       lasso: () => this.setLasso(!this.main.lassoMode || this.main.isBoxMode, false),
       box: () => this.setLasso(!this.main.lassoMode || !this.main.isBoxMode, true),
+      pictures: () => this.maps.forEach((map) => map.pictures?.toggle()),
       picture: () => savePicture(this.main.canvas, "map"),
     };
     document.addEventListener("click", (event) => this.click(event));

@@ -191,3 +191,37 @@ def test_an_address_belongs_to_one_user(database: Database) -> None:
             with pytest.raises(Invalid):
                 service.make_user(session, "Bad", email=bad)
         assert session.scalars(select(Membership)).all() == []
+
+
+def test_a_token_for_one_project_reaches_no_other(
+    app: FastAPI, database: Database, owner: User, anonymous: TestClient
+) -> None:
+    with database.transaction() as session:
+        session.add(Membership(project_id=make_project(session, "other").id, user_id=owner.id, role=Role.OWNER))
+        session.get_one(User, owner.id).is_admin = True
+    with signed_in(app, owner) as client:
+        made = client.post("/account/tokens", data={"name": "recorder", "scope": "own", "project": "songs"})
+        token = re.findall(r"tercet_[\w-]{43}", made.text)[0]
+        assert "for songs alone" in client.get("/account").text
+        assert client.post("/account/tokens", data={"name": "x", "scope": "own", "project": "no"}).status_code == 404
+        headers = bearer(token)
+        assert anonymous.get("/api/v1/projects/songs/members", headers=headers).status_code == 200
+        listed = anonymous.get("/api/v1/projects", headers=headers).json()["projects"]
+        assert [project["key"] for project in listed] == ["songs"]
+        assert "other" not in anonymous.get("/", headers=headers).text
+        for method, path, status in (
+            ("GET", "/api/v1/projects/other", 404),
+            ("GET", "/api/v1/projects/other/triplets/next", 404),
+            ("POST", "/api/v1/projects/other/answers", 404),
+            ("POST", "/api/v1/projects", 403),
+            ("GET", "/api/v1/audit", 403),
+        ):
+            assert anonymous.request(method, path, headers=headers, json={"name": "x"}).status_code == status, path
+        [row] = client.get("/api/v1/projects/songs/tokens").json()["tokens"]
+        assert (row["name"], row["user"], row["scope"]) == ("recorder", owner.name, "own")
+        assert client.get("/api/v1/projects/other/tokens").json() == {"tokens": []}
+        assert client.delete(f"/api/v1/projects/other/tokens/{row['id']}").status_code == 404
+        assert "recorder" in client.get("/projects/songs/settings").text
+        assert client.post(f"/projects/songs/settings/tokens/{row['id']}/revoke").status_code == 200
+        assert client.get("/api/v1/projects/songs/tokens").json() == {"tokens": []}
+    assert anonymous.get("/api/v1/projects/songs", headers=headers).status_code == 401

@@ -259,7 +259,7 @@ def test_what_cannot_be_decided_is_refused_and_changes_nothing(
         ("POST", f"answers/{world.ids[0]}", {"reason": "x" * 501}, 422, "not of the expected form"),
         ("POST", f"answers/{world.ids[0]}", {"reason": "a\0b"}, 422, "not of the expected form"),
         ("POST", f"answers/{world.ids[0]}", {"why": "x"}, 422, "not of the expected form"),
-        ("DELETE", f"answers/{world.ids[0]}", None, 409, "Answer 1 is not set aside."),
+        ("DELETE", f"answers/{world.ids[0]}", None, 409, "Answer 1 is used: it is neither set aside nor"),
         ("DELETE", f"answers/{nobody}", None, 404, f"no answer {nobody}"),
         ("POST", f"labelers/{world.cem.id}", {}, 409, "nothing to set aside"),
         ("POST", "labelers/999999", {}, 404, "Nobody with the number 999999"),

@@ -61,7 +61,8 @@ def test_what_is_set_aside_is_no_measure_of_others(analyst: TestClient, world: W
 
 def test_withdrawn_answers_are_nobodys(analyst: TestClient, world: World) -> None:
     analyst.delete(f"{SONGS}/answers/{world.ids[4]}")
-    assert list(people(analyst)) == ["Ada", "Ben"]
+    cem = people(analyst)["Cem"]
+    assert (cem["answers"], cem["withdrawn"], cem["shares"], cem["agreement"]) == (0, 1, {}, None)
 
 
 def test_agreement_is_that_of_the_estimators_package(analyst: TestClient, world: World, database: Database) -> None:

@@ -114,6 +114,10 @@ def test_lasso_lists_what_it_circles(live_server: LiveServer, open_page: OpenPag
 
 def test_a_card_lists_its_items_and_shows_its_cluster_alone(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_board(live_server, open_page)
+    pictures = page.get_by_role("button", name="Pictures")
+    pictures.click()  # they have many colours
+    expect(pictures).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#map")).to_have_attribute("data-pictures", "0")
     many = page.locator("#map").evaluate(COLORS)
     page.get_by_role("button", name="2", exact=True).click()
     expect(page.locator("#cluster-2")).to_have_class("cluster chosen")

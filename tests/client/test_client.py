@@ -66,6 +66,10 @@ def test_a_whole_project(client: tercet.Client) -> None:
     (question,) = points.ask()
     assert points.answer(question, "dnk", response_ms=900).progress.mine == 1
     assert points.summary().answers.total == 1
+    link = points.make_share_link(labeler="Gus", days=3)
+    assert (link.labeler, link.url.split("/join/")[0]) == ("Gus", str(points.http.base_url).removesuffix("/api/v1/"))
+    assert [each.id for each in points.share_links()] == [link.id]
+    assert points.revoke_share_link(link.id).revoked_at is not None
 
 
 def test_answers_come_out_as_they_go_in(client: tercet.Client) -> None:

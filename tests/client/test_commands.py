@@ -49,6 +49,10 @@ def test_a_project_from_a_table_to_clusters(folder: Path) -> None:
         "yes",
         "dnk",
     ]
+    assert "/join/" in remote("link", "points", "--labeler", "Gus").stdout
+    link = remote("links", "points").stdout.split("\t")
+    assert link[1:3] == ["Gus", "1"]
+    assert remote("unlink", "points", link[0]).exit_code == 0
     ended = remote("cancel", "points", str(done["number"]))
     assert ended.exit_code == 1
     assert "it is done" in ended.stderr

@@ -82,8 +82,8 @@ def test_answers_of_a_link_can_be_sent_in_again(
     with signed_in(app, join(database, "Ada")) as client:
         answer = {"id": str(uuid.uuid4()), "triplet": ["item-0", "item-1", "item-2"], "answer": "no"}
         assert client.post(f"{URL}/answers", json=answer).status_code == 201
-    before = row_counts(database)
     [line] = exported(anonymous, analyst)
+    before = row_counts(database)
     assert line["labeler"] == "Ada"
     assert send(anonymous, analyst, line) == {"rows": 1, "stored": 0, "repeated": 1}
     assert row_counts(database) == before

@@ -142,7 +142,7 @@ BAD = {
     "a withdrawn answer set aside": Bad(
         "POST", f"{SONGS}/answers/{WITHDRAWN}/set-aside", 409, "was withdrawn by its labeler", {}, {"json": {}}
     ),
-    "an answer put back that is used": Bad("DELETE", f"{SONGS}/answers/{GIVEN}/set-aside", 409, "is not set aside"),
+    "an answer put back that is used": Bad("DELETE", f"{SONGS}/answers/{GIVEN}/set-aside", 409, "neither set aside"),
     "a reason that cannot be stored": Bad(
         "POST", f"{SONGS}/answers/{GIVEN}/set-aside", 422, "U+0000", {"field": "reason"}, {"json": {"reason": "\0"}}
     ),

@@ -161,7 +161,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     ----------
     labels_ : (N,) cluster of every item; see `transductive`
     posterior_ : (N, K) q of constrained items, p(y | x) of the others, each times the likelihood of the labels of the
-        item's bag; single precision where X is
+        item's bag; single precision where X is. It is surer than right: `tempered` of `answers.temperature` mends that,
+        by answers that came after the fit
     constrained_ : positions of the items that occur in answers that were used, or in links
     epsilon_, answer_weight_ : the parameters as set, or as chosen where they are "auto" and None
     candidate_weights_ : dict, "features", "graph" or a group of features -> weight of the candidate; sums to 1

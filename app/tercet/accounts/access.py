@@ -101,10 +101,15 @@ class Caller:
 
 @dataclass(frozen=True)
 class Identity:
-    """A user who was looked up, and the scope that limits them (None: a session, no limit)."""
+    """A user who was looked up, and what limits them: the scope of an API token, and the project that it is for."""
 
     user: User
-    scope: Scope | None
+    scope: Scope | None = None  # None: a session, no limit
+    project_id: int | None = None  # None: every project
+
+    def reaches(self, project_id: int) -> bool:
+        """Return whether a project is within the limits."""
+        return self.project_id in (None, project_id)
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,7 @@ def identify(session: Session, caller: Caller) -> Identity:
     if caller.token is not None:
         identity = _identify_token(session, caller.token)
     elif (user := user_of_session(session, caller)) is not None:
-        identity = Identity(user, None)
+        identity = Identity(user)
     else:
         raise NotSignedIn(SIGN_IN_FIRST)
     chain.act_as(identity.user)
@@ -192,6 +197,7 @@ def identify_administrator(session: Session, me: Caller) -> Identity:
     """Look up the caller, who has to be an administrator."""
     identity = identify(session, me)
     _allow_scope(identity.scope, Action.OWN)
+    _demand_every_project(identity)
     if not identity.user.is_admin:
         raise Forbidden("This is for administrators: 'tercet user promote ADDRESS' makes one.")
     return identity
@@ -217,7 +223,7 @@ def _identify_token(session: Session, token: str) -> Identity:
         raise NotSignedIn("This API token belongs to somebody who may not come in any more.")
     if not user.has_account:
         raise NotSignedIn("This API token belongs to a labeler who came by a link, where none is accepted.")
-    return Identity(user, Scope(api_token.scope))
+    return Identity(user, Scope(api_token.scope), api_token.project_id)
 
 
 def identify_person(session: Session, me: Caller) -> Identity:
@@ -243,17 +249,18 @@ def authorize(
 
     A deleted project counts as missing unless `even_deleted`.
     """
-    scope: Scope | None = None
+    identity: Identity | None = None
     parameters: dict[str, object] = {"key": project_key, "session": caller.session, "now": now()}
     if caller.session is None:
         identity = identify(session, caller)
-        scope, parameters = identity.scope, {"key": project_key, "user": identity.user.id}
+        parameters = {"key": project_key, "user": identity.user.id}
     row = session.execute(_USER_IN_PROJECT[caller.session is not None, even_deleted], parameters).first()
     if row is None:
         raise NotSignedIn(SIGN_IN_FIRST)
     user, project, stored_role = row
-    role = _role(project_key, stored_role, is_admin=user.is_admin, exists=project is not None)
-    _allow(role, scope, action)
+    exists = project is not None and (identity is None or identity.reaches(project.id))
+    role = _role(project_key, stored_role, is_admin=user.is_admin, exists=exists)
+    _allow(role, None if identity is None else identity.scope, action)
     chain.act_as(user)
     return Access(project, user, role)
 
@@ -265,16 +272,17 @@ def authorize_labeler(
 
     Callers with a session are looked up in `rows`, which are read for many requests at once.
     """
-    scope = None
+    identity = None
     if caller.session is None:
         identity = identify(session, caller)
-        scope, row = identity.scope, _caller_row(session, identity.user.id, project_key)
+        row = _caller_row(session, identity.user.id, project_key)
     elif caller.session in rows:
         row = rows[caller.session]
     else:
         raise NotSignedIn(SIGN_IN_FIRST)
-    role = _role(project_key, row.role, is_admin=row.is_admin, exists=row.project is not None)
-    _allow(role, scope, Action.LABEL)
+    exists = row.project is not None and (identity is None or identity.reaches(row.project.id))
+    role = _role(project_key, row.role, is_admin=row.is_admin, exists=exists)
+    _allow(role, None if identity is None else identity.scope, Action.LABEL)
     assert row.project is not None, "a role is one in a project"
     return LabelerAccess(row.project, row.user_id)
 
@@ -306,10 +314,16 @@ def _allow(role: Role, scope: Scope | None, action: Action) -> None:
 
 
 def allow_new_project(identity: Identity) -> None:
-    """Raise Forbidden for labelers without an account, who joined by a share link."""
+    """Raise Forbidden for labelers without an account, who joined by a share link, and for tokens of one project."""
     _allow_scope(identity.scope, Action.WRITE)
+    _demand_every_project(identity)
     if not identity.user.has_account:
         raise Forbidden("Labelers who came by a link cannot make projects. Ask for an account with your address.")
+
+
+def _demand_every_project(identity: Identity) -> None:
+    if identity.project_id is not None:
+        raise Forbidden("This API token is for one project, which does not allow this.")
 
 
 def _allow_scope(scope: Scope | None, action: Action) -> None:

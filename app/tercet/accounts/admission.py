@@ -83,8 +83,12 @@ RULES = (
         _in_project("POST", "/undelete"),
         lambda session, caller, project: authorize(session, caller, project, Action.OWN, even_deleted=True),
     ),
+    BodyRule(_in_project(".*", "/share-links/[^/]+/(?:set-aside|put-back)"), may(Action.WRITE)),
     BodyRule(
-        _in_project(".*", "/(?:members|settings/(?:members|share-links|delete)|imports/[^/]+/link).*"), may(Action.OWN)
+        _in_project(
+            ".*", "/(?:(?:settings/)?(?:members|share-links|tokens)(?:/.*)?|settings/delete|imports/[^/]+/link)"
+        ),
+        may(Action.OWN),
     ),
     BodyRule(_in_project(".*", ".*"), may(Action.WRITE)),
     BodyRule(re.compile(".*", re.DOTALL)),

@@ -71,18 +71,21 @@ def make_token(
     name: Annotated[str, typer.Option(help="What the token is for.")] = "command line",
     scope: Annotated[str, typer.Option(help="read, label, write or own.")] = "own",
     days: Annotated[int | None, typer.Option(help="Days until it ends; without: until it is revoked.")] = None,
+    project: Annotated[str, typer.Option(help="The key of the only project that it reaches; without: all.")] = "",
     data: DataOption = None,
 ) -> None:
     """Print a new API token of a user; it is not shown again."""
     from tercet.accounts import service
-    from tercet.accounts.queries import user_with_address
+    from tercet.accounts.queries import project_of, user_with_address
     from tercet.models import Scope
     from tercet.web.errors import Invalid
 
     if scope not in set(Scope):
         raise Invalid(f"'{scope}' is no scope: expected {', '.join(Scope)}.")
     with opened_database(make_settings(data)) as database, database.transaction() as session:
-        token = service.make_api_token(session, user_with_address(session, email), name, Scope(scope), days)
+        user = user_with_address(session, email)
+        only = project_of(session, user, project) if project else None
+        token = service.make_api_token(session, user, name, Scope(scope), days, project=only)
     typer.echo(token)
 
 

@@ -179,12 +179,13 @@ def end_all_sessions(me: Me, db: Db) -> Response:
 
 @router.post("/account/tokens")
 def make_token(
-    request: Request, me: Me, db: Db, name: Text, scope: Annotated[Scope, Form()], days: Text = ""
+    request: Request, me: Me, db: Db, name: Text, scope: Annotated[Scope, Form()], days: Text = "", project: Text = ""
 ) -> HTMLResponse:
     """Make an API token and show it, once."""
     with db.transaction() as session:
         user = identify_holder(session, me).user
-        new_token = service.make_api_token(session, user, name, scope, whole_days(days))
+        only = authorize(session, me, project, Action.LOOK).project if project else None
+        new_token = service.make_api_token(session, user, name, scope, whole_days(days), project=only)
         view = service.view_account(session, user)
     return _account(request, me, view, new_token)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, false, func, select
 from sqlalchemy.orm import Session, aliased
 
 from tercet.accounts.access import hash_token
@@ -102,22 +102,32 @@ def came_by(session: Session, link_id: int) -> list[Membership]:
 
 @dataclass(frozen=True)
 class LinkInUse:
-    """A share link that was not revoked: its labeler's name if it is personal, and how many came by it."""
+    """A share link: its labeler's name if it is personal, and how many came by it."""
 
     link: ShareLink
     name: str | None
     arrived: int
 
 
-def share_links(session: Session, project_id: int) -> list[LinkInUse]:
-    """List a project's share links that were not revoked, oldest first."""
-    arrived = select(func.count()).where(Membership.link_id == ShareLink.id).scalar_subquery()
-    query = (
-        select(ShareLink, User.name, arrived)
-        .outerjoin(User, User.id == ShareLink.user_id)
-        .where(ShareLink.project_id == project_id, ShareLink.revoked_at.is_(None))
-    )
+_ARRIVED = select(func.count()).where(Membership.link_id == ShareLink.id).scalar_subquery()
+_LINKS = select(ShareLink, User.name, _ARRIVED).outerjoin(User, User.id == ShareLink.user_id)
+
+
+def share_links(session: Session, project_id: int, *, revoked_too: bool = False) -> list[LinkInUse]:
+    """List a project's share links, oldest first; of those that were revoked, only the ones that somebody came by."""
+    used = _ARRIVED > 0 if revoked_too else false()
+    query = _LINKS.where(ShareLink.project_id == project_id, ShareLink.revoked_at.is_(None) | used)
     return [LinkInUse(*row) for row in session.execute(query.order_by(ShareLink.id))]
+
+
+def share_link(session: Session, token: str) -> LinkInUse:
+    """Find a share link by its token."""
+    return LinkInUse(*session.execute(_LINKS.where(ShareLink.token_hash == hash_token(token))).one())
+
+
+def in_use(session: Session, link: ShareLink) -> LinkInUse:
+    """Return a share link with who came by it."""
+    return LinkInUse(*session.execute(_LINKS.where(ShareLink.id == link.id)).one())
 
 
 def membership(session: Session, project_id: int, user_id: int) -> Membership | None:
@@ -173,7 +183,38 @@ def sessions(session: Session, user_id: int) -> list[BrowserSession]:
     return list(session.scalars(query.order_by(BrowserSession.seen_at.desc(), BrowserSession.id.desc())))
 
 
-def api_tokens(session: Session, user_id: int) -> list[ApiToken]:
-    """List a user's API tokens that were not revoked, newest first."""
-    query = select(ApiToken).where(ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
-    return list(session.scalars(query.order_by(ApiToken.id.desc())))
+@dataclass(frozen=True)
+class HeldToken:
+    """An API token with its user's name and the key of the project that it is for, if it is for one."""
+
+    token: ApiToken
+    user: str
+    project: str | None
+
+
+def api_tokens(session: Session, whose: ColumnElement[bool]) -> list[HeldToken]:
+    """List the API tokens that meet a condition and were not revoked, newest first."""
+    query = (
+        select(ApiToken, User.name, Project.key)
+        .join(User, User.id == ApiToken.user_id)
+        .outerjoin(Project, Project.id == ApiToken.project_id)
+        .where(whose, ApiToken.revoked_at.is_(None))
+    )
+    return [HeldToken(*row) for row in session.execute(query.order_by(ApiToken.id.desc()))]
+
+
+def keys_of_projects(session: Session, user: User) -> list[str]:
+    """List the keys of the projects that a user is a member of."""
+    query = select(Project.key).join(Membership, Membership.project_id == Project.id)
+    return list(
+        session.scalars(query.where(Membership.user_id == user.id, Project.deleted_at.is_(None)).order_by("key"))
+    )
+
+
+def project_of(session: Session, user: User, key: str) -> Project:
+    """Find a project of the user, or raise NotFound."""
+    query = select(Project).join(Membership, Membership.project_id == Project.id)
+    project = session.scalar(query.where(Membership.user_id == user.id, Project.key == key))
+    if project is None:
+        raise NotFound(f"{user.name} belongs to no project '{key}'.")
+    return project

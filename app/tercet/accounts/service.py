@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts import queries
 from tercet.accounts.access import hash_token
+from tercet.accounts.queries import HeldToken
 from tercet.audit import chain
 from tercet.models import (
     ApiToken,
@@ -59,12 +60,14 @@ class AccountView:
 
     user: User
     sessions: list[BrowserSession]
-    tokens: list[ApiToken]
+    tokens: list[HeldToken]
+    projects: list[str]
 
 
 def view_account(session: Session, user: User) -> AccountView:
     """Collect what the account page shows to its user."""
-    return AccountView(user, queries.sessions(session, user.id), queries.api_tokens(session, user.id))
+    tokens = queries.api_tokens(session, ApiToken.user_id == user.id)
+    return AccountView(user, queries.sessions(session, user.id), tokens, queries.keys_of_projects(session, user))
 
 
 def make_secret() -> str:
@@ -152,7 +155,8 @@ def make_share_link(
     return token
 
 
-def _link(session: Session, project: Project, link_id: int) -> ShareLink:
+def find_share_link(session: Session, project: Project, link_id: int) -> ShareLink:
+    """Find a labeling link of the project, or raise NotFound."""
     link = session.scalar(select(ShareLink).where(ShareLink.id == link_id, ShareLink.project_id == project.id))
     if link is None:
         raise NotFound(f"The project '{project.key}' has no share link {link_id}.")
@@ -161,7 +165,7 @@ def _link(session: Session, project: Project, link_id: int) -> ShareLink:
 
 def renew_share_link(session: Session, project: Project, link_id: int) -> str:
     """Give a link another address, so that it can be sent again; the old one ends. Return its token."""
-    link = _link(session, project, link_id)
+    link = find_share_link(session, project, link_id)
     if link.revoked_at is not None:
         raise Conflict("This link was revoked: make another one.")
     token = make_secret()
@@ -175,7 +179,7 @@ def revoke_share_link(session: Session, project: Project, link_id: int) -> Share
 
     People with an account stay signed in, but are no longer members by this link.
     """
-    link = _link(session, project, link_id)
+    link = find_share_link(session, project, link_id)
     link.revoked_at = link.revoked_at or now()
     for member in queries.came_by(session, link.id):
         user = session.get_one(User, member.user_id)
@@ -343,8 +347,19 @@ def delete_user(session: Session, user: User) -> None:
     session.delete(user)
 
 
-def make_api_token(session: Session, user: User, name: str, scope: Scope, days: int | None = None) -> str:
-    """Make an API token that is valid for a number of days or until revoked; return it, once."""
+def make_api_token(
+    session: Session,
+    user: User,
+    name: str,
+    scope: Scope,
+    days: int | None = None,
+    *,
+    project: Project | None = None,
+) -> str:
+    """Make an API token that is valid for a number of days or until revoked; return it, once.
+
+    It may do what its user may in one project, or in all of theirs if none is named.
+    """
     if days is not None and not 1 <= days <= TOKEN_DAYS:
         detail = f"expected 1 to {TOKEN_DAYS} days, or nothing for a token without an end"
         raise Invalid(f"The number of days is not usable: {detail}.", [FieldError("days", detail)])
@@ -352,11 +367,22 @@ def make_api_token(session: Session, user: User, name: str, scope: Scope, days: 
     expires_at = None if days is None else now() + timedelta(days=days)
     name = checked_name(name, "name")
     row = ApiToken(user_id=user.id, name=name, token_hash=hash_token(token), scope=scope, expires_at=expires_at)
+    row.project_id = None if project is None else project.id
     session.add(row)
     session.flush()
     made = {"token": row.id, "user": user.id, "name": name, "scope": scope, "expires_at": expires_at}
-    chain.record(session, "API token made", after=made)
+    chain.record(session, "API token made", project=project, after=made)
     return token
+
+
+def revoke_project_token(session: Session, project: Project, token_id: int) -> ApiToken:
+    """End somebody's API token that is for this project alone."""
+    row = session.scalar(select(ApiToken).where(ApiToken.id == token_id, ApiToken.project_id == project.id))
+    if row is None:
+        raise NotFound(f"There is no API token {token_id} for the project '{project.key}' alone.")
+    row.revoked_at = row.revoked_at or now()
+    chain.record(session, "API token revoked", project=project, before={"token": row.id, "name": row.name})
+    return row
 
 
 def revoke_api_token(session: Session, user: User, token_id: int) -> ApiToken:

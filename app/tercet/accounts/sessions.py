@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from tercet.accounts.access import SESSION_COOKIE, Caller, caller_of, hash_token
+from tercet.accounts.access import SESSION_COOKIE, Caller, caller_of, hash_token, user_of_session
 from tercet.accounts.service import make_secret
 from tercet.accounts.usage import IDLE, LONGEST
 from tercet.audit import chain
@@ -63,6 +63,7 @@ def end(session: Session, user: User, session_id: int) -> None:
     this = (BrowserSession.id == session_id, BrowserSession.user_id == user.id)
     if session.scalar(delete(BrowserSession).where(*this).returning(BrowserSession.id)) is None:
         raise NotFound(f"You have no session {session_id}.")
+    chain.record(session, "session ended", before={"session": session_id})
 
 
 def end_all(session: Session, user_id: int) -> None:
@@ -73,7 +74,9 @@ def end_all(session: Session, user_id: int) -> None:
 
 def end_current(session: Session, caller: Caller) -> None:
     """End the session of the browser that asks, if it has one."""
-    session.execute(delete(BrowserSession).where(BrowserSession.token_hash == caller.session))
+    if (user := user_of_session(session, caller)) is not None:
+        session.execute(delete(BrowserSession).where(BrowserSession.token_hash == caller.session))
+        chain.record(session, "signed out", by=user)
 
 
 def set_cookie(request: Request, response: Response, token: str) -> None:

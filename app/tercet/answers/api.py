@@ -7,8 +7,17 @@ from fastapi import APIRouter, Query
 
 from tercet.accounts.access import Action, Me, authorize
 from tercet.answers import flagged, listing, quality, service
-from tercet.answers.schemas import AnswerList, DecidedOut, Filters, LabelerList, SetAsideIn, UnseenOut
+from tercet.answers.schemas import (
+    AnswerList,
+    DecidedOut,
+    Filters,
+    LabelerList,
+    LinkDecidedOut,
+    SetAsideIn,
+    UnseenOut,
+)
 from tercet.labeling.schemas import FlaggedList, FlaggedState, Judgement
+from tercet.models import Verdict
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id, Position
@@ -51,7 +60,10 @@ def set_aside(project: str, answer: UUID, body: SetAsideIn, me: Me, db: Db) -> D
 
 @router.delete("/{project}/answers/{answer}/set-aside", responses=problems(409))
 def put_back(project: str, answer: UUID, me: Me, db: Db) -> DecidedOut:
-    """Put an answer back that was set aside: runs use it again. 409: it is not set aside."""
+    """Put an answer back that was set aside, or withdrawn: runs use it again.
+
+    409: it is used already, or its labeler has answered the question again since they withdrew it.
+    """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.WRITE)
         return DecidedOut.model_validate(service.put_back(session, access, answer))
@@ -164,3 +176,36 @@ def put_labeler_back(project: str, labeler: Id, me: Me, db: Db) -> DecidedOut:
     with db.reading() as session:
         access = authorize(session, me, project, Action.WRITE)
     return DecidedOut.model_validate(service.put_labeler_back(db, access, labeler))
+
+
+@router.delete("/{project}/labelers/{labeler}/withdrawn", responses=problems(409))
+def put_withdrawn_back(project: str, labeler: Id, me: Me, db: Db) -> DecidedOut:
+    """Put back what a labeler has withdrawn.
+
+    Answers to questions that they have answered again stay withdrawn. 409: there are no others.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    return DecidedOut.model_validate(service.put_withdrawn_back(db, access, labeler))
+
+
+@router.post("/{project}/share-links/{link}/set-aside", status_code=201, responses=problems(409, 422))
+def set_link_aside(project: str, link: Id, body: SetAsideIn, me: Me, db: Db) -> LinkDecidedOut:
+    """Set all answers aside of everybody who came by a labeling link, also one that was revoked.
+
+    What they answer later counts: revoke the link to prevent more. 409: none of their answers is used.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    return LinkDecidedOut.model_validate(service.decide_link(db, access, link, Verdict.SET_ASIDE, body.reason))
+
+
+@router.delete("/{project}/share-links/{link}/set-aside", responses=problems(409))
+def put_link_back(project: str, link: Id, me: Me, db: Db) -> LinkDecidedOut:
+    """Put the answers back of everybody who came by a labeling link, where they were set aside all at once.
+
+    409: there are none.
+    """
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    return LinkDecidedOut.model_validate(service.decide_link(db, access, link, Verdict.PUT_BACK, ""))

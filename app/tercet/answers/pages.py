@@ -12,6 +12,7 @@ from tercet.answers import flagged, overview, service
 from tercet.answers.schemas import LONGEST_REASON, Filters
 from tercet.edits import service as edits
 from tercet.labeling.schemas import FlaggedState
+from tercet.models import Verdict
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.numbers import Id
 from tercet.web.rendering import render
@@ -127,6 +128,33 @@ def put_labeler_back(project: str, labeler: Id, me: Me, db: Db, back: Back = "")
         access = authorize(session, me, project, Action.WRITE)
     service.put_labeler_back(db, access, labeler)
     return _back(project, back, "labelers")
+
+
+@router.post("/projects/{project}/labelers/{labeler}/put-withdrawn-back")
+def put_withdrawn_back(project: str, labeler: Id, me: Me, db: Db, back: Back = "") -> RedirectResponse:
+    """Put back what a labeler has withdrawn."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    service.put_withdrawn_back(db, access, labeler)
+    return _back(project, back, "labelers")
+
+
+@router.post("/projects/{project}/share-links/{link}/set-aside")
+def set_link_aside(project: str, link: Id, me: Me, db: Db, reason: Reason = "") -> RedirectResponse:
+    """Set all answers aside of everybody who came by a labeling link."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    service.decide_link(db, access, link, Verdict.SET_ASIDE, reason)
+    return _back(project, "", "labelers")
+
+
+@router.post("/projects/{project}/share-links/{link}/put-back")
+def put_link_back(project: str, link: Id, me: Me, db: Db) -> RedirectResponse:
+    """Put the answers back of everybody who came by a labeling link."""
+    with db.reading() as session:
+        access = authorize(session, me, project, Action.WRITE)
+    service.decide_link(db, access, link, Verdict.PUT_BACK, "")
+    return _back(project, "", "labelers")
 
 
 def _back(project: str, query: str, part: str) -> RedirectResponse:

@@ -29,7 +29,9 @@ LEARNED = ("quality", "accuracy", "known", "known_right", "unsure", "mixed_up", 
 
 def page(session: Session, storage: Storage, project: Project, after: int, limit: int) -> LabelerList:
     """Describe up to `limit` people, the busiest first, after skipping some."""
-    answers = count_answers(session, project) - Counter(withdrawn(session, project.id))
+    taken_back = withdrawn(session, project.id)
+    answers = Counter(count_answers(session, project))
+    answers.subtract(taken_back)
     ordered = sorted(answers, key=lambda person: (-answers[person], person))
     people = ordered[after : after + limit]
     more = after + limit < len(ordered)
@@ -48,6 +50,7 @@ def page(session: Session, storage: Storage, project: Project, after: int, limit
                 answers=answers[person],
                 set_aside=aside.get(person, (0, 0))[0],
                 set_aside_at_once=aside.get(person, (0, 0))[1],
+                withdrawn=taken_back.get(person, 0),
                 held=held.get(person),
                 expected=reports[person].expected if person in reports else None,
                 foreseen=reports[person].foreseen if person in reports else 0,

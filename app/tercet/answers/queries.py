@@ -75,6 +75,7 @@ class LoggedDecision(NamedTuple):
     answer_number: int | None
     answers: int
     unseen: bool
+    withdrawn: bool
     by: str
     reason: str
     created_at: datetime
@@ -203,7 +204,7 @@ def habits(session: Session, project_id: int, people: Sequence[int]) -> list[Hab
 
 def set_aside_counts(session: Session, project_id: int) -> dict[int, tuple[int, int]]:
     """Count the answers set aside per labeler: all of them, and those of them set aside all at once."""
-    at_once = func.count(case((Decision.answer_number.is_(None) & ~Decision.unseen, 1)))
+    at_once = func.count(case((Decision.about_all, 1)))
     statement = (
         select(Answer.labeler_id, func.count(), at_once)
         .join(Answer, Answer.set_aside_id == Decision.id)
@@ -254,6 +255,7 @@ def decisions(session: Session, project_id: int, limit: int) -> list[LoggedDecis
             Decision.answer_number,
             Decision.answers,
             Decision.unseen,
+            Decision.withdrawn,
             func.coalesce(by.name, AUTOMATIC),
             Decision.reason,
             Decision.created_at,
@@ -276,8 +278,7 @@ def changed_since(session: Session, project_id: int, moment: datetime) -> tuple[
         later.labeler_id == Decision.labeler_id,
         later.id > Decision.id,
         later.verdict == Verdict.SET_ASIDE,
-        later.answer_number.is_(None),
-        ~later.unseen,
+        later.about_all,
     )
     stands = (Decision.verdict != Verdict.HELD) | ~replaced.exists()
     decided = (Decision.project_id == project_id) & (Decision.created_at >= moment) & stands

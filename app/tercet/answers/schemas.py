@@ -160,6 +160,18 @@ class DecidedOut(BaseModel):
     created_at: datetime
 
 
+class LinkDecidedOut(BaseModel):
+    """What was decided about those who came by a labeling link: about how many labelers, and how many answers."""
+
+    model_config = ConfigDict(
+        from_attributes=True, json_schema_extra={"examples": [{"verdict": "set aside", "labelers": 4, "answers": 310}]}
+    )
+
+    verdict: str
+    labelers: int
+    answers: int
+
+
 class UnseenOut(BaseModel):
     """How many answers without a response time runs use now, and how many are set aside for having none."""
 
@@ -175,6 +187,7 @@ LABELER_EXAMPLE: dict[str, Any] = {
     "answers": 412,
     "set_aside": 3,
     "set_aside_at_once": 0,
+    "withdrawn": 2,
     "held": None,
     "an_hour": 380.0,
     "median_ms": 2140,
@@ -204,6 +217,7 @@ class LabelerOut(BaseModel):
     answers: int = Field(description="all that they did not withdraw; those set aside are among them")
     set_aside: int
     set_aside_at_once: int = Field(description="those of them that were set aside all at once")
+    withdrawn: int = Field(description="answers that they withdrew, besides")
     held: str | None = Field(description="why runs leave them out until an analyst has looked; null: they do not")
     an_hour: float | None = Field(description="answers in an hour of work; pauses of five minutes do not count")
     median_ms: int | None

@@ -1,14 +1,18 @@
-"""Sets aside or puts back one answer, or all of one labeler; each decision is logged.
+"""Sets aside or puts back one answer, or all of one labeler or of a labeling link; each decision is logged.
 
 Answers that Tercet put on hold are decided on in the same way: to set them aside is to agree.
 """
 
+from contextlib import suppress
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access
+from tercet.accounts.queries import came_by
+from tercet.accounts.service import find_share_link
 from tercet.answers import queries
 from tercet.answers.queries import UnseenAnswers
 from tercet.database import Database
@@ -23,11 +27,24 @@ NOTHING = {
     Verdict.PUT_BACK: "This labeler's answers were not set aside all at once: there is nothing to put back.",
 }
 
+NO_WITHDRAWN = "This labeler has withdrawn nothing that they have not answered again: there is nothing to put back."
+NOTHING_OF_LINK = {
+    Verdict.SET_ASIDE: "Nobody who came by this link has answers that are used: there is nothing to set aside.",
+    Verdict.PUT_BACK: "No answers of those who came by this link were set aside all at once.",
+}
 NO_UNSEEN = {
     Verdict.SET_ASIDE: "Every answer that runs use has a response time: there is nothing to set aside.",
     Verdict.PUT_BACK: "No answer is set aside for having no response time: there is nothing to put back.",
 }
 UNSEEN = "no response time: perhaps given before the pictures were there"
+
+
+class LinkDecision(NamedTuple):
+    """A decision about everybody who came by a link: how many labelers it was about, and answers."""
+
+    verdict: Verdict
+    labelers: int
+    answers: int
 
 
 def set_aside(session: Session, access: Access, answer_id: UUID, reason: str) -> Decision:
@@ -46,15 +63,28 @@ def set_aside(session: Session, access: Access, answer_id: UUID, reason: str) ->
 
 
 def put_back(session: Session, access: Access, answer_id: UUID) -> Decision:
-    """Put one answer back: runs use it again."""
+    """Put one answer back that was set aside or withdrawn: runs use it again."""
     project = lock_project(session, access.project.id)
     answer = _find(session, project, answer_id)
-    if answer.set_aside_id is None:
-        raise Conflict(f"Answer {answer.number} is not set aside.")
-    answer.set_aside_id = None
+    if answer.counts:
+        raise Conflict(f"Answer {answer.number} is used: it is neither set aside nor withdrawn.")
+    was_withdrawn = answer.withdrawn_at is not None
+    if was_withdrawn:
+        _check_not_replaced(session, answer)
+        queue.end_leases(session, [answer.triplet_id], answer.labeler_id)
+    answer.set_aside_id = answer.withdrawn_at = None
     session.flush()
     queue.close(session, project, [answer.triplet_id])
-    return decisions.announce(session, project, _log_one(session, access, Verdict.PUT_BACK, answer))
+    decision = _log_one(session, access, Verdict.PUT_BACK, answer)
+    decision.withdrawn = was_withdrawn
+    return decisions.announce(session, project, decision)
+
+
+def _check_not_replaced(session: Session, answer: Answer) -> None:
+    same = (Answer.triplet_id == answer.triplet_id) & (Answer.labeler_id == answer.labeler_id)
+    standing = select(Answer.number).where(same, Answer.withdrawn_at.is_(None))
+    if (number := session.scalar(standing)) is not None:
+        raise Conflict(f"Its labeler has answered this question again since: answer {number} stands.")
 
 
 def mark_right(session: Session, access: Access, answer_id: UUID) -> Answer:
@@ -91,6 +121,24 @@ def put_labeler_back(database: Database, access: Access, labeler_id: int) -> Dec
     return _decide_all(database, access, Verdict.PUT_BACK, labeler_id, "")
 
 
+def put_withdrawn_back(database: Database, access: Access, labeler_id: int) -> Decision:
+    """Put back what a labeler withdrew, but for answers that they have replaced by another."""
+    return _decide_all(database, access, Verdict.PUT_BACK, labeler_id, "", withdrawn=True)
+
+
+def decide_link(database: Database, access: Access, link_id: int, verdict: Verdict, reason: str) -> LinkDecision:
+    """Set all answers aside, or put them back, of everybody who came by a labeling link."""
+    with database.reading() as session:
+        came = [member.user_id for member in came_by(session, find_share_link(session, access.project, link_id).id)]
+    decided = []
+    for labeler_id in came:
+        with suppress(Conflict, NotFound):  # of those who have not answered, or whose answers are so already
+            decided.append(_decide_all(database, access, verdict, labeler_id, reason))
+    if not decided:
+        raise Conflict(NOTHING_OF_LINK[verdict])
+    return LinkDecision(verdict, len(decided), sum(decision.answers for decision in decided))
+
+
 def set_unseen_aside(database: Database, access: Access) -> UnseenAnswers:
     """Set aside what may have been answered before its pictures were seen, whoever answered."""
     return _decide_unseen(database, access, Verdict.SET_ASIDE)
@@ -113,7 +161,14 @@ def _decide_unseen(database: Database, access: Access, verdict: Verdict) -> Unse
 
 
 def _decide_all(
-    database: Database, access: Access, verdict: Verdict, labeler_id: int, reason: str, *, unseen: bool = False
+    database: Database,
+    access: Access,
+    verdict: Verdict,
+    labeler_id: int,
+    reason: str,
+    *,
+    unseen: bool = False,
+    withdrawn: bool = False,
 ) -> Decision:
     """Decide in short transactions, so that labelers need not wait; to resume one that was cut off, send it again."""
     decision_id: int | None = None
@@ -123,12 +178,12 @@ def _decide_all(
             if decision_id is None:
                 person = _labeler(session, project, labeler_id)
                 decision = decisions.log(session, project, verdict, person, access.user.id, reason)
-                decision.unseen = unseen
+                decision.unseen, decision.withdrawn = unseen, withdrawn
             else:
                 decision = session.get_one(Decision, decision_id)
             triplet_ids = decisions.apply_to_some(session, project, decision)
             if not decision.answers:
-                raise Conflict(NOTHING[verdict])
+                raise Conflict(NO_WITHDRAWN if withdrawn else NOTHING[verdict])
             if len(triplet_ids) < decisions.AT_ONCE:
                 return decisions.announce(session, project, decision)
             decision_id = decision.id

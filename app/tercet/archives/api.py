@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from tercet.accounts.access import Action, Caller, Me, allow_new_project, authorize, identify
 from tercet.archives import service
+from tercet.audit import chain
 from tercet.database import Database
 from tercet.intake.uploads import spooled
 from tercet.projects.queries import project_by_key
@@ -43,8 +44,9 @@ def get_archive(project: str, me: Me, db: Db, blobs: Blobs) -> StreamingResponse
     names of clusters, settings and bags. Addresses, rights, tokens and links are not in it. Another server can make a
     project of it: see restore below. 409: a file is missing in the storage.
     """
-    with db.reading() as session:
+    with db.transaction() as session:
         row = authorize(session, me, project, Action.READ).project
+        chain.record(session, "exported", project=row, after={"archive": f"{row.key}.zip"})
     headers = {"Content-Disposition": f'attachment; filename="{row.key}.zip"'}
     return StreamingResponse(service.pieces_of(db, blobs, row.id), media_type=ZIP, headers=headers)
 

@@ -24,6 +24,7 @@ from tercet.accounts.service import imported_labeler
 from tercet.archives import layout
 from tercet.archives.checking import Archive, refusal
 from tercet.archives.rows import Row, decode
+from tercet.audit import chain
 from tercet.database import Database
 from tercet.features.fitted import FittedRecipe
 from tercet.intake.media import is_image
@@ -125,6 +126,9 @@ class _Restoration:
             session.flush()
             projects.check_clustering(session, project)
             session.add(Membership(project_id=project.id, user_id=owner_id, role=Role.OWNER))
+            made = {"name": project.name}
+            owner = session.get_one(User, owner_id)
+            chain.record(session, "project made of an archive", project=project, by=owner, after=made)
 
     def remove(self) -> None:
         """Remove everything again."""

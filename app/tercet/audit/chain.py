@@ -36,9 +36,10 @@ def record(
     project: Project | None = None,
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
+    by: User | None = None,
 ) -> AuditEntry:
-    """Add an entry; it is stored with the deed, or not at all."""
-    by_id, by_name = acting.get() or (None, COMMAND_LINE)
+    """Add an entry; it is stored with the deed, or not at all. `by` is who asked for what a worker did."""
+    by_id, by_name = (by.id, by.name) if by is not None else acting.get() or (None, COMMAND_LINE)
     if session.get_bind().dialect.name == "postgresql":  # SQLite has one writer anyway
         session.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
     last = session.scalar(select(AuditEntry).order_by(AuditEntry.number.desc()).limit(1))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from tercet.client.client import Client
+    from tercet.projects.schemas import ShareLinkOut
     from tercet.runs.schemas import RunOut
 
 WRONG, NO_SERVER, RUN_FAILED = 1, 3, 4
@@ -226,6 +227,44 @@ def cancel_run(
 
 def _show_runs(runs: "list[RunOut]", *, as_json: bool) -> None:
     show(list(runs), ("number", "status", "algorithm", "answers_to", "seconds"), as_json=as_json)
+
+
+@remote.command("links")
+def list_links(
+    project: str, server: ServerOption = None, token: TokenOption = None, as_json: JsonOption = False
+) -> None:
+    """List labeling links: number, for whom, how many people came by it, and until when it works."""
+    with connected(server, token) as client:
+        _show_links(client.project(project).share_links(), as_json=as_json)
+
+
+@remote.command("link")
+def make_link(
+    project: str,
+    labeler: Annotated[str, typer.Option(help="The name of its only labeler; else anybody who has it labels.")] = "",
+    days: Annotated[int | None, typer.Option(help="End it after so many days.", min=1, max=3650)] = None,
+    most: Annotated[int | None, typer.Option(help="Let so many people in at most.", min=1, max=100_000)] = None,
+    server: ServerOption = None,
+    token: TokenOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a labeling link and print its address, which is not shown again."""
+    with connected(server, token) as client:
+        made = client.project(project).make_share_link(labeler=labeler, days=days, most=most)
+    show([made], ("url",), as_json=as_json)
+
+
+@remote.command("unlink")
+def revoke_link(
+    project: str, number: int, server: ServerOption = None, token: TokenOption = None, as_json: JsonOption = False
+) -> None:
+    """Revoke a labeling link, which signs out everybody who came by it."""
+    with connected(server, token) as client:
+        _show_links([client.project(project).revoke_share_link(number)], as_json=as_json)
+
+
+def _show_links(links: "list[ShareLinkOut]", *, as_json: bool) -> None:
+    show(list(links), ("id", "labeler", "arrived", "expires_at", "revoked_at"), as_json=as_json)
 
 
 @remote.command("events")

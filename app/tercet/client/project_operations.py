@@ -24,7 +24,7 @@ from tercet.intake.schemas import FileReceived, ImportOut, ImportPreview, Receiv
 from tercet.items.schemas import FeaturesOut, ItemList
 from tercet.labeling.schemas import AnswersOut, NextOut, TripletOut
 from tercet.models import ImportStatus
-from tercet.projects.schemas import ProjectOut
+from tercet.projects.schemas import NewShareLinkOut, ProjectOut, ShareLinkList, ShareLinkOut
 from tercet.runs.schemas import ClusterList, NamedCluster, RunList, RunOut
 
 # How often an import that is waited for is looked at, in seconds.
@@ -369,6 +369,36 @@ def name_cluster(project: Place, /, cluster: int, name: str, *, note: str = "") 
     """Name a cluster of the latest run; the name holds from this run on."""
     call = Call("PUT", address(project, f"/runs/latest/clusters/{cluster}"), {"json": {"name": name, "note": note}})
     return NamedCluster.model_validate((yield from respond(call)).json())
+
+
+def share_links(project: Place, /) -> Steps[list[ShareLinkOut]]:
+    """Return the labeling links; of those that were revoked, only the ones that somebody came by."""
+    return ShareLinkList.model_validate((yield from get(project, "/share-links")).json()).links
+
+
+def make_share_link(
+    project: Place, /, *, labeler: str = "", days: int | None = None, most: int | None = None
+) -> Steps[NewShareLinkOut]:
+    """Make a labeling link; its `url` is not shown again.
+
+    Parameters
+    ----------
+    labeler : str
+        The name of its only labeler, who is new; where left out, everybody who has the link becomes a new labeler.
+    days : int, optional
+        After how many days it ends; where left out, once it is revoked.
+    most : int, optional
+        How many people may come by it.
+    """
+    body = {"labeler": labeler, "days": days, "most": most}
+    call = Call("POST", address(project, "/share-links"), {"json": body}, False)
+    return NewShareLinkOut.model_validate((yield from respond(call)).json())
+
+
+def revoke_share_link(project: Place, /, link: int) -> Steps[ShareLinkOut]:
+    """End a labeling link, and the sessions of everybody who came by it; their answers stay."""
+    call = Call("DELETE", address(project, f"/share-links/{link}"))
+    return ShareLinkOut.model_validate((yield from respond(call)).json())
 
 
 def posterior(project: Place, /, run: int | str = "latest") -> Steps[Any]:

@@ -32,11 +32,13 @@ router = APIRouter(include_in_schema=False)
 def home_page(request: Request, me: Me, db: Db) -> HTMLResponse:
     """List the projects of the user."""
     with db.reading() as session:
-        user = identify(session, me).user
+        identity = identify(session, me)
+        user = identity.user
         drafts = queries.drafts(session)
         of_others = {key for key, draft in drafts.items() if draft.user_id != user.id}
-        projects = [row for row in queries.my_projects(session, user) if row.key not in of_others]
-        deleted = queries.deleted_projects(session, user)
+        rows = [row for row in queries.my_projects(session, user) if identity.reaches(row.id)]
+        projects = [row for row in rows if row.key not in of_others]
+        deleted = queries.deleted_projects(session, user) if identity.project_id is None else []
     context: dict[str, Any] = {"user": user, "projects": projects, "drafts": drafts, "address": site_address(request)}
     context |= {"deleted": deleted, "deleted_for": DELETED_FOR}
     return render(request, "dashboard/home.html", **context)

@@ -63,6 +63,7 @@ def my_projects(session: Session, user: User) -> list[Row[Any]]:
     latest = _latest_run().scalar_subquery()
     items = select(func.count()).where(Item.project_id == Project.id, Item.set_aside_at.is_(None)).scalar_subquery()
     statement = select(
+        Project.id,
         Project.key,
         Project.name,
         Project.answer_number.label("answers"),

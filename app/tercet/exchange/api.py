@@ -8,6 +8,7 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from tercet.accounts.access import Action, Caller, Me, authorize
+from tercet.audit import chain
 from tercet.database import Database
 from tercet.exchange import downloads, service
 from tercet.exchange.contents import MatrixFormat
@@ -91,8 +92,7 @@ def get_constraints(
     that begins with = + - @ from being computed by a spreadsheet. As `salmon` (CSV) and `cblearn` (NPZ) only yes and
     no come out, of answers that runs use, with items by position.
     """
-    with db.reading() as session:
-        row = authorize(session, me, project, Action.READ).project
+    row = _readable(db, me, project, {"answers after": after})
     if isinstance(form, ForeignFormat):
         headers = {"Content-Disposition": f'attachment; filename="{row.key}-answers.{form.suffix}"'}
         return StreamingResponse(export_foreign(db, row, form), media_type=form.content_type, headers=headers)
@@ -130,7 +130,7 @@ def get_selections(
     `recording` (or else its bag). Any other sound is one selection from beginning to end. 409: the run is not done, or
     no item is a sound.
     """
-    return _send(downloads.selections(db, blobs, _readable(db, me, project), run, format))
+    return _send(downloads.selections(db, blobs, _readable(db, me, project, {"selections of run": run}), run, format))
 
 
 @router.get(
@@ -141,7 +141,7 @@ def get_clips(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> Streaming
 
     409: the run is not done.
     """
-    return _send(downloads.clips(db, blobs, _readable(db, me, project), run))
+    return _send(downloads.clips(db, blobs, _readable(db, me, project, {"media of run": run}), run))
 
 
 @router.get(
@@ -156,7 +156,7 @@ def get_posterior(
 
     As `npz` with the arrays keys (N,), posterior (N, K) and cluster_names (K,), or as `csv`. 409: the run is not done.
     """
-    return _send(downloads.posterior(db, blobs, _readable(db, me, project), run, format))
+    return _send(downloads.posterior(db, blobs, _readable(db, me, project, {"posterior of run": run}), run, format))
 
 
 @router.get(
@@ -169,7 +169,7 @@ def get_feature_array(project: str, version: str, me: Me, db: Db, blobs: Blobs) 
 
     An .npz with the arrays X (N, D), keys (N,) and, where there are any, feature_names (D,), as it can be uploaded.
     """
-    return _send(downloads.features(db, blobs, _readable(db, me, project), version))
+    return _send(downloads.features(db, blobs, _readable(db, me, project, {"features": version}), version))
 
 
 @router.get("/{project}/runs/{run}/model", response_class=StreamingResponse, responses=_file("The model.", BYTES_OUT))
@@ -180,7 +180,7 @@ def get_model(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> Streaming
     made the features, `predict_files`. An .npz without pickles. 409: the run
     is not done, or its method cannot predict.
     """
-    return _send(downloads.model(db, blobs, _readable(db, me, project), run))
+    return _send(downloads.model(db, blobs, _readable(db, me, project, {"model of run": run}), run))
 
 
 @router.get(
@@ -190,13 +190,15 @@ def get_model(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> Streaming
 )
 def get_report(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> StreamingResponse:
     """Export a run as one HTML page with pictures, map and figures, which opens without this server. 409: not done."""
-    return _send(downloads.html_report(db, blobs, _readable(db, me, project), run))
+    return _send(downloads.html_report(db, blobs, _readable(db, me, project, {"report of run": run}), run))
 
 
-def _readable(db: Database, me: Caller, project: str) -> Project:
-    """Return the project; raise where the caller may not read it."""
-    with db.reading() as session:
-        return authorize(session, me, project, Action.READ).project
+def _readable(db: Database, me: Caller, project: str, what: dict[str, int | str]) -> Project:
+    """Return the project and note in the audit log what leaves it; raise where the caller may not read it."""
+    with db.transaction() as session:
+        row = authorize(session, me, project, Action.READ).project
+        chain.record(session, "exported", project=row, after=what)
+        return row
 
 
 def _accepted(accept: str) -> RowFormat:

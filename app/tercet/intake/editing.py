@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
+from tercet.audit import chain
 from tercet.intake import queries, service
 from tercet.intake.faults import Faults
 from tercet.intake.tables import ItemRow, check_rows
@@ -81,7 +82,9 @@ def remove(session: Session, project: Project, key: str) -> list[str] | None:
     item = find(session, project, key)
     if queries.answers_about(session, [item.id]):
         change(session, project, key, {"set_aside": True}, 0)
+        chain.record(session, "item set aside", project=project, before={"item": key})
         return None
+    chain.record(session, "item deleted", project=project, before={"item": key})
     return delete_items(session, project, [item])
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access, Action, Caller, authorize
+from tercet.audit import chain
 from tercet.database import Database
 from tercet.intake import editing, queries, service
 from tercet.intake.faults import Faults
@@ -175,6 +176,7 @@ def undo(session: Session, storage: Storage, project: Project, row: Import) -> l
             service.change_item(item, values)
     blobs = editing.delete_items(session, project, added)
     row.status = ImportStatus.UNDONE
+    chain.record(session, "import undone", project=project, before={"import": row.number, "items": len(added)})
     session.flush()
     return blobs
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tercet.audit import chain
 from tercet.database import Database
 from tercet.intake import media, options, pictures, plans, queries, service
 from tercet.intake.faults import Faults
@@ -22,7 +23,7 @@ from tercet.intake.service import StoredFeatures, StoredMedia, Written
 from tercet.intake.target import UNFEATURED, Target, arrange, find_target, target_of
 from tercet.intake.work import Progress, Work, part
 from tercet.jobs import lifecycle
-from tercet.models import FeatureSet, Import, ImportStatus, Item, JobKind, Project, now
+from tercet.models import FeatureSet, Import, ImportStatus, Item, JobKind, Project, User, now
 from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
 from tercet.sounds.picture_settings import PictureSettings, read_stored
@@ -172,6 +173,9 @@ def _write(
         saved.report = saved.report | _outcome(written, prepared)
         session.flush()
         row.id, row.report = saved.id, saved.report
+        by = None if row.user_id is None else session.get(User, row.user_id)
+        done = {"import": row.number, "items added": written.added, "changed": len(written.before)}
+        chain.record(session, "items imported", project=project, by=by, after=done)
         storage.put_json(f"{folder_of(saved)}/before.json", written.before)
     database.has_grown(written.added, Item)
     return written
@@ -226,4 +230,7 @@ def store_features(database: Database, storage: Storage, project: str, features:
     target = find_target(database, project)
     stored = _store_array(storage, target, [], features, name)
     with database.transaction() as session:
-        return service.add_features(session, lock_project(session, target.id), stored)
+        row = lock_project(session, target.id)
+        added = service.add_features(session, row, stored)
+        chain.record(session, "features uploaded", project=row, after={"version": added.version, "name": added.name})
+        return added

@@ -5,6 +5,7 @@ question may be asked again, of others.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
@@ -29,6 +30,14 @@ _question = aliased(Triplet)
 _QUEUED = exists().where(_question.id == Answer.triplet_id, _question.source != Source.CLIENT)
 MAY_BE_UNSEEN = and_(Answer.response_ms.is_(None), _RANDOM_ID, _QUEUED)
 
+# Of an answer that was withdrawn: its labeler has answered the question again.
+_other = aliased(Answer)
+ANSWERED_AGAIN = exists().where(
+    _other.triplet_id == Answer.triplet_id,
+    _other.labeler_id == Answer.labeler_id,
+    _other.withdrawn_at.is_(None) | (_other.number > Answer.number),
+)
+
 
 def log(
     session: Session, project: Project, verdict: Verdict, labeler_id: int, by_id: int | None, reason: str
@@ -51,16 +60,25 @@ def apply_to_some(session: Session, project: Project, decision: Decision) -> Seq
     triplet_ids = session.scalars(
         update(Answer)
         .where(Answer.id.in_(_undecided(project, decision).order_by(Answer.number).limit(AT_ONCE)))
-        .values(set_aside_id=decision.id if aside else None)
+        .values(**_marks(decision))
         .returning(Answer.triplet_id)
         .execution_options(synchronize_session=False)
     ).all()
     decision.answers += len(triplet_ids)
+    if decision.withdrawn:
+        queue.end_leases(session, triplet_ids, decision.labeler_id)
     if aside:
         ask_again(session, project, triplet_ids, LAST)
     else:
         queue.close(session, project, triplet_ids)
     return triplet_ids
+
+
+def _marks(decision: Decision) -> dict[str, Any]:
+    """Return what answers get by a decision about several."""
+    if decision.withdrawn:
+        return {"withdrawn_at": None}
+    return {"set_aside_id": None if decision.verdict == Verdict.PUT_BACK else decision.id}
 
 
 def _undecided(project: Project, decision: Decision) -> Select[*tuple[object, ...]]:
@@ -91,6 +109,8 @@ def _is_undecided(decision: Decision, at_once: Select[*tuple[object, ...]]) -> C
         case Verdict.SET_ASIDE:
             held = at_once.where(Decision.verdict == Verdict.HELD)
             return Answer.counts | (Answer.withdrawn_at.is_(None) & Answer.set_aside_id.in_(held))
+        case _ if decision.withdrawn:
+            return Answer.withdrawn_at.is_not(None) & ~ANSWERED_AGAIN
         case _:
             return Answer.set_aside_id.in_(at_once)
 

@@ -6,7 +6,7 @@ analyst puts the answers back or sets them aside. A labeler whose answers were p
 
 from collections.abc import Collection, Iterable, Sequence
 
-from sqlalchemy import Select, and_, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
@@ -106,8 +106,8 @@ def _newest(session: Session, project_id: int, people: Sequence[int]) -> Sequenc
 
 
 def _newest_ids(project_id: int) -> Select[int]:
-    about_all = and_(Decision.project_id == project_id, Decision.answer_number.is_(None), ~Decision.unseen)
-    return select(func.max(Decision.id)).where(about_all).group_by(Decision.labeler_id)
+    of_project = Decision.project_id == project_id
+    return select(func.max(Decision.id)).where(of_project, Decision.about_all).group_by(Decision.labeler_id)
 
 
 def _newest_pressed(session: Session, project: Project, labeler: int) -> tuple[list[str], list[int]]:

@@ -124,8 +124,13 @@ def close(session: Session, project: Project, triplet_ids: Collection[int]) -> N
 
 def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:
     """Lease a question again to the labeler who withdrew the answer to it."""
-    session.execute(delete(Lease).where(Lease.triplet_id == triplet_id, Lease.labeler_id == user_id))
+    end_leases(session, [triplet_id], user_id)
     session.add(Lease(triplet_id=triplet_id, labeler_id=user_id, expires_at=now() + timedelta(seconds=seconds)))
+
+
+def end_leases(session: Session, triplet_ids: Collection[int], user_id: int) -> None:
+    """Ask a labeler no longer about triplets that they were asked about."""
+    session.execute(delete(Lease).where(Lease.triplet_id.in_(triplet_ids), Lease.labeler_id == user_id))
 
 
 def _new_triplets(session: Session, project: ProjectView, count: int) -> dict[int, Ids]:

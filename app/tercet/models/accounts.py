@@ -69,7 +69,7 @@ class BrowserSession(Base):
 
 
 class ApiToken(Base):
-    """A program's token; only its hash is stored, and the token is shown once."""
+    """A program's token, for one project or for all of its user's; only its hash is stored, and it is shown once."""
 
     __tablename__ = "api_token"
 
@@ -77,6 +77,7 @@ class ApiToken(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(200))
     token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"), index=True)
     scope: Mapped[str] = mapped_column(String(10))
     created_at: Mapped[datetime] = mapped_column(default=now)
     expires_at: Mapped[datetime | None]

@@ -135,8 +135,8 @@ class Decision(Base):
     """Answers of one labeler were set aside, put back or held: by whom, when and why. The log; never changed.
 
     `answer_number` is the answer that it was about; null: all of the labeler's at once, `answers` of them, or those of
-    them that may be `unseen`. Nobody decided what is held (`by_id` is null): Tercet saw a reason, and its `answers`
-    grow until an analyst decides.
+    them that may be `unseen`, or that the labeler had `withdrawn`. Nobody decided what is held (`by_id` is null):
+    Tercet saw a reason, and its `answers` grow until an analyst decides.
     """
 
     __tablename__ = "decision"
@@ -149,9 +149,20 @@ class Decision(Base):
     answer_number: Mapped[int | None]
     answers: Mapped[int]
     unseen: Mapped[bool] = mapped_column(default=False, server_default=false())
+    withdrawn: Mapped[bool] = mapped_column(default=False, server_default=false())
     by_id: Mapped[int | None] = mapped_column(ForeignKey("user.id"), index=True)
     reason: Mapped[str] = mapped_column(Text, default="")
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+    @hybrid_property
+    def about_all(self) -> bool:
+        """Whether it is about the labeler: about all answers that they gave until then."""
+        return self.answer_number is None and not self.unseen and not self.withdrawn
+
+    @about_all.inplace.expression
+    @classmethod
+    def _about_all(cls) -> ColumnElement[bool]:
+        return and_(cls.answer_number.is_(None), ~cls.unseen, ~cls.withdrawn)
 
 
 class Skip(OncePerLabeler, Base):

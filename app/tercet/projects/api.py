@@ -53,7 +53,7 @@ def get_projects(me: Me, db: Db, after: str = "", limit: Limit = 100) -> Project
     Give `next` of one page as `after` of the next.
     """
     with db.reading() as session:
-        rows = queries.page_of_projects(session, identify(session, me).user, after, limit + 1)
+        rows = queries.page_of_projects(session, identify(session, me), after, limit + 1)
         page = [ProjectOut.of(project) for project in rows[:limit]]
         return ProjectList(projects=page, next=page[-1].key if len(rows) > limit else None)
 

@@ -19,6 +19,7 @@ from tercet.web.numbers import Id
 from tercet.web.rendering import render, site_address
 
 router = APIRouter(include_in_schema=False)
+NO_LINK = {"new_link": "", "invited": "", "labeler": ""}
 
 
 @router.get("/projects/{project}/settings")
@@ -56,7 +57,7 @@ def make_share_link(request: Request, project: str, fields: Fields, me: Me, db: 
         with db.reading() as session:
             view = service.view_settings(session, authorize(session, me, project, Action.OWN))
         return _page(request, view, 422, typed=fields, detail=problem.detail, errors=problem.errors)
-    return _show_link(request, view, f"join/{token}")
+    return _show_link(request, view, f"join/{token}", labeler=fields.get("labeler", ""))
 
 
 @router.post("/projects/{project}/settings/share-links/{link}/renew")
@@ -66,11 +67,16 @@ def renew_share_link(request: Request, project: str, link: Id, me: Me, db: Db) -
         access = authorize(session, me, project, Action.OWN)
         token = accounts.renew_share_link(session, access.project, link)
         view = service.view_settings(session, access)
-    return _show_link(request, view, f"join/{token}")
+    labeler = next((row.name for row in view.links if row.link.id == link), None)
+    return _show_link(request, view, f"join/{token}", labeler=labeler or "")
 
 
-def _show_link(request: Request, view: service.SettingsView, path: str, invited: str = "") -> HTMLResponse:
-    page = _page(request, view, 201, new_link=f"{site_address(request)}/{path}", invited=invited)
+def _show_link(
+    request: Request, view: service.SettingsView, path: str, *, invited: str = "", labeler: str = ""
+) -> HTMLResponse:
+    """Show a new link, which signs in who was invited, or is that of one labeler, or else anybody's."""
+    link = {"new_link": f"{site_address(request)}/{path}", "invited": invited, "labeler": labeler}
+    page = _page(request, view, 201, new_link=link)
     page.headers["Cache-Control"] = "no-store"
     return page
 
@@ -106,6 +112,14 @@ def remove_member(project: str, member: Id, me: Me, db: Db) -> Response:
     with db.transaction() as session:
         service.remove_member(session, authorize(session, me, project, Action.OWN).project, member)
     return _back(project, "members")
+
+
+@router.post("/projects/{project}/settings/tokens/{token_id}/revoke")
+def revoke_token(project: str, token_id: Id, me: Me, db: Db) -> Response:
+    """End an API token that is for this project alone, whoever has it."""
+    with db.transaction() as session:
+        accounts.revoke_project_token(session, authorize(session, me, project, Action.OWN).project, token_id)
+    return _back(project, "tokens")
 
 
 @router.post("/projects/{project}/settings/delete")
@@ -149,8 +163,7 @@ def _page(
     typed: dict[str, str] | None = None,
     detail: str = "",
     errors: list[FieldError] | None = None,
-    new_link: str = "",
-    invited: str = "",
+    new_link: dict[str, str] | None = None,
 ) -> HTMLResponse:
     """Render the page; `typed` are the values of a refused form, shown again with the errors."""
     wrong = {error.field: error.detail for error in errors or []}
@@ -158,7 +171,7 @@ def _page(
     if typed and "algorithm" in typed:
         choice |= {"algorithm": typed["algorithm"], "held": typed}
     context: dict[str, Any] = {**vars(view), **choice, "typed": typed or {}, "detail": detail, "wrong": wrong}
-    context |= {"new_link": new_link, "invited": invited, "presets": PRESETS, "colour_maps": list(COLOUR_MAPS)}
+    context |= {**(new_link or NO_LINK), "presets": PRESETS, "colour_maps": list(COLOUR_MAPS)}
     saved = request.query_params.get("done") == "saved"
     return render(request, "projects/settings.html", status_code=status, saved=saved, **context)
 

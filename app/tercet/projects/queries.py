@@ -5,12 +5,15 @@ from datetime import datetime
 from sqlalchemy import case, select
 from sqlalchemy.orm import Session
 
+from tercet.accounts.access import Identity
 from tercet.models import Import, Membership, Project, Role, Run, User
 
 
-def page_of_projects(session: Session, user: User, after: str, limit: int) -> list[Project]:
+def page_of_projects(session: Session, identity: Identity, after: str, limit: int) -> list[Project]:
     """Return up to `limit` projects of the user after a key, in the order of keys; of an administrator, all."""
-    statement = select(Project).where(Project.key > after, Project.deleted_at.is_(None))
+    user, statement = identity.user, select(Project).where(Project.key > after, Project.deleted_at.is_(None))
+    if identity.project_id is not None:
+        statement = statement.where(Project.id == identity.project_id)
     if not user.is_admin:
         memberships = select(Membership.project_id).where(Membership.user_id == user.id)
         statement = statement.where(Project.id.in_(memberships))

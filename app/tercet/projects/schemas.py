@@ -5,7 +5,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from tercet.models import Membership, Project, QuestionKind, Role, User
+from tercet.accounts.queries import HeldToken, LinkInUse
+from tercet.models import Membership, Project, QuestionKind, Role, Scope, User
 from tercet.web.numbers import Count
 from tercet.web.texts import Name, Text
 
@@ -161,6 +162,17 @@ class ProjectList(BaseModel):
     next: str | None
 
 
+SHARE_LINK_EXAMPLE: dict[str, Any] = {
+    "id": 3,
+    "labeler": None,
+    "most": 30,
+    "arrived": 4,
+    "created_at": "2026-05-02T09:31:00Z",
+    "expires_at": "2026-05-16T09:31:00Z",
+    "revoked_at": None,
+}
+
+
 class MemberIn(BaseModel):
     """Someone to add, or to give another role."""
 
@@ -214,14 +226,95 @@ class Done(BaseModel):
 
 
 class ShareLinkIn(BaseModel):
-    """The form of a new labeling link; empty fields mean no limit, and an open link."""
+    """A new labeling link; empty fields mean no limit, and an open link."""
 
-    days: Annotated[Count, Field(ge=1, le=3650)] | None = None
-    most: Annotated[Count, Field(ge=1, le=100_000)] | None = None
-    labeler: Annotated[str, Field(max_length=200)] = ""
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"days": 14, "most": 30}]})
+
+    days: Annotated[Count, Field(ge=1, le=3650, description="it ends after so many")] | None = None
+    most: Annotated[Count, Field(ge=1, le=100_000, description="how many people may come by it")] | None = None
+    labeler: Annotated[str, Field(max_length=200, description="the name of its only labeler, who is new")] = ""
 
     @field_validator("days", "most", mode="before")
     @classmethod
     def read_empty(cls, value: object) -> object:
         """Take an empty field for none."""
-        return value or None
+        return None if value == "" else value
+
+
+class ShareLinkOut(BaseModel):
+    """A labeling link; `labeler` is null where anybody who has it becomes a new labeler."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [SHARE_LINK_EXAMPLE]})
+
+    id: int
+    labeler: str | None
+    most: int | None
+    arrived: int = Field(description="people who came by it")
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+    @classmethod
+    def of(cls, row: LinkInUse, **values: Any) -> Self:
+        """Show a link; `values` are those of further fields."""
+        link = row.link
+        moments = {"created_at": link.created_at, "expires_at": link.expires_at, "revoked_at": link.revoked_at}
+        return cls(id=link.id, labeler=row.name, most=link.most, arrived=row.arrived, **moments, **values)
+
+
+class NewShareLinkOut(ShareLinkOut):
+    """A labeling link with its address, which is not shown again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [SHARE_LINK_EXAMPLE | {"url": "https://songs.example.org/join/Vq3zT0"}]}
+    )
+
+    url: str
+
+
+class ShareLinkList(BaseModel):
+    """All labeling links."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"links": [SHARE_LINK_EXAMPLE]}]})
+
+    links: list[ShareLinkOut]
+
+
+TOKEN_EXAMPLE: dict[str, Any] = {
+    "id": 5,
+    "name": "field recorder",
+    "user": "Ada",
+    "scope": "label",
+    "created_at": "2026-05-02T09:31:00Z",
+    "expires_at": None,
+    "last_used_at": "2026-05-03T07:12:00Z",
+}
+
+
+class ProjectToken(BaseModel):
+    """An API token for one project; `user` is the name of who has it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [TOKEN_EXAMPLE]})
+
+    id: int
+    name: str
+    user: str
+    scope: Scope
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+    @classmethod
+    def of(cls, row: HeldToken) -> Self:
+        """Show a token, without its secret, which is not stored."""
+        token = row.token
+        moments = {name: getattr(token, name) for name in ("created_at", "expires_at", "last_used_at")}
+        return cls(id=token.id, name=token.name, user=row.user, scope=Scope(token.scope), **moments)
+
+
+class ProjectTokens(BaseModel):
+    """All API tokens for one project."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tokens": [TOKEN_EXAMPLE]}]})
+
+    tokens: list[ProjectToken]

@@ -17,6 +17,7 @@ from tercet.items.queries import count_in_use, latest_features
 from tercet.jobs import queries as jobs
 from tercet.live import events
 from tercet.models import (
+    ApiToken,
     BackgroundJob,
     FeatureSet,
     JobKind,
@@ -53,6 +54,7 @@ class SettingsView:
     clips: list[Clip]
     links: list[accounts.LinkInUse]
     members: list[tuple[User, Membership]]
+    tokens: list[accounts.HeldToken]
     me: User
     may_write: bool
     may_own: bool
@@ -72,7 +74,8 @@ def view_settings(session: Session, access: Access) -> SettingsView:
         clips=clips_to_try(session, project.id),
         features_job=next(iter(jobs.unfinished(session, project.id, JobKind.MAKE_FEATURES)), None),
         pictures_job=next(iter(jobs.unfinished(session, project.id, JobKind.DRAW_PICTURES)), None),
-        links=accounts.share_links(session, project.id),
+        links=accounts.share_links(session, project.id, revoked_too=True),
+        tokens=accounts.api_tokens(session, ApiToken.project_id == project.id),
         members=queries.members(session, project.id),
         me=access.user,
         may_write=Action.WRITE in ROLE_MAY[access.role],

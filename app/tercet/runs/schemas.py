@@ -40,6 +40,7 @@ RUN_EXAMPLE: dict[str, Any] = {
         "clusters_supported": {"n_clusters": 12, "alike": [[5, 9]]},
         "first_clusters": {"shown": False, "factor": 315.0, "needed": 100.0, "items_as_fitted": 340},
         "mean_confidence": 0.88,
+        "temperature": 1.42,
         "lower_bound": -0.61,
         "expected_gain": [
             {
@@ -123,7 +124,8 @@ class RunOut(BaseModel):
     as probable by the fit's clusters. `factor` is how many times they were so far; it begins anew at 1 when it falls
     below. All this is missing once the clusters are the fit's, after the run that changed it. `clusters_supported` is
     how many clusters of the fit the answers support: fewer than there are if some are nearly empty, or if answers do
-    not tell them apart, and `alike` lists these.
+    not tell them apart, and `alike` lists these. `temperature` is what the log odds of the fit's posteriors were
+    divided by, so that they are as sure as earlier ones were right to be about the newest answers.
 
     `accuracy_curve` is of answers that name an item: its `points` have the number of answers, the share of those since
     the point before that were foreseen, and its 95 % interval; `ceiling` is set by how far labelers agree.

@@ -36,8 +36,16 @@ def _dcrc(run: RunOut) -> str:
         f"{_points(run)}DCRC {_began(run)} and fitted {_clusters(run)}{_ended(run)}. {_structure(run)}"
         f"Its bound, {run.metrics['lower_bound']:.4g}, is higher the better clusters and answers fit, and compares "
         "only runs of the same parameters and answers; confidence is the probability that the model gives an item's "
-        "cluster."
+        f"cluster{_temperature(run)}."
     )
+
+
+def _temperature(run: RunOut) -> str:
+    """Return what was done to the model's probabilities; empty for runs from before that was done."""
+    temperature = run.metrics.get("temperature")
+    if temperature is None:
+        return ""
+    return f", with its log odds divided by {temperature:.2g}: as sure as runs foresaw the newest answers"
 
 
 def _points(run: RunOut) -> str:

@@ -104,6 +104,17 @@ class TooOften(Problem):
         self.retry_after = retry_after
 
 
+class Overloaded(Problem):
+    """There is more to do than can be done soon; who asks may again after some seconds."""
+
+    status = 503
+
+    def __init__(self, retry_after: int) -> None:
+        """Say so, and store the seconds."""
+        super().__init__("The server has more to do than it can soon. Try again in a moment.")
+        self.retry_after = retry_after
+
+
 class Invalid(Problem):
     """The content is wrong: see the errors, each with its file, row and field."""
 
@@ -151,7 +162,7 @@ def answer_problem(request: Request, problem: Exception) -> Response:
     """Answer with the status and the sentence of a problem that was raised."""
     assert isinstance(problem, Problem)
     headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
-    if isinstance(problem, TooOften):
+    if isinstance(problem, TooOften | Overloaded):
         headers = {"Retry-After": str(problem.retry_after)}
     return respond(request, problem.status, problem.detail, problem.errors, headers)
 

@@ -40,8 +40,8 @@ class Measures:
 
 
 @router.get("/healthz")
-def health() -> dict[str, str]:
-    """Report that the process is alive."""
+async def health() -> dict[str, str]:
+    """Report that the process is alive, even while all threads are busy."""
     return {"status": "ok"}
 
 

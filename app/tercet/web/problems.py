@@ -15,6 +15,7 @@ SENTENCES = {
     416: "The file has 40,044 bytes: there is none at the range that was asked for.",
     429: "That is too often. Wait a moment.",
     422: "The content is wrong; nothing was stored.",
+    503: "The server has more to do than it can soon. Try again in a moment.",
 }
 
 

@@ -21,6 +21,7 @@ from tercet.storage import Storage
 from tercet.worker import hand_edits
 from tercet.worker.hand_edits import NO_EDITS, Edits
 from tercet_algorithms.answers.patterns import ANSWERS, Kind
+from tercet_algorithms.answers.temperature import tempered
 
 
 class Withheld(NamedTuple):
@@ -35,6 +36,13 @@ class Withheld(NamedTuple):
     log_ratio: float
 
 
+class Calibration(NamedTuple):
+    """How sure posteriors are made, and what says so; `worker/outputs/calibration.py` says why."""
+
+    temperature: float  # that the log odds of the fit are divided by
+    log_likelihoods: Array  # (T,) of answers foreseen at each of the temperatures compared, older ones faded
+
+
 @dataclass(frozen=True)
 class PreviousResult:
     """The newest result before this run."""
@@ -46,11 +54,19 @@ class PreviousResult:
     resolutions: Array | None  # (K_max - 1, N), where the algorithm has them
     report: AnswerReport | None = None  # what it found of the answers that it used
     withheld: Withheld | None = None  # None: its clusters are those of its fit
+    calibration: Calibration | None = None  # None: its posteriors are as sure as its fit
 
     @property
     def fitted(self) -> Array:
-        """The posteriors (N, K) of its fit, whether or not these are what it shows."""
-        return self.result.posterior if self.withheld is None else self.withheld.fitted
+        """The posteriors (N, K) of its fit, as sure as that was, whether or not these are what it shows."""
+        if self.withheld is not None:
+            return self.withheld.fitted
+        return tempered(self.result.posterior, 1 / self.temperature)
+
+    @property
+    def temperature(self) -> float:
+        """What the log odds of its fit were divided by."""
+        return 1.0 if self.calibration is None else self.calibration.temperature
 
 
 @dataclass(frozen=True)
@@ -247,7 +263,7 @@ def _previous(storage: Storage, run: Run, in_use: Array | None) -> PreviousResul
     stored = results.load_resolutions(storage, key)
     rows = None if stored is None else np.frombuffer(stored, np.uint8).reshape(-1, len(result.labels))
     coordinates, state = results.coordinates(storage, key), results.load_state(storage, key)
-    withheld = _withheld(state)
+    withheld, calibration = _withheld(state), _calibration(state)
     in_use_then = result.labels > 0
     in_use_now = np.ones(len(in_use_then), bool) if in_use is None else in_use[: len(in_use_then)]
     if not np.array_equal(in_use_then[: len(in_use_now)], in_use_now):
@@ -259,7 +275,8 @@ def _previous(storage: Storage, run: Run, in_use: Array | None) -> PreviousResul
         coordinates, rows = coordinates[there], None if rows is None else rows[:, there]
         if withheld is not None:
             withheld = withheld._replace(first=withheld.first[there], fitted=withheld.fitted[there])
-    return PreviousResult(run, result, coordinates, state, rows, results.answer_report(storage, run), withheld)
+    report = results.answer_report(storage, run)
+    return PreviousResult(run, result, coordinates, state, rows, report, withheld, calibration)
 
 
 def _withheld(state: dict[str, Array]) -> Withheld | None:
@@ -267,6 +284,13 @@ def _withheld(state: dict[str, Array]) -> Withheld | None:
     if "withheld_log_ratio" not in state:
         return None
     return Withheld(state["withheld_first"], state["withheld_fitted"], float(state["withheld_log_ratio"]))
+
+
+def _calibration(state: dict[str, Array]) -> Calibration | None:
+    """Read how sure the posteriors of a run were made; None of a run from before that was done."""
+    if "calibration_temperature" not in state:
+        return None
+    return Calibration(float(state["calibration_temperature"]), state["calibration_log_likelihoods"])
 
 
 def answer_columns(answers: Array, kind: Kind) -> Array:

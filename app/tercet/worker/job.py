@@ -29,10 +29,11 @@ from tercet.worker.fits import learned_points, systems
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.hand_edits import Edits
 from tercet.worker.heartbeat import heartbeat
-from tercet.worker.inputs import JobInputs, Withheld, load
+from tercet.worker.inputs import Calibration, JobInputs, Withheld, load
 from tercet.worker.outputs import (
     accuracy_curve,
     answering,
+    calibration,
     cluster_map,
     cluster_words,
     first_clusters,
@@ -89,13 +90,15 @@ def _compute_current(job: Job) -> None:
     before = None if inputs.previous is None else inputs.previous.coordinates
     coordinates = cluster_map.lay_out(inputs.features, clusters.shown.posterior, before)
     key = results.save(job.storage, job.run, inputs.by_position(clusters.shown), inputs.spread(coordinates, 0))
-    results.save_state(job.storage, key, outcome.state | inputs.withheld_arrays(clusters.withheld))
+    further = inputs.withheld_arrays(clusters.withheld) | calibration.arrays(clusters.calibration)
+    results.save_state(job.storage, key, outcome.state | further)
     hand_edits.carry_names(job.database, job.run, inputs.edits)
     reported = _finish_clustering(job, key, inputs, outcome, clusters, resumed)
     if inputs.previous is not None and inputs.previous.run.result is not None:
         results.delete_state(job.storage, inputs.previous.run.result)
-    needed, fitted = demand(job.database, job.run), clusters.fitted
-    refill(job.database, job.run.project_id, queued.choose(job.run, inputs, outcome, fitted, reported.labelers, needed))
+    about_clusters = job.run, inputs, outcome, clusters.fitted, clusters.calibration
+    asked = queued.choose(*about_clusters, reported.labelers, demand(job.database, job.run))
+    refill(job.database, job.run.project_id, asked)
     _check_labelers(job, inputs, reported)
 
 
@@ -157,15 +160,16 @@ def _finish_clustering(
     reported = reports.report(inputs, outcome, clusters.fitted.posterior, foreseen, rates)
     results.save_report(job.storage, key, reported)
     if outcome.model is not None:
-        results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs)))
+        temperature = 1.0 if clusters.calibration is None else clusters.calibration.temperature
+        results.save_model(job.storage, key, numbered(outcome.model, cluster_numbers(outcome, inputs), temperature))
     metrics = measure(inputs, outcome, result) | cluster_words.measure(job, inputs, result) | resumed
-    metrics |= first_clusters.measure(inputs, clusters.withheld)
+    metrics |= first_clusters.measure(inputs, clusters.withheld) | calibration.measure(clusters.calibration)
     metrics |= supported.measure(inputs, outcome, clusters.fitted.posterior)
     metrics |= prequential.measure_new(job.run, inputs, foreseen.answers)
     metrics |= prequential.measure_drawn(inputs, foreseen.answers) | answering.measure(inputs, rates)
     metrics |= accuracy_curve.measure(inputs, foreseen.answers)
     if job.run.purpose == Purpose.CURRENT:
-        metrics |= gains.measure(job, inputs, outcome, result)
+        metrics |= gains.measure(job, inputs, outcome, result, clusters.calibration)
     if outcome.embedding is not None and result.n_clusters <= resolutions.MOST_CLUSTERS:
         before = None if inputs.previous is None else inputs.previous.resolutions
         rows = resolutions.cut(outcome.embedding, result.labels, result.n_clusters, before)
@@ -178,10 +182,11 @@ def _finish_clustering(
 class Clusters(NamedTuple):
     """The clusters of a run: those that people see, those of its fit, and why they may differ."""
 
-    shown: Result
-    fitted: Result
+    shown: Result  # as sure as is right
+    fitted: Result  # as sure as the fit
     foreseen: Foreseen
     withheld: Withheld | None
+    calibration: Calibration | None
 
 
 def cluster(run: Run, inputs: JobInputs, outcome: FitOutcome) -> Clusters:
@@ -189,7 +194,9 @@ def cluster(run: Run, inputs: JobInputs, outcome: FitOutcome) -> Clusters:
     fitted = number_clusters(outcome, inputs)
     foreseen = prequential.foresee(run, inputs, outcome.epsilon)
     withheld = first_clusters.withhold(run, inputs, outcome, fitted)
-    return Clusters(first_clusters.shown(inputs, fitted, withheld), fitted, foreseen, withheld)
+    sureness = calibration.calibrate(run, inputs, outcome)
+    shown = calibration.calibrated(first_clusters.shown(inputs, fitted, withheld), sureness)
+    return Clusters(shown, fitted, foreseen, withheld, sureness)
 
 
 def number_clusters(outcome: FitOutcome, inputs: JobInputs) -> Result:

@@ -1,8 +1,8 @@
 """Shows the clusters of the features alone until the fit has earned it, so that few answers do not make them worse.
 
 The first answers are few and some are wrong: they move items that nobody has been asked about, and as often as not to
-the wrong place. Until the clusters of fits have made the answers that came after them 100 times as probable as those of
-the fit without answers did, people see the latter, but items that answers or edits place where the fit has them.
+the wrong place. Until fits have made the answers that came after them 100 times as probable as what people saw did,
+people see the clusters of the fit without answers, but items that answers or edits place where the fit has them.
 Questions, reports and what is foreseen go by the fit all along. Once earned, it stays earned.
 
 Fits change: what early ones got wrong says nothing of later ones. So the factor begins anew at 1 whenever it falls
@@ -19,7 +19,8 @@ from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.fits.warm_start import same_inputs
 from tercet.worker.inputs import JobInputs, Withheld, answer_columns
 from tercet.worker.outputs import prequential
-from tercet_algorithms.answers.patterns import Errors, patterns_of
+from tercet_algorithms.answers.patterns import Errors, pattern_probabilities
+from tercet_algorithms.answers.temperature import tempered
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
 # The factor from which on the fit's clusters are shown. A fit no better than the first clusters takes at least as many
@@ -86,18 +87,20 @@ def _compares(run: Run, inputs: JobInputs, before: Withheld, fitted: Result) -> 
 
 
 def _gained(run: Run, inputs: JobInputs, epsilon: Errors, before: Withheld) -> float:
-    """Return the log of how much more probable the new answers are by the last fit's clusters than by the first ones.
+    """Return the log of how much more probable the new answers are by the last fit than by what people saw.
 
-    Clusters are judged as people see them, each item in one: posteriors are surer than right where features mislead,
-    and would lose to any that are less sure.
+    Items that answers had placed were seen where the fit has them, so they count for neither: it is about all others.
+    Both are as sure as is right. If each item were in one cluster for certain, two lucky answers would decide.
     """
+    previous = inputs.previous
+    assert previous is not None, "people have seen the run before"
     new = prequential.new_answers(run, inputs)
     columns = answer_columns(inputs.answers[new], inputs.kind)
 
     def log_likelihoods(posterior: Array) -> Array:
-        patterns = np.eye(5)[patterns_of(posterior.argmax(axis=1), inputs.triplets[new])]
+        patterns = pattern_probabilities(posterior, inputs.triplets[new])
         probabilities = prequential.expected(inputs, epsilon, patterns, new)[np.arange(len(new)), columns]
         return np.log(np.maximum(probabilities, HARD_EPSILON))
 
-    gains = log_likelihoods(before.fitted) - log_likelihoods(before.first)
+    gains = log_likelihoods(tempered(before.fitted, previous.temperature)) - log_likelihoods(previous.result.posterior)
     return float(gains.sum() if inputs.weights is None else inputs.weights[new] @ gains)

@@ -1,6 +1,7 @@
 """The expected gain of further answers, from the posterior and from the gains of earlier answers in this project."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from tercet.runs.outlook import FURTHEST_AHEAD
 from tercet.runs.results import Array, Result
 from tercet.worker.checkpoints import Job
 from tercet.worker.fits.outcome import FitOutcome
-from tercet.worker.inputs import JobInputs
+from tercet.worker.inputs import Calibration, JobInputs
 from tercet_algorithms.answers.forecast import Estimate, ExpectedGain, Stretch, forecast_gain, question_sensitivity
 from tercet_algorithms.answers.gains import direct_gain
 from tercet_algorithms.answers.patterns import answer_table
+from tercet_algorithms.answers.temperature import tempered
 from tercet_algorithms.common.matching import match_clusters
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
@@ -31,8 +33,16 @@ ONWARD, LEVEL_SHARE = (50, 100, 200, 400, FURTHEST_AHEAD), 0.01
 MOST_RUNS = 500
 
 
-def measure(job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result) -> dict[str, Any]:
-    """Return the stretches of answers so far and, once there is one, the expected gain of the next."""
+def measure(
+    job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result, calibration: Calibration | None
+) -> dict[str, Any]:
+    """Return the stretches of answers so far and, once there is one, the expected gain of the next.
+
+    Forecasts are corrected by what earlier answers did, and were measured with posteriors as sure as their fits: the
+    temperature, which changes from run to run, would make the past say less about the future.
+    """
+    if calibration is not None:
+        result = replace(result, posterior=tempered(result.posterior, 1 / calibration.temperature))
     table = answer_table(inputs.kind, outcome.epsilon or HARD_EPSILON)
     share = random_share(job.database, job.run.project_id)
     stretches = _stretches(job, inputs, result, table, share)
@@ -93,7 +103,8 @@ def _stretches(job: Job, inputs: JobInputs, result: Result, table: Array, share:
     in_use_now = np.ones(len(in_use_then), bool) if inputs.in_use is None else inputs.in_use[: len(in_use_then)]
     if earlier.n_clusters != result.n_clusters or not np.array_equal(in_use_then[: len(in_use_now)], in_use_now):
         return []
-    labels, posterior = earlier.labels[in_use_then], earlier.posterior[in_use_then]
+    labels = earlier.labels[in_use_then]
+    posterior = tempered(earlier.posterior[in_use_then], 1 / before.metrics.get("temperature", 1.0))
     n_answers = len(inputs.answers) - int(before.metrics["n_answers"])
     numbers = match_clusters(labels - 1, result.labels[: len(labels)] - 1, result.n_clusters)
     moved = int(np.count_nonzero(numbers[result.labels[: len(labels)] - 1] != labels - 1))

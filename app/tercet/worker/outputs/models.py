@@ -86,12 +86,16 @@ def model_of_bags(model: BagSpectralClustering, mean: Array, scale: Array) -> Mo
     }
 
 
-def numbered(model: Model, numbers: Array) -> Model:
-    """Return the model with its clusters, 0 to K - 1, numbered as the result has them; `numbers` (K,) are from 0."""
+def numbered(model: Model, numbers: Array, temperature: float = 1.0) -> Model:
+    """Return the model with its clusters, 0 to K - 1, numbered as the result has them; `numbers` (K,) are from 0.
+
+    Its scores are divided by the temperature, as those of the result were.
+    """
     changed = {"n_clusters": np.array(len(numbers))}
     order = np.argsort(numbers)
     if "labels" in model:
         changed["labels"] = numbers[model["labels"]]
     else:
-        changed |= {"weights": model["weights"][:, order], "intercept": model["intercept"][order]}
+        scores = {"weights": model["weights"][:, order], "intercept": model["intercept"][order]}
+        changed |= {name: values / temperature for name, values in scores.items()}
     return model | changed

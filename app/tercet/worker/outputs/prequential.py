@@ -13,6 +13,7 @@ from tercet.runs.results import Array
 from tercet.worker.fits.outcome import labeler_table
 from tercet.worker.inputs import JobInputs
 from tercet_algorithms.answers.patterns import ANSWERS, Errors, pattern_probabilities, right_answers
+from tercet_algorithms.answers.temperature import tempered
 
 # The newest answers to questions drawn at random that figures rest on: older runs knew less.
 MOST_DRAWN = 200
@@ -34,7 +35,8 @@ def foresee(run: Run, inputs: JobInputs, epsilon: Errors) -> Foreseen:
     if inputs.previous is None:
         return foreseen
     new = new_answers(run, inputs)
-    patterns = pattern_probabilities(inputs.previous.fitted, inputs.triplets[new])
+    posterior = tempered(inputs.previous.fitted, inputs.previous.temperature)
+    patterns = pattern_probabilities(posterior, inputs.triplets[new])
     foreseen.rights[new] = patterns @ np.eye(foreseen.rights.shape[1])[right_answers(inputs.kind)]
     foreseen.answers[new] = expected(inputs, epsilon, patterns, new)
     return foreseen

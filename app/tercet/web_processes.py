@@ -1,0 +1,77 @@
+"""Further web processes that accept on the same socket as the first one: Python computes one thing at a time in each.
+
+The first one starts them, starts one again that has died, and ends them when it stops. They run no fits. When the first
+one is killed they end by themselves, so that its port is free for the next.
+"""
+
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+
+from tercet.settings import Settings
+from tercet.web.errors import Conflict
+
+# A process that dies at once, as where memory is short, is not started again more often than this.
+RESTART_SECONDS = 1.0
+END_SECONDS = 5.0
+
+
+class WebProcesses:
+    """The web processes beside this one."""
+
+    def __init__(self, settings: Settings, listener: socket.socket) -> None:
+        """Prepare them; raise Conflict where the database has one writer at a time."""
+        if settings.web_processes > 1 and not settings.resolved_database_url().startswith("postgres"):
+            raise Conflict("TERCET_WEB_PROCESSES above 1 needs PostgreSQL: SQLite has one writer at a time.")
+        self.settings = settings.model_copy(update={"workers": 0, "dask_scheduler": "", "web_processes": 1})
+        self.listener = listener
+        self.others: list[BaseProcess] = []
+        self._stop_reader, self._stop_writer = multiprocessing.Pipe(duplex=False)
+        self._watch = threading.Thread(target=self._keep_up, args=(settings.web_processes - 1,), daemon=True)
+
+    def start(self) -> None:
+        """Start them, and watch over them."""
+        self._watch.start()
+
+    def stop(self) -> None:
+        """End them and wait until they have ended."""
+        self._stop_writer.send(None)
+        self._watch.join()
+        for process in self.others:
+            process.terminate()
+        for process in self.others:
+            process.join(END_SECONDS)
+            process.kill()
+
+    def _keep_up(self, count: int) -> None:
+        while True:
+            self.others = [process for process in self.others if process.is_alive()]
+            self.others += [self._begin() for _ in range(count - len(self.others))]
+            ended = wait([self._stop_reader, *(process.sentinel for process in self.others)])
+            if self._stop_reader in ended or self._stop_reader.poll(RESTART_SECONDS):
+                return
+
+    def _begin(self) -> BaseProcess:
+        context = multiprocessing.get_context("spawn")
+        process = context.Process(target=serve_beside, args=(self.settings, self.listener), name="web", daemon=True)
+        process.start()
+        return process
+
+
+def serve_beside(settings: Settings, listener: socket.socket) -> None:
+    """Serve in a process of its own until the first one ends it, or has ended itself."""
+    from tercet.serve import serve
+
+    threading.Thread(target=_end_with_first, daemon=True).start()
+    serve(settings, listener)
+
+
+def _end_with_first() -> None:
+    first = multiprocessing.parent_process()
+    if first is not None:
+        first.join()
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,178 @@
+// Small pictures of items beside their points, wherever a map has room for them without hiding anything.
+
+import { boxesWithRoom } from "./map_paint.js";
+import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
+
+/** @typedef {import("./map_paint.js").Box} Box */
+/** @typedef {import("./map_paint.js").Placement} Placement */
+/** @typedef {{ position: number, image: HTMLImageElement, width: number, height: number, right: number, down: number }} Placed
+ *   `right` and `down` are the pixels from the point to the picture's middle */
+
+const MOST_IN_VIEW = 300; // points; of more there is hardly room for a picture
+const SIDE = 64; // pixels of the longer side of a picture, twice as many where few points are in view
+const FEW = 15;
+const GAP = 8; // pixels between a point's middle and its picture
+const SIDES = [[0, -1], [0, 1], [1, 0], [-1, 0]]; // a picture is above its point, or else below, or beside it
+const REST_MS = 150;
+
+export class MapPictures {
+  /** @type {Placed[]} */
+  placed = [];
+  /** @type {Map<number, Promise<HTMLImageElement | null>>} pictures by position; null: the item has none */
+  images = new Map();
+  isOn = true;
+  timer = 0;
+  round = 0;
+
+  /**
+   * @param {import("./map.js").ClusterMap} map
+   * @param {import("./item_list.js").ItemStore} items
+   * @param {HTMLElement} button pressed while pictures are on; there is none before the first picture
+   */
+  constructor(map, items, button) {
+    this.map = map;
+    this.items = items;
+    this.button = button;
+  }
+
+  toggle() {
+    this.isOn = !this.isOn;
+    this.button.setAttribute("aria-pressed", String(this.isOn));
+    this.choose();
+  }
+
+  /** Choose pictures again once the view rests. */
+  choose() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.place(), REST_MS);
+  }
+
+  async place() {
+    this.round += 1;
+    const { round } = this;
+    const positions = this.isOn ? this.inView() : [];
+    const images = await this.load(positions);
+    if (round !== this.round) return; // the view has moved since
+    this.placed = this.withRoom(positions, images);
+    this.map.draw();
+  }
+
+  /**
+   * Return whether an item is in use, and in the cluster that the map shows alone.
+   * @param {number} position
+   */
+  shows(position) {
+    const cluster = this.map.target[position * STRIDE + CLUSTER];
+    return cluster >= 1 && (!this.map.chosen || cluster === this.map.chosen);
+  }
+
+  /** Return the positions of the points in view, the surest first, or none where there are too many. */
+  inView() {
+    const { map } = this;
+    const [from, to] = [map.toMap(0, map.height), map.toMap(map.width, 0)];
+    const positions = [];
+    for (const k of map.grid?.near({ left: from.x, right: to.x, bottom: from.y, top: to.y }) ?? []) {
+      const [x, y] = [map.target[k * STRIDE], map.target[k * STRIDE + 1]];
+      if (!this.shows(k) || x < from.x || x > to.x || y < from.y || y > to.y) continue;
+      positions.push(k);
+      if (positions.length > MOST_IN_VIEW) return [];
+    }
+    // Those that are shown stay, so that pictures do not flicker while the view moves on.
+    const shown = new Set(this.placed.map(({ position }) => position));
+    const rank = (/** @type {number} */ k) => Number(shown.has(k)) + map.target[k * STRIDE + CONFIDENCE] / 2;
+    return positions.sort((a, b) => rank(b) - rank(a));
+  }
+
+  /**
+   * @param {number[]} positions
+   * @returns {Promise<(HTMLImageElement | null)[]>}
+   */
+  async load(positions) {
+    if (!positions.length) return [];
+    for (const item of await this.items.at(positions)) {
+      if (!this.images.has(item.position)) this.images.set(item.position, loaded(item.thumbnail_url));
+    }
+    return Promise.all(positions.map((position) => this.images.get(position) ?? null));
+  }
+
+  /**
+   * @param {number[]} positions
+   * @param {(HTMLImageElement | null)[]} images
+   */
+  withRoom(positions, images) {
+    const { map } = this;
+    const place = map.place();
+    const side = positions.length <= FEW ? 2 * SIDE : SIDE;
+    const dots = positions.map((position) => boxOf(map, place, { position, width: 10, height: 10, right: 0, down: 0 }));
+    let waiting = positions.flatMap((position, at) => {
+      const image = images[at];
+      if (!image) return [];
+      const factor = side / Math.max(image.naturalWidth, image.naturalHeight);
+      return [{ position, image, width: image.naturalWidth * factor, height: image.naturalHeight * factor }];
+    });
+    this.button.hidden &&= waiting.length === 0;
+    /** @type {Placed[]} */
+    const placed = [];
+    for (const [across, along] of SIDES) {
+      const tried = waiting.map((picture) => ({
+        ...picture, right: across * (picture.width / 2 + GAP), down: along * (picture.height / 2 + GAP),
+      }));
+      const taken = [...map.written, ...dots, ...placed.map((picture) => boxOf(map, place, picture))];
+      const hasRoom = boxesWithRoom(tried.map((picture) => boxOf(map, place, picture)), taken, map);
+      placed.push(...tried.filter((_, at) => hasRoom[at]));
+      waiting = waiting.filter((_, at) => !hasRoom[at]);
+    }
+    return placed;
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} ratio
+   */
+  draw(context, ratio) {
+    const place = this.map.place();
+    for (const picture of this.placed.filter(({ position }) => this.shows(position))) {
+      const { left, top } = boxOf(this.map, place, picture);
+      context.drawImage(picture.image, left * ratio, top * ratio, picture.width * ratio, picture.height * ratio);
+    }
+    this.map.canvas.dataset.pictures = String(this.placed.length);
+  }
+
+  /**
+   * Return the position of the item whose picture is there, or -1.
+   * @param {number} column
+   * @param {number} row
+   */
+  at(column, row) {
+    const place = this.map.place();
+    const there = this.placed.find((picture) => {
+      const { left, right, top, bottom } = boxOf(this.map, place, picture);
+      return column >= left && column <= right && row >= top && row <= bottom;
+    });
+    return there?.position ?? -1;
+  }
+}
+
+/**
+ * Return where a picture is in the pixels of the page.
+ * @param {import("./map.js").ClusterMap} map
+ * @param {Placement} place
+ * @param {{ position: number, width: number, height: number, right: number, down: number }} picture
+ * @returns {Box}
+ */
+function boxOf(map, place, { position, width, height, right, down }) {
+  const column = place.x + map.points[position * STRIDE] * place.scale + right;
+  const row = place.y - map.points[position * STRIDE + 1] * place.scale + down;
+  return { left: column - width / 2, right: column + width / 2, top: row - height / 2, bottom: row + height / 2 };
+}
+
+/**
+ * @param {string | null} url
+ * @returns {Promise<HTMLImageElement | null>} null without a picture, or where it did not come
+ */
+async function loaded(url) {
+  if (!url) return null;
+  const image = new Image();
+  image.src = url;
+  return image.decode().then(() => image, () => null);
+}

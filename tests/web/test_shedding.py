@@ -1,0 +1,104 @@
+"""Past a bounded wait requests are refused at once, those before them are answered, and slow networks are no load."""
+
+import asyncio
+from collections import deque
+
+import anyio.to_thread
+import httpx
+import pytest
+from fastapi import FastAPI, Request
+
+from tercet.web import shedding
+from tercet.web.shedding import LoadShedding
+
+THREADS = 2
+MOST_WAIT = 0.5
+
+
+def make_app() -> FastAPI:
+    """An app of two threads, with requests that take and that wait."""
+    app = FastAPI()
+
+    @app.get("/work")
+    def work() -> str:
+        return "done"
+
+    @app.get("/slow")
+    async def slow() -> str:
+        await asyncio.sleep(1.5)
+        return "done"
+
+    @app.post("/upload")
+    async def upload(request: Request) -> int:
+        return len(await request.body())
+
+    @app.get("/healthz")
+    async def health() -> str:
+        return "ok"
+
+    app.add_middleware(LoadShedding, threads=THREADS, most_wait=MOST_WAIT)
+    return app
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def client(anyio_backend: str) -> httpx.AsyncClient:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    return httpx.AsyncClient(transport=httpx.ASGITransport(make_app()), base_url="http://tercet")
+
+
+def test_in_a_rush_nobody_waits_longer_than_the_bound_and_no_thread_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulated: a hundred requests a second for twenty seconds, where two threads do twenty a second."""
+    at = 0.0
+    monkeypatch.setattr(shedding.time, "monotonic", lambda: at)
+    doorman = LoadShedding(make_app(), threads=THREADS, most_wait=MOST_WAIT)
+    free_at, leaving, waits, refused = [0.0, 0.0], deque[float](), [], 0
+    for number in range(2_000):
+        at = number / 100
+        while leaving and leaving[0] <= at:
+            arrived, at = at, leaving.popleft()
+            doorman._change(-1)
+            at = arrived
+        if doorman.expected_wait() > MOST_WAIT:
+            refused += 1
+            continue
+        doorman._change(1)
+        free_at[0] = max(free_at[0], at) + 0.1
+        leaving.append(free_at[0])
+        waits.append(free_at[0] - at)
+        free_at.sort()
+    assert refused > 1_000
+    assert len(waits) > 20 * 20 * 0.95, "twenty a second for twenty seconds"
+    assert max(waits) < 2 * MOST_WAIT
+    at += 10
+    while leaving:
+        leaving.popleft()
+        doorman._change(-1)
+    assert doorman.expected_wait() == 0, "afterwards nobody is refused"
+
+
+@pytest.mark.anyio
+async def test_health_is_never_refused_nor_what_waits_on_purpose(client: httpx.AsyncClient) -> None:
+    waiting = [asyncio.create_task(client.get("/slow")) for _ in range(6)]
+    await asyncio.sleep(1.2)
+    assert (await client.get("/work")).status_code == 503, "nothing has been answered for a second"
+    assert (await client.get("/healthz")).status_code == 200
+    assert (await client.get("/slow?wait=3")).status_code == 200
+    assert {response.status_code for response in await asyncio.gather(*waiting)} == {200}
+
+
+@pytest.mark.anyio
+async def test_bodies_that_come_slowly_are_no_load(client: httpx.AsyncClient) -> None:
+    async def body() -> object:
+        for _ in range(3):
+            yield b"x"
+            await asyncio.sleep(0.5)
+
+    sending = [asyncio.create_task(client.post("/upload", content=body())) for _ in range(8)]  # type: ignore[arg-type]
+    await asyncio.sleep(1.2)
+    assert (await client.get("/work")).status_code == 200
+    assert {response.json() for response in await asyncio.gather(*sending)} == {3}
