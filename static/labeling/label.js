@@ -3,7 +3,7 @@
 // only once its pictures are on the screen.
 
 import { byId, closest } from "../web/dom.js";
-import { forgetKept } from "../web/kept.js";
+import { forgetKept, keepInThisLanguage } from "../web/kept.js";
 import { explain, readBody } from "../web/problem.js";
 import { say } from "../web/words.js";
 import { Ahead } from "./ahead.js";
@@ -558,6 +558,7 @@ async function keepPage() {
   const address = location.pathname;
   const options = /** @type {const} */ ({ scope: address, updateViaCache: "none" });
   await navigator.serviceWorker.register("/label-worker.js", options);
+  await keepInThisLanguage(`${address}?without_questions=true`);
 }
 
 outbox.entries.forEach(replay);
