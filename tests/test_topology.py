@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -33,14 +33,16 @@ COMPOSE = yaml.safe_load((Path(__file__).resolve().parent.parent / "docker-compo
 
 
 @contextmanager
-def process(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run one of dask's commands for the length of the block."""
-    started = subprocess.Popen([sys.executable, "-m", "dask", *arguments], stderr=subprocess.DEVNULL)
+def processes(*commands: Sequence[str]) -> Iterator[None]:
+    """Run some of dask's commands for the length of the block."""
+    started = [subprocess.Popen([sys.executable, "-m", "dask", *each], stderr=subprocess.DEVNULL) for each in commands]
     try:
-        yield started
+        yield
     finally:
-        started.terminate()
-        started.wait(timeout=15)
+        for each in started:  # each takes seconds to end
+            each.terminate()
+        for each in started:
+            each.wait(timeout=15)
 
 
 def three_blobs(session: Session, storage: Storage) -> str:
@@ -67,9 +69,8 @@ def servers(postgres_database_url: str, tmp_path: Path) -> Iterator[tuple[list[D
     }
     with ExitStack() as stack:
         port = address.rsplit(":", 1)[1]
-        stack.enter_context(process("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"))
-        for _ in range(2):
-            stack.enter_context(process("worker", address, *WORKER))
+        scheduler, worker = ("scheduler", "--host", "127.0.0.1", "--port", port), ("worker", address, *WORKER)
+        stack.enter_context(processes((*scheduler, "--no-dashboard"), worker, worker))
         yield [stack.enter_context(running_server(settings)) for _ in range(2)], token
 
 
