@@ -236,6 +236,7 @@ TABLE = [
     Row("GET", PAGE + "/label", Who.LABEL),
     Row("GET", PAGE + "/label/manifest", Who.LABEL),
     Row("GET", "/label-worker.js", Who.ANYBODY),
+    Row("POST", "/language", Who.ANYBODY, {303}, {"data": {"language": "de"}}),
     Row("POST", PAGE + "/label", Who.LABEL, {303, 409}, {"data": FORM}),
     Row("POST", PAGE + "/label/skip", Who.LABEL, {303}, {"data": {"triplet": TRIPLET}}),
     Row("POST", PAGE + "/label/undo", Who.LABEL, {404}, {"data": {"id": str(uuid.uuid4())}}),

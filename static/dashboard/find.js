@@ -48,9 +48,16 @@ async function read(url) {
  */
 export function savePicture(canvas, name) {
   canvas.toBlob((blob) => {
-    if (!blob) return;
-    const link = createElement("a", { href: URL.createObjectURL(blob), download: `${name}.png` });
-    link.click();
-    URL.revokeObjectURL(link.href);
+    if (blob) save(blob, `${name}.png`);
   });
+}
+
+/**
+ * @param {Blob} blob
+ * @param {string} name
+ */
+export function save(blob, name) {
+  const link = createElement("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
 }

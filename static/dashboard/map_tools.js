@@ -3,10 +3,11 @@
 
 import { byId, closest, query } from "../web/dom.js";
 import { choose } from "./cluster_cards.js";
-import { savePicture } from "./find.js";
+import { save, savePicture } from "./find.js";
 import { ItemList } from "./item_list.js";
 import { MapPictures } from "./map_pictures.js";
 import { itemsOfCluster } from "./map_points.js";
+import { toSvg } from "./map_svg.js";
 
 /** @typedef {import("./map.js").ClusterMap} ClusterMap */
 
@@ -31,6 +32,7 @@ export class MapTools {
       box: () => this.setLasso(!this.main.lassoMode || !this.main.isBoxMode, true),
       pictures: () => this.maps.forEach((map) => map.pictures?.toggle()),
       picture: () => savePicture(this.main.canvas, "map"),
+      svg: () => save(new Blob([toSvg(this.main)], { type: "image/svg+xml" }), "map.svg"),
     };
     document.addEventListener("click", (event) => this.click(event));
   }

@@ -3,8 +3,9 @@
 // only once its pictures are on the screen.
 
 import { byId, closest } from "../web/dom.js";
-import { forgetKept } from "../web/kept.js";
+import { forgetKept, keepInThisLanguage } from "../web/kept.js";
 import { explain, readBody } from "../web/problem.js";
+import { say } from "../web/words.js";
 import { Ahead } from "./ahead.js";
 import { Effects } from "./effects.js";
 import { Listening } from "./listening.js";
@@ -34,7 +35,7 @@ const FILL_EVERY = 60_000;
 const RETRY_AFTER = 15_000;
 const SEEN_AFTER = 150; // milliseconds on the screen; a key that is pressed earlier was meant for the question before
 const ZOOM_STEP = 1.5;
-const NOTHING_AHEAD = "Without a network there is nothing more to ask. Your answers are kept here and sent when it is back.";
+const NOTHING_AHEAD = say("Without a network there is nothing more to ask. Your answers are kept here and sent when it is back.");
 const WORK = 30 * 60_000; // after so long without a break a pause is suggested
 const BREAK = 5 * 60_000;
 const SEEK_STRIP = 0.9; // below this part of a spectrogram's height a click plays from there
@@ -43,10 +44,12 @@ const root = byId("label");
 const { project = "", user = "", kind } = root.dataset;
 const page = JSON.parse(root.dataset.page ?? "");
 const isOutlier = kind === "outlier";
+// An arrow points at the picture: in languages that are written from right to left, the second lies to the right.
+const [towardsSecond, towardsThird] = document.dir === "rtl" ? ["arrowright", "arrowleft"] : ["arrowleft", "arrowright"];
 /** @type {Record<string, string>} */
 const ANSWER_KEYS = isOutlier
   ? { 1: "1", 2: "2", 3: "3", d: "dnk", arrowdown: "dnk" }
-  : { y: "yes", arrowleft: "yes", n: "no", arrowright: "no", d: "dnk", arrowdown: "dnk" };
+  : { y: "yes", [towardsSecond]: "yes", n: "no", [towardsThird]: "no", d: "dnk", arrowdown: "dnk" };
 const PLAY_KEYS = isOutlier ? ["q", "w", "e"] : ["1", "2", "3"];
 
 const ANSWERS_BY_PLACE = isOutlier ? ["1", "2", "3"] : [null, "yes", "no"];
@@ -57,7 +60,7 @@ const listening = new Listening({
     spectrograms.showPlayhead(place, time);
     view.showPlaying(place, time);
   },
-  onFailure: (place) => view.showPlaying(place, null, "Cannot play"),
+  onFailure: (place) => view.showPlaying(place, null, say("Cannot play")),
   region: () => spectrograms.visible,
 });
 
@@ -295,11 +298,11 @@ async function fetchQuestions(wasAway = false) {
     addUpcoming(body.triplets);
     if (changesBefore === changes) showProgress(body.progress); // otherwise it does not include the latest answers
     if (upcoming[0] !== first) showNext();
-    if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? "Waiting for the next question.", body.reason ? progress.mine : 0);
+    if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? say("Waiting for the next question."), body.reason ? progress.mine : 0);
   } catch (error) {
     askAhead();
     const reason = error instanceof Error ? error.message : String(error);
-    if (!upcoming.length) view.showNothing(navigator.onLine ? `The next question cannot be fetched: ${reason}. Trying again.` : NOTHING_AHEAD);
+    if (!upcoming.length) view.showNothing(navigator.onLine ? say("The next question cannot be fetched: {reason}. Trying again.", { reason }) : NOTHING_AHEAD);
   }
   isFetching = false;
   if (!fetchAgain) return;
@@ -320,8 +323,8 @@ function settle(entry, announcement) {
   view.showHistory(history);
   ahead.drop(entry);
   outbox.add(entry);
-  view.announce(upcoming.length ? `${announcement}. Next question.` : `${announcement}.`);
-  if (!upcoming.length) view.showNothing("Fetching the next question.");
+  view.announce(upcoming.length ? `${announcement} ${say("Next question.")}` : announcement);
+  if (!upcoming.length) view.showNothing(say("Fetching the next question."));
   fetchQuestions();
 }
 
@@ -351,7 +354,7 @@ function answer(value) {
   view.flashButton(value);
   countWork();
   countAnswers(1);
-  settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms }, `Answered ${view.ANSWER_NAMES[value] ?? value}`);
+  settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms }, say("Answered {answer}.", { answer: view.ANSWER_NAMES[value] ?? value }));
 }
 
 /** @param {Screen} current */
@@ -376,7 +379,7 @@ function skip() {
     return;
   }
   const { triplet, items } = screen.question;
-  settle({ kind: "skip", triplet, items, answer: "skip" }, "Skipped");
+  settle({ kind: "skip", triplet, items, answer: "skip" }, say("Skipped."));
 }
 
 function openFlags(place = 0) {
@@ -389,7 +392,7 @@ function flag(said) {
   const { triplet, items } = screen.question;
   flagged.add(said.item);
   ahead.dropAbout(said.item);
-  settle({ kind: "flag", triplet, items, answer: "flag", ...said }, "Flagged. You are not asked about this item any more");
+  settle({ kind: "flag", triplet, items, answer: "flag", ...said }, say("Flagged. You are not asked about this item any more."));
 }
 
 function lastAnswer() {
@@ -407,7 +410,7 @@ function comment(text) {
   if (last?.kind !== "answer" || (last.comment ?? "") === text) return;
   setComment(last.id, text);
   outbox.add({ kind: "comment", id: last.id, comment: text });
-  view.announce(text ? "Noted." : "The note is removed.");
+  view.announce(text ? say("Noted.") : say("The note is removed."));
 }
 
 /**
@@ -429,7 +432,7 @@ function undo() {
   upcoming = [{ triplet, items, isAgain: true }, ...upcoming.filter((question) => keyOf(question) !== keyOf(last))];
   showNext();
   view.showHistory(history);
-  view.announce("Undone. The question is shown again.");
+  view.announce(say("Undone. The question is shown again."));
   if (last.kind === "skip") return; // a skip cannot be withdrawn: the question is only shown again
   if (last.kind === "flag") {
     outbox.add({ kind: "unflag", item: last.item });
@@ -462,8 +465,8 @@ function onKey(event) {
     " ": () => listening.toggleAll(),
     l: () => view.showLoop(listening.changeLoop()),
     h: () => view.showSpeed(listening.changeSpeed()),
-    c: () => view.announce(`Colours: ${preferences.changeColours()}`),
-    v: () => view.announce(preferences.changeLevel() ? "All sounds equally loud" : "Sounds as loud as recorded"),
+    c: () => view.announce(say("Colours: {colours}", { colours: preferences.changeColours() })),
+    v: () => view.announce(preferences.changeLevel() ? say("All sounds equally loud") : say("Sounds as loud as recorded")),
     "+": () => spectrograms.zoom({ time: ZOOM_STEP, frequency: ZOOM_STEP }),
     "-": () => spectrograms.zoom({ time: 1 / ZOOM_STEP, frequency: 1 / ZOOM_STEP }),
     0: () => spectrograms.reset(),
@@ -547,7 +550,7 @@ function stayWithoutNetwork(event) {
   if (!leaving || (navigator.onLine && !outbox.isOffline)) return;
   event.preventDefault();
   event.stopImmediatePropagation(); // before it signs out
-  view.showNotice("That needs the network. You can go on labeling.");
+  view.showNotice(say("That needs the network. You can go on labeling."));
 }
 
 /** Have the browser keep the page itself, for this labeler. */
@@ -555,6 +558,7 @@ async function keepPage() {
   const address = location.pathname;
   const options = /** @type {const} */ ({ scope: address, updateViaCache: "none" });
   await navigator.serviceWorker.register("/label-worker.js", options);
+  await keepInThisLanguage(`${address}?without_questions=true`);
 }
 
 outbox.entries.forEach(replay);

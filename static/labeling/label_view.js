@@ -3,6 +3,7 @@
 import { byId, createElement, query } from "../web/dom.js";
 import { describe, describePixels } from "./descriptions.js";
 import { isSound, loadPicture } from "./preload.js";
+import { number, say, sayMany } from "../web/words.js";
 
 /** @typedef {import("./preload.js").Item} Item */
 /** @typedef {import("./preload.js").Picture} Picture */
@@ -17,16 +18,22 @@ import { isSound, loadPicture } from "./preload.js";
  */
 
 /** @type {Record<string, string>} */
-export const ANSWER_NAMES = { yes: "yes", no: "no", dnk: "don't know", skip: "skipped", flag: "flagged" };
+export const ANSWER_NAMES = {
+  yes: say("yes"),
+  no: say("no"),
+  dnk: say("don't know"),
+  skip: say("skipped"),
+  flag: say("flagged"),
+};
 
 /** @type {Record<PaintState, string>} */
 const PAINT_MESSAGES = {
-  loading: "Pictures are loading…",
-  slow: "Pictures are loading, which takes long. You may also skip this question.",
+  loading: say("Pictures are loading…"),
+  slow: say("Pictures are loading, which takes long. You may also skip this question."),
   painting: "",
   painted: "",
   taught: "",
-  failed: "A picture cannot be loaded. Load it again, or skip this question.",
+  failed: say("A picture cannot be loaded. Load it again, or skip this question."),
 };
 const root = byId("label");
 const figures = [...root.querySelectorAll(".item")];
@@ -87,7 +94,7 @@ function showItem(place, key, item, spectrograms) {
     if (!media.contains(picture.image)) return; // another question is shown now
     media.dataset.picture = isLoaded ? "loaded" : "failed";
     if (isLoaded && !isSound(item)) picture.image.alt = `${describe(item, place)}: ${describePixels(picture.image)}`;
-    if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: `${picture.image.alt}: not loaded` }));
+    if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: say("{picture}: not loaded", { picture: picture.image.alt }) }));
   });
   return picture;
 }
@@ -101,27 +108,27 @@ function showItem(place, key, item, spectrograms) {
 export function showPlaying(place, time, failure) {
   const button = query(figures[place], ".play");
   const isPlaying = time !== null;
-  if (!failure && button.classList.contains("playing") === isPlaying && query(button, ".verb").textContent !== "Cannot play") return;
+  if (!failure && button.classList.contains("playing") === isPlaying && query(button, ".verb").textContent !== say("Cannot play")) return;
   button.classList.toggle("playing", isPlaying);
-  query(button, ".verb").textContent = failure ?? (isPlaying ? "Stop" : "Play");
+  query(button, ".verb").textContent = failure ?? (isPlaying ? say("Stop") : say("Play"));
 }
 
 /** @param {number} speed */
 export function showSpeed(speed) {
-  const words = { 1: "", 0.5: "½ speed", 0.25: "¼ speed" }[speed] ?? "";
+  const words = { 1: "", 0.5: say("½ speed"), 0.25: say("¼ speed") }[speed] ?? "";
   byId("speed").textContent = words;
-  announce(words || "Full speed");
+  announce(words || say("Full speed"));
 }
 
 /** @param {boolean} isLooping */
 export function showLoop(isLooping) {
   byId("loop").hidden = !isLooping;
-  announce(isLooping ? "Plays what is on the screen again and again" : "Plays once");
+  announce(isLooping ? say("Plays what is on the screen again and again") : say("Plays once"));
 }
 
 /** Show why a key did nothing: the question has not been on the screen for long enough. */
 export function showTooEarly() {
-  showNotice("Too early: the pictures have only just appeared.");
+  showNotice(say("Too early: the pictures have only just appeared."));
 }
 
 /**
@@ -166,14 +173,19 @@ export function showNothing(reason, mine = 0) {
   showAsking(false);
   byId("reason").textContent = reason;
   byId("thanks").hidden = mine === 0;
-  byId("thanks").textContent = `Thank you for ${mine === 1 ? "your answer" : `your ${mine.toLocaleString("en")} answers`}.`;
+  byId("thanks").textContent = sayMany("Thank you for your {count} answer.", "Thank you for your {count} answers.", mine);
 }
 
 /** @param {number} answers */
 export function suggestPause(answers) {
-  byId("pause-answers").textContent = answers.toLocaleString("en");
+  const words = sayMany(
+    "{count} answer in half an hour. A short pause keeps them good.",
+    "{count} answers in half an hour. A short pause keeps them good.",
+    answers,
+  );
+  byId("pause-words").textContent = words;
   byId("pause").hidden = false;
-  announce(`${answers} answers in half an hour. A short pause keeps them good.`);
+  announce(words);
 }
 
 /** @param {{ kind: string, answer: string, comment?: string }[]} history */
@@ -188,9 +200,9 @@ export function showHistory(history) {
 
 /** @param {Progress} progress */
 export function showProgress({ mine, mine_today, project_answers }) {
-  byId("today").textContent = String(mine_today);
-  byId("mine").textContent = String(mine);
-  byId("everybody").textContent = project_answers.toLocaleString("en");
+  byId("today").textContent = number(mine_today);
+  byId("mine").textContent = number(mine);
+  byId("everybody").textContent = number(project_answers);
   showGoal("my-goal", mine);
   showGoal("project-goal", project_answers);
 }
@@ -205,8 +217,9 @@ function showGoal(id, count) {
   if (!(bar instanceof HTMLProgressElement)) return;
   bar.value = Math.min(count, bar.max);
   const words = byId(`${id}-words`);
-  const reached = count >= bar.max ? " Reached, thank you!" : "";
-  words.textContent = `${count.toLocaleString("en")} of ${bar.max.toLocaleString("en")}, ${words.dataset.whose}.${reached}`;
+  const values = { count: number(count), goal: number(bar.max) };
+  const line = id === "my-goal" ? say("{count} of {goal}, yours.", values) : say("{count} of {goal}, everybody's.", values);
+  words.textContent = count >= bar.max ? `${line} ${say("Reached, thank you!")}` : line;
 }
 
 /** @param {import("./outbox.js").Outbox} outbox */
@@ -223,11 +236,11 @@ export function showOutbox(outbox) {
 
 /** @param {import("./outbox.js").Outbox} outbox */
 function describeOutbox({ waiting, trouble, refusals, isOffline }) {
-  if (isOffline || !navigator.onLine) return ["waiting", waiting ? `offline, keep going: ${waiting} kept here` : "offline, keep going"];
-  if (trouble) return ["waiting", `${waiting === 1 ? "1 answer" : `${waiting} answers`} waiting: ${trouble}`];
-  if (waiting) return ["sending", "saving…"];
-  if (refusals.length) return ["refused", `not accepted: ${refusals.at(-1)}`];
-  return ["saved", "saved"];
+  if (isOffline || !navigator.onLine) return ["waiting", waiting ? say("offline, keep going: {count} kept here", { count: number(waiting) }) : say("offline, keep going")];
+  if (trouble) return ["waiting", sayMany("{count} answer waiting: {trouble}", "{count} answers waiting: {trouble}", waiting, { trouble })];
+  if (waiting) return ["sending", say("saving…")];
+  if (refusals.length) return ["refused", say("not accepted: {why}", { why: refusals.at(-1) ?? "" })];
+  return ["saved", say("saved")];
 }
 
 /** @param {import("./ahead.js").Ahead} ahead */
@@ -235,9 +248,13 @@ export function showAhead({ isOn, isPossible, here }) {
   const ahead = byId("ahead", HTMLInputElement);
   ahead.checked = isOn;
   ahead.disabled = !isPossible;
-  const count = here === 1 ? "1 question is" : `${here} questions are`;
-  const state = isOn ? `${count} here with pictures and sounds.` : "";
-  byId("ahead-state").textContent = isPossible ? state : "Not in this browser, or not over plain http.";
+  const count = sayMany(
+    "{count} question is here with pictures and sounds.",
+    "{count} questions are here with pictures and sounds.",
+    here,
+  );
+  const state = isOn ? count : "";
+  byId("ahead-state").textContent = isPossible ? state : say("Not in this browser, or not over plain http.");
 }
 
 /** @param {string} text */

@@ -3,6 +3,7 @@
 // order; the server recognises an answer by its id, so an answer that is sent twice is stored once.
 
 import { readBody, readProblem } from "../web/problem.js";
+import { say } from "../web/words.js";
 
 /** @typedef {import("./preload.js").Question} Question */
 
@@ -246,9 +247,9 @@ function requestOf(entry) {
 
 /** @param {number} status */
 function troubleOf(status) {
-  if (status === 401) return "you are signed out";
-  if (status === 429 || status >= 500) return "the server is busy";
-  return `something between here and the server answered with status ${status}`;
+  if (status === 401) return say("you are signed out");
+  if (status === 429 || status >= 500) return say("the server is busy");
+  return say("something between here and the server answered with status {status}", { status });
 }
 
 /**

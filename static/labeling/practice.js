@@ -2,11 +2,19 @@
 // is sent, and it is offered once in a browser.
 
 import { byId } from "../web/dom.js";
+import { say } from "../web/words.js";
 
 /** @typedef {import("./preload.js").Question} Question */
 
 /** @type {Record<string, string>} */
-const WORDS = { yes: "yes, like 2", no: "no, like 3", 1: "item 1", 2: "item 2", 3: "item 3", dnk: "don't know" };
+const WORDS = {
+  yes: say("Yes, like 2"),
+  no: say("No, like 3"),
+  1: say("Item 1"),
+  2: say("Item 2"),
+  3: say("Item 3"),
+  dnk: say("Don't know"),
+};
 
 export class Practice {
   #key;
@@ -55,7 +63,7 @@ export class Practice {
     this.#place += 1;
     byId("lesson").hidden = true;
     byId("practice").hidden = false;
-    byId("practice-place").textContent = `${this.#place} of ${this.#count}`;
+    byId("practice-place").textContent = say("{place} of {count}", { place: this.#place, count: this.#count });
   }
 
   /**
@@ -65,10 +73,10 @@ export class Practice {
    */
   teach(answer, lesson) {
     const isRight = answer === lesson.answer;
-    byId("verdict").textContent = isRight ? "Right." : `The right answer is “${WORDS[lesson.answer]}”.`;
+    byId("verdict").textContent = isRight ? say("Right.") : say("The right answer is “{answer}”.", { answer: WORDS[lesson.answer] });
     byId("reason-why").textContent = lesson.reason;
     byId("lesson").dataset.verdict = isRight ? "right" : "wrong";
-    byId("next-lesson").textContent = this.#place < this.#count ? "Next" : "Begin labeling";
+    byId("next-lesson").textContent = this.#place < this.#count ? say("Next") : say("Begin labeling");
     byId("lesson").hidden = false;
     byId("next-lesson").focus();
   }

@@ -12,3 +12,16 @@ export async function forgetKept() {
   const registrations = await navigator.serviceWorker.getRegistrations();
   await Promise.all(registrations.map((registration) => registration.unregister()));
 }
+
+/**
+ * Keep a page anew where it is kept in another language than this page has: somebody has chosen one since.
+ * @param {string} url
+ */
+export async function keepInThisLanguage(url) {
+  for (const name of await caches.keys()) {
+    const cache = await caches.open(name);
+    const kept = await cache.match(url, { ignoreVary: true });
+    const language = kept?.headers.get("content-language");
+    if (language && language !== document.documentElement.lang) await cache.add(url);
+  }
+}

@@ -223,6 +223,44 @@ def test_an_item_is_flagged_and_an_answer_noted_by_keys(live_server: LiveServer,
     wait_until(lambda: flagged() == [])
 
 
+def test_in_german_and_from_right_to_left_everything_has_room(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, lea = make_songs(live_server, labeler_goal=200, project_goal=2000)
+    page = open_page(lea, f"/projects/{project.key}/label", locale="de-DE")
+    expect(page.locator("#question")).to_have_text("Ist 1 ähnlicher zu 2 als zu 3?")
+    press_and_see(page, "y")
+    expect(page.locator("#spoken")).to_have_text("Beantwortet: ja. Nächste Frage.")
+    expect(page.locator("#saved")).to_have_text("gespeichert", timeout=15_000)
+    expect(page.locator("#my-goal-words")).to_have_text("1 von 200, von Ihnen.")
+    assert (page.locator(".media img").first.get_attribute("alt") or "").startswith("Spektrogramm von Objekt 1: 0,")
+    assert_accessible(page, "label-german", ["light"])
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    for width, height in ((390, 844), (1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        take_shot(page, f"label-right-to-left-{width}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        cut = page.evaluate(
+            """[...document.querySelectorAll(".desk button, .desk p, h1, .item button")]
+              .filter((element) => element.checkVisibility() && element.scrollWidth > element.clientWidth + 1)
+              .map((element) => element.outerHTML)"""
+        )
+        assert cut == []
+        outside = page.evaluate(
+            """[...document.querySelectorAll("button")].filter((element) => {
+              const { left, right } = element.getBoundingClientRect();
+              return element.checkVisibility() && (left < 0 || right > innerWidth);
+            }).map((element) => element.outerHTML)"""
+        )
+        assert outside == []
+    page.evaluate("document.documentElement.dir = 'ltr'")
+    kept = """caches.match(`${location.pathname}?without_questions=true`, { ignoreVary: true })
+      .then((page) => page?.headers.get("content-language") ?? "")"""
+    wait_until(lambda: page.evaluate(kept) == "de")
+    page.keyboard.press("?")
+    page.get_by_role("button", name="English").click()
+    expect(page.locator("#question")).to_have_text("Is 1 more similar to 2 than to 3?")
+    wait_until(lambda: page.evaluate(kept) == "en")
+
+
 def test_practice_teaches_and_stores_nothing(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     with live_server.database.transaction() as session:
@@ -241,7 +279,7 @@ def test_practice_teaches_and_stores_nothing(live_server: LiveServer, open_page:
     wait_for_paint(page)
     right = "y" if unquote(shown(page)[1]).endswith(f"/{second}") else "n"
     page.keyboard.press("d")
-    words = {"y": "yes, like 2", "n": "no, like 3"}[right]
+    words = {"y": "Yes, like 2", "n": "No, like 3"}[right]
     expect(page.locator("#verdict")).to_have_text(f"The right answer is “{words}”.")
     assert_accessible(page, "label-lesson", ["light"])
     page.keyboard.press(right)
@@ -835,7 +873,7 @@ def test_a_picture_that_fails_is_said_and_can_be_loaded_again(live_server: LiveS
     expect(page.locator("#label")).to_have_attribute("data-paint", "failed")
     expect(page.get_by_text("A picture cannot be loaded. Load it again, or skip this question.")).to_be_visible()
     expect(page.locator(".media").first).to_have_text(
-        re.compile(r"^Spectrogram of item 1, 0\.\d+ seconds long: not loaded$")
+        re.compile(r"^Spectrogram of item 1: 0\.\d+ seconds long: not loaded$")
     )
     page.keyboard.press("y")
     assert stored(live_server, project) == []

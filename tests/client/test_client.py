@@ -66,6 +66,11 @@ def test_a_whole_project(client: tercet.Client) -> None:
     (question,) = points.ask()
     assert points.answer(question, "dnk", response_ms=900).progress.mine == 1
     assert points.summary().answers.total == 1
+    assert points.flag("p03", "cut", "begins late").reason == "cut"
+    [flag] = points.flagged().to_dict("records")
+    assert (flag["item"], flag["reason"], flag["note"]) == ("p03", "cut", "begins late")
+    points.judge_flagged("p03", "set-aside")
+    assert (len(points.flagged()), points.flagged("set-aside")["item"].tolist()) == (0, ["p03"])
     link = points.make_share_link(labeler="Gus", days=3)
     assert (link.labeler, link.url.split("/join/")[0]) == ("Gus", str(points.http.base_url).removesuffix("/api/v1/"))
     assert [each.id for each in points.share_links()] == [link.id]

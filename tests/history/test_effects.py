@@ -64,7 +64,7 @@ def test_the_sentence_is_what_the_two_runs_around_the_answers_say(
     assert client.get(PLACE).json() == {
         "block": 1,
         "sentence": "With 51 answers of yours and 20 by others: two groups are told apart better "
-        f"({between or 'no'} items lie between them, 20 did), 3 of 12 items moved to another group, and "
+        f"(items between them: {between}, before: 20); 3 of 12 items moved to another group; "
         "78 % of new answers were foreseen, 71 % before.",
     }
     with database.transaction() as session:

@@ -28,7 +28,7 @@ def test_sounds_are_described_by_their_measures(page: Page) -> None:
     assert page.evaluate(DESCRIBE, [sound, 1]) == "Spectrogram of item 2: 1.2 s, 3.1 to 4.6 kHz, rising, 4 notes"
     one = {**sound, "measures": {**MEASURES, "notes": 1, "high_khz": 3.1}}
     assert page.evaluate(DESCRIBE, [one, 0]) == "Spectrogram of item 1: 1.2 s, 3.1 kHz, rising, 1 note"
-    assert page.evaluate(DESCRIBE, [{**sound, "measures": None}, 0]) == "Spectrogram of item 1, 2.0 seconds long"
+    assert page.evaluate(DESCRIBE, [{**sound, "measures": None}, 0]) == "Spectrogram of item 1: 2.0 seconds long"
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,6 @@ def test_goals_are_the_owners_and_are_shown_with_how_far_they_are(ada: TestClien
     page = ada.get(PAGE, headers=HTML).text
     assert '<progress id="my-goal" max="2" value="2"' in page
     assert "3 of 2, yours." in page
-    assert "3 of 1,500, everybody&#39;s." in page
+    assert "3 of 1,500, everybody's." in page
     refused = analyst.patch("/api/v1/projects/songs", json={"labeler_goal": -1})
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "labeler_goal")

@@ -21,6 +21,7 @@ from tercet.labeling.service import ConstraintRow
 from tercet.labeling.sql import statements
 from tercet.models import Answer, Item, Lease, Membership, Project, Role, Run, Skip, Source, Triplet, now
 from tercet.web.errors import Conflict
+from tercet.web.languages import words_of
 from tests.factories import add_member, make_project
 
 THREADS = 20
@@ -116,14 +117,14 @@ def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(data
         held = queue.lease_next(session, project, ada, 50, seconds=60)
         assert len(held) == 12, "four items, each as anchor with three pairs"
         assert queue.lease_next(session, project, ben, 5, seconds=60) == []
-        reason = queries.why_nothing(session, project.id, ben, 4)
+        reason = queries.why_nothing(session, project.id, ben, 4, words_of("en"))
         assert "screens of other labelers" in reason
         assert f"{held[0].expires_at:%H:%M} UTC" in reason
     for question in held:
         answer(database, project, ada, question.triplet)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ben, 5, seconds=60) == []
-        assert "has been answered" in queries.why_nothing(session, project.id, ben, 4)
+        assert "has been answered" in queries.why_nothing(session, project.id, ben, 4, words_of("en"))
 
 
 @pytest.mark.only_on("postgres")
@@ -163,7 +164,7 @@ def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
         answer(database, project, ada, held.triplet)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ada, 1, seconds=60) == []
-        assert "need other labelers" in queries.why_nothing(session, project.id, ada, 3)
+        assert "need other labelers" in queries.why_nothing(session, project.id, ada, 3, words_of("en"))
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -171,7 +172,7 @@ def test_a_project_with_too_few_items_says_so(database: Database, count: int) ->
     project, [ada] = make_labelers(database, 1, n_items=count)
     with database.transaction() as session:
         assert queue.lease_next(session, project, ada, 5, seconds=60) == []
-        assert f"has {count} items" in queries.why_nothing(session, project.id, ada, count)
+        assert f"has {count} items" in queries.why_nothing(session, project.id, ada, count, words_of("en"))
 
 
 def test_a_short_queue_is_topped_up_within_the_same_request(database: Database) -> None:

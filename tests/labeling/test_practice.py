@@ -57,9 +57,11 @@ def test_settled_items_of_two_clusters_make_questions_with_true_answers_and_reas
         odd = next(place for place in range(3) if clusters.count(clusters[place]) == 1)
         assert question["answer"] == (str(odd + 1) if kind == "outlier" else {1: "no", 2: "yes"}[odd])
         pair = [str(place + 1) for place in range(3) if place != odd]
-        names = ["of the group “buzz”" if clusters[int(pair[0]) - 1] == 1 else "of one group"]
-        names.append("of “buzz”" if clusters[odd] == 1 else "of another")
-        assert question["reason"] == f"{' and '.join(pair)} are {names[0]}, {odd + 1} is {names[1]}."
+        names = ["“buzz”" if clusters[place] == 1 else "a group without a name" for place in (int(pair[0]) - 1, odd)]
+        if 1 in clusters:
+            assert question["reason"] == f"{' and '.join(pair)}: {names[0]}; {odd + 1}: {names[1]}."
+        else:
+            assert question["reason"] == f"{' and '.join(pair)} are of one group, {odd + 1} is of another."
         assert set(question["items"]) == set(keys)
     assert len({question["answer"] for question in questions}) == (3 if kind == "outlier" else 2)
     with app.state.database.reading() as session:

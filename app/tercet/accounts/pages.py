@@ -4,7 +4,8 @@ The pages of links have one button, and only pressing it does something: mail sc
 neither use up a link nor add a member.
 """
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -15,12 +16,15 @@ from tercet.audit import chain
 from tercet.models import Scope
 from tercet.web.dependencies import Db
 from tercet.web.errors import FieldError, Invalid, NotFound
+from tercet.web.languages import COOKIE, LANGUAGES, InWords
 from tercet.web.numbers import Id
 from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
 
 AUDIT_SHOWN = 200
+YEAR_SECONDS = 365 * 24 * 3600
+LABELING_PAGE = re.compile(r"/projects/[a-z0-9-]+/label")
 Text = Annotated[str, Form(max_length=service.NAME_LENGTH)]
 Participant = Annotated[str, Query(max_length=service.NAME_LENGTH)]
 
@@ -68,8 +72,21 @@ def sign_out(me: Me, db: Db) -> Response:
     return response
 
 
+@router.post("/language")
+def choose_language(language: Text, back: Text = "") -> Response:
+    """Keep the language of labelers' pages in this browser, and go back to the page of the form."""
+    if language not in LANGUAGES:
+        expected = ", ".join(LANGUAGES)
+        raise Invalid("There is no such language.", [FieldError("language", f"expected one of {expected}")])
+    response = go_to(back if LABELING_PAGE.fullmatch(back) else "/")
+    response.set_cookie(COOKIE, language, max_age=YEAR_SECONDS, samesite="lax", httponly=True)
+    return response
+
+
 @router.get("/join/{token}")
-def join_page(request: Request, token: str, me: Me, db: Db, participant: Participant = "") -> HTMLResponse:
+def join_page(
+    request: Request, token: str, me: Me, db: Db, words: InWords, participant: Participant = ""
+) -> HTMLResponse:
     """Show what there is to label, and the button that starts."""
     # The secret is made here, so that a second press of the button finds the labeler of the first.
     browser = sessions.browser_secret(request)
@@ -85,6 +102,7 @@ def join_page(request: Request, token: str, me: Me, db: Db, participant: Partici
         participant=participant,
         returning=returning,
         detail="" if project else service.SHARE_OVER,
+        words=words,
     )
     if project is not None:
         sessions.set_browser_cookie(request, page, browser)
@@ -133,7 +151,8 @@ def account_page(request: Request, me: Me, db: Db) -> HTMLResponse:
 
 
 def _account(request: Request, me: Caller, view: service.AccountView, new_token: str | None = None) -> HTMLResponse:
-    status, context = (200 if new_token is None else 201), {"current": me.session, "scopes": list(Scope)}
+    status = 200 if new_token is None else 201
+    context: dict[str, Any] = {"current": me.session, "scopes": list(Scope)}
     page = render(request, "accounts/account.html", status_code=status, new_token=new_token, **context, **vars(view))
     if new_token is not None:
         page.headers["Cache-Control"] = "no-store"

@@ -22,7 +22,7 @@ from tercet.edits.schemas import EditOut
 from tercet.exchange.schemas import ReceivedOut
 from tercet.intake.schemas import FileReceived, ImportOut, ImportPreview, ReceivedList
 from tercet.items.schemas import FeaturesOut, ItemList
-from tercet.labeling.schemas import AnswersOut, NextOut, TripletOut
+from tercet.labeling.schemas import AnswersOut, FlaggedList, FlagOut, NextOut, TripletOut
 from tercet.models import ImportStatus
 from tercet.projects.schemas import NewShareLinkOut, ProjectOut, ShareLinkList, ShareLinkOut
 from tercet.runs.schemas import ClusterList, NamedCluster, RunList, RunOut
@@ -44,6 +44,7 @@ ANSWER_COLUMNS = (
     "comment",
 )
 ITEM_COLUMNS = ("key", "position", "text", "media_type", "media_url", "bag", "metadata")
+FLAG_COLUMNS = ("item", "labeler", "labeler_name", "reason", "note", "created_at")
 CLUSTER_COLUMNS = ("item", "cluster", "confidence")
 NDJSON = {"Content-Type": "application/x-ndjson"}
 ENDED = {"done", "failed", "cancelled"}
@@ -257,6 +258,56 @@ def answer(
     body = {"id": str(uuid.uuid4()), "triplet": triplet, "answer": answer, "response_ms": response_ms}
     stored = yield from respond(Call("POST", address(project, "/answers"), {"json": body}))
     return AnswersOut.model_validate(stored.json())
+
+
+def flag(project: Place, /, item: str, reason: str = "other", note: str = "") -> Steps[FlagOut]:
+    """Say that an item is broken; the token's owner is asked nothing about it any more.
+
+    Parameters
+    ----------
+    item : str
+        The key of the item.
+    reason : str
+        "empty" (nothing to hear, see or read), "cut" (not all of it), "wrong" (not what it should be) or "other".
+    note : str
+        The same in words.
+    """
+    body = {"item": item, "reason": reason, "note": note}
+    stored = yield from respond(Call("POST", address(project, "/flags"), {"json": body}))
+    return FlagOut.model_validate(stored.json())
+
+
+def flagged(project: Place, /, state: str = "open") -> Steps[Any]:
+    """Return a frame of what labelers say is broken, a row for each item and labeler.
+
+    Parameters
+    ----------
+    state : str
+        "open", "dismissed" (it is fine) or "set-aside".
+    """
+    rows: list[dict[str, Any]] = []
+    after: int | None = -1
+    while after is not None:
+        page = FlaggedList.model_validate(
+            (yield from get(project, "/flagged-items", state=state, after=after, limit=1000)).json()
+        )
+        rows += [{"item": item.key, **flag.model_dump(mode="json")} for item in page.items for flag in item.flags]
+        after = page.next
+    return make_frame(project.frames, rows, FLAG_COLUMNS)
+
+
+def judge_flagged(project: Place, /, item: str, state: str) -> Steps[None]:
+    """Decide about an item that labelers flagged.
+
+    Parameters
+    ----------
+    item : str
+        The key of the item.
+    state : str
+        "set-aside" takes it out of questions and fits, "dismissed" says that it is fine, "open" takes either back.
+    """
+    place = f"/flagged-items/{quote(item, safe='')}"
+    yield from respond(Call("PUT", address(project, place), {"json": {"state": state}}))
 
 
 def constraints(project: Place, /, table: Any) -> Steps[ReceivedOut]:

@@ -8,6 +8,7 @@ from tercet.accounts.access import Action, Me, authorize
 from tercet.history import effects, service
 from tercet.history.schemas import Effect, RunChanges
 from tercet.web.dependencies import Blobs, Db
+from tercet.web.languages import InWords
 from tercet.web.problems import problems
 
 router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404))
@@ -35,7 +36,7 @@ def get_run_changes(
 
 
 @router.get("/{project}/effect-of-my-answers")
-def get_effect(project: str, me: Me, db: Db, blobs: Blobs) -> Effect:
+def get_effect(project: str, me: Me, db: Db, blobs: Blobs, words: InWords) -> Effect:
     """Read what your newest fifty answers that runs know have changed.
 
     It is computed from the last run before them and the first that knows all of them: how many items moved, whether two
@@ -43,4 +44,4 @@ def get_effect(project: str, me: Me, db: Db, blobs: Blobs) -> Effect:
     more than their answers: in parameters, items or edits of clusters.
     """
     with db.reading() as session:
-        return effects.effect(session, blobs, authorize(session, me, project, Action.LABEL))
+        return effects.effect(session, blobs, authorize(session, me, project, Action.LABEL), words)

@@ -3,7 +3,6 @@
 Nothing is said of two runs that differ in more than their answers: in parameters, items or edits by an analyst.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
@@ -19,6 +18,7 @@ from tercet.runs.confusion import items_between
 from tercet.runs.in_use import labels_in_use
 from tercet.runs.schemas import RunOut
 from tercet.storage import Storage
+from tercet.web.languages import Words
 
 BLOCK = 50  # answers of a labeler that are looked at together
 LATEST_BLOCKS = 3  # the runs that use the newest answers may not be done yet
@@ -32,7 +32,7 @@ class Apart(NamedTuple):
     now: int
 
 
-def effect(session: Session, storage: Storage, access: Access) -> Effect:
+def effect(session: Session, storage: Storage, access: Access, words: Words) -> Effect:
     """Say what the labeler's newest fifty answers that runs have used changed, as far as it can be told."""
     count = queries.count_answers(session, access.project.id, access.user.id)
     newest = count // BLOCK
@@ -40,32 +40,28 @@ def effect(session: Session, storage: Storage, access: Access) -> Effect:
         first, last = queries.numbers_of_block(session, access.project.id, access.user.id, block, BLOCK)
         before, after = queries.runs_around(session, access.project.id, first, last)
         if after is not None:
-            said = "" if before is None else _say(session, storage, access, before, after)
+            said = "" if before is None else _say(session, storage, access, (before, after), words)
             return Effect(block=block, sentence=said or None)
     return Effect(block=None, sentence=None)
 
 
-def _say(session: Session, storage: Storage, access: Access, before: Run, after: Run) -> str:
+def _say(session: Session, storage: Storage, access: Access, runs: tuple[Run, Run], words: Words) -> str:
     """Return the sentence about two runs; empty where they differ in more than their answers."""
-    if (
-        before.result is None
-        or after.result is None
-        or not _differ_in_answers_only(session, access.project, before, after)
-    ):
+    before, after = runs
+    if before.result is None or after.result is None or not _differ_in_answers_only(session, access.project, *runs):
         return ""
     results_of = [results.load_cached(storage, key) for key in (before.result, after.result)]
     labels = [labels_in_use(session, access.project.id, result.labels) for result in results_of]
     flows = flows_between(*labels)
-    own, others = queries.count_between(
-        session, access.project.id, access.user.id, before.answers_to or 0, after.answers_to or 0
-    )
-    parts = [
-        *_told_apart(before, results_of[1], flows),
-        _moved(flows),
-        *_foreseen(share_foreseen(RunOut.of(before)), share_foreseen(RunOut.of(after))),
-    ]
-    by_others = f" and {others:,} by others" if others else ""
-    return f"With {own:,} answers of yours{by_others}: {_listed(parts)}."
+    numbers = before.answers_to or 0, after.answers_to or 0
+    own, others = queries.count_between(session, access.project.id, access.user.id, *numbers)
+    counts = {"own": f"{own:,}", "others": f"{others:,}"}
+    beginning = words.say("With %(own)s answers of yours:", own=counts["own"])
+    if others:
+        beginning = words.say("With %(own)s answers of yours and %(others)s by others:", **counts)
+    shares = share_foreseen(RunOut.of(before)), share_foreseen(RunOut.of(after))
+    parts = [*_told_apart(before, results_of[1], flows, words), _moved(flows, words), *_foreseen(*shares, words)]
+    return f"{beginning} {'; '.join(parts)}."
 
 
 def _differ_in_answers_only(session: Session, project: Project, before: Run, after: Run) -> bool:
@@ -77,7 +73,7 @@ def _differ_in_answers_only(session: Session, project: Project, before: Run, aft
     return settings[0] == settings[1] and not restored and not edits
 
 
-def _told_apart(before: Run, now: results.Result, flows: Flows) -> list[str]:
+def _told_apart(before: Run, now: results.Result, flows: Flows, words: Words) -> list[str]:
     """Return in words which two clusters were mixed up most and are now half as much or less."""
     pairs = [
         Apart(pair["items"], len(items_between(now, flows.matched[pair["first"]], flows.matched[pair["second"]])))
@@ -88,21 +84,19 @@ def _told_apart(before: Run, now: results.Result, flows: Flows) -> list[str]:
     if not apart:
         return []
     best = max(apart, key=lambda pair: pair.before - pair.now)
-    return [f"two groups are told apart better ({best.now or 'no'} items lie between them, {best.before:,} did)"]
+    values = {"now": best.now, "before": f"{best.before:,}"}
+    return [words.say("two groups are told apart better (items between them: %(now)s, before: %(before)s)", **values)]
 
 
-def _moved(flows: Flows) -> str:
-    moved = len(flows.moved)
-    if not moved:
-        return f"all {flows.items:,} items stayed in their groups"
-    return f"{moved:,} of {flows.items:,} items moved to another group"
+def _moved(flows: Flows, words: Words) -> str:
+    values = {"count": f"{len(flows.moved):,}", "items": f"{flows.items:,}"}
+    if not len(flows.moved):
+        return words.say("all %(items)s items stayed in their groups", **values)
+    return words.say("%(count)s of %(items)s items moved to another group", **values)
 
 
-def _foreseen(before: float | None, now: float | None) -> list[str]:
+def _foreseen(before: float | None, now: float | None, words: Words) -> list[str]:
     if before is None or now is None or f"{before:.0%}" == f"{now:.0%}":
         return []
-    return [f"{100 * now:.0f} % of new answers were foreseen, {100 * before:.0f} % before"]
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    values = {"now": f"{100 * now:.0f}", "before": f"{100 * before:.0f}"}
+    return [words.say("%(now)s %% of new answers were foreseen, %(before)s %% before", **values)]

@@ -41,8 +41,8 @@ class Effect(BaseModel):
             "examples": [
                 {
                     "block": 4,
-                    "sentence": "With 50 answers of yours and 120 by others: 12 of 600 items moved to another group, "
-                    "and 78 % of new answers were foreseen, 71 % before.",
+                    "sentence": "With 50 answers of yours and 120 by others: 12 of 600 items moved to another group; "
+                    "78 % of new answers were foreseen, 71 % before.",
                 }
             ]
         }

@@ -33,6 +33,7 @@ from tercet.labeling.schemas import (
 )
 from tercet.web.dependencies import Blobs, Config, Db
 from tercet.web.json_bodies import JsonRoute
+from tercet.web.languages import InWords
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
 from tercet.web.rates import PER_LABELER
@@ -49,6 +50,7 @@ async def get_next(
     db: Db,
     config: Config,
     blobs: Blobs,
+    words: InWords,
     leasing: Leasing,
     n: Annotated[Count, Query(ge=1, le=100)] = 5,
 ) -> NextOut:
@@ -61,7 +63,7 @@ async def get_next(
     def lease() -> NextOut:
         with db.transaction() as session:
             access = service.admit(session, me, project)
-            return service.next_triplets(session, blobs, access, n, config.triplet_lease_seconds)
+            return service.next_triplets(session, blobs, access, n, config.triplet_lease_seconds, words)
 
     async with leasing:
         return await run_in_threadpool(lease)
@@ -82,7 +84,7 @@ def post_ahead(
 
 
 @router.post("/{project}/practice", status_code=201, responses=problems(404))
-def post_practice(project: str, me: Me, db: Db, blobs: Blobs) -> PracticeOut:
+def post_practice(project: str, me: Me, db: Db, blobs: Blobs, words: InWords) -> PracticeOut:
     """Draw up to five questions to practise with, each with its right answer and the reason.
 
     First those that an analyst has answered, which you are never asked again; then such about settled items: two of one
@@ -90,7 +92,7 @@ def post_practice(project: str, me: Me, db: Db, blobs: Blobs) -> PracticeOut:
     Nothing that is answered in practice is sent or stored. None where the project's `practice` is off.
     """
     with db.transaction() as session:
-        return PracticeOut(triplets=practice.draw(session, blobs, authorize(session, me, project, Action.LABEL)))
+        return PracticeOut(triplets=practice.draw(session, blobs, authorize(session, me, project, Action.LABEL), words))
 
 
 @router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422, 429))

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from tercet.models import Project
 from tercet.settings import asset
+from tercet.web import languages
 
 SCRIPT = "labeling/service_worker.js"
 FOLDERS = ("labeling", "web")
@@ -20,8 +21,9 @@ def worker_script() -> str:
     """Return the service worker, which names the files of the page and changes whenever one of them does."""
     files = [path for folder in FOLDERS for path in _files(asset("static") / folder) if not path.match(SCRIPT)]
     templates = [path for folder in FOLDERS for path in _files(asset("templates") / folder)]
+    catalogues = _files(languages.FOLDER)
     digest = hashlib.sha256()
-    for path in [*files, *templates]:
+    for path in [*files, *templates, *catalogues]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     page = {
         "version": digest.hexdigest()[:16],

@@ -16,6 +16,7 @@ from tercet.labeling.schemas import AnswerIn
 from tercet.sounds.colour_maps import palette
 from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.web.dependencies import Blobs, Config, Db
+from tercet.web.languages import LANGUAGES, InWords, Words
 from tercet.web.markdown import to_html
 from tercet.web.rendering import render
 
@@ -30,13 +31,20 @@ Keys = Annotated[list[str], Form(min_length=3, max_length=3)]
 
 @router.get("/projects/{project}/label")
 def get_label(
-    project: str, request: Request, me: Me, db: Db, config: Config, blobs: Blobs, without_questions: bool = False
+    project: str,
+    request: Request,
+    me: Me,
+    db: Db,
+    config: Config,
+    blobs: Blobs,
+    words: InWords,
+    without_questions: bool = False,
 ) -> HTMLResponse:
     """Show the next question; without questions it is the page that a browser keeps for when there is no network."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.LABEL)
         count = 0 if without_questions else AHEAD
-        ahead = service.next_triplets(session, blobs, access.labeler, count, config.triplet_lease_seconds)
+        ahead = service.next_triplets(session, blobs, access.labeler, count, config.triplet_lease_seconds, words)
         recent = service.last_answers(session, blobs, access, 0 if without_questions else UNDOABLE)
         is_new = count > 0 and ahead.progress.mine == 0
         has_practice = is_new and practice.is_possible(session, blobs, access.project)
@@ -54,7 +62,9 @@ def get_label(
             "practice": has_practice,
         },
         fresh_id=uuid.uuid4(),
-        question=question_of(access),
+        question=question_of(access, words),
+        words=words,
+        languages=LANGUAGES,
         guidelines=to_html(access.project.guidelines, partial(media_address, access.project.key, "picture")),
     )
 
@@ -73,11 +83,11 @@ def get_worker() -> Response:
     return Response(offline.worker_script(), media_type="text/javascript")
 
 
-def question_of(access: Access) -> str:
+def question_of(access: Access, words: Words) -> str:
     """Return the text of the project's question, or the usual one of its kind."""
     usual = {
-        "relative": "Is 1 more similar to 2 than to 3?",
-        "outlier": "Which one is least like the other two?",
+        "relative": words.say("Is 1 more similar to 2 than to 3?"),
+        "outlier": words.say("Which one is least like the other two?"),
     }
     return access.project.question_text.strip() or usual[access.project.question_kind]
 

@@ -25,11 +25,11 @@ from tercet.runs.in_use import labels_in_use
 from tercet.runs.queries import cluster_notes, last_done
 from tercet.runs.results import load_cached
 from tercet.storage import Storage
+from tercet.web.languages import Words
 
 QUESTIONS = 5
 SURE = 0.95  # the least probability of a settled item's cluster
 FEWEST_ANSWERS = 50  # that a run has learned from, before its clusters teach anybody
-FROM_ANALYST = "The people who run this project say so."
 
 
 class Drawn(NamedTuple):
@@ -56,7 +56,7 @@ def is_possible(session: Session, storage: Storage, project: Project) -> bool:
     return bool(_count_known(session, project)) or _settled(session, storage, project) is not None
 
 
-def draw(session: Session, storage: Storage, access: Access) -> list[PracticeQuestion]:
+def draw(session: Session, storage: Storage, access: Access, words: Words) -> list[PracticeQuestion]:
     """Draw questions to practise with; those that an analyst answered are never asked of this labeler again."""
     project, user_id = access.project, access.user.id
     if not project.practice:
@@ -74,18 +74,23 @@ def draw(session: Session, storage: Storage, access: Access) -> list[PracticeQue
         PracticeQuestion(
             **presentation.question(access.labeler.project, user_id, question.id, question.triplet, rows),
             answer=(answer := presentation.answer(project.question_kind, user_id, question.id, *question[1:3])),
-            reason=FROM_ANALYST if question.names is None else reason(answer, *question.names),
+            reason=reason(answer, question.names, words),
         )
         for question in drawn
     ]
 
 
-def reason(answer: str, pair_name: str, third_name: str) -> str:
+def reason(answer: str, names: tuple[str, str] | None, words: Words) -> str:
     """Say why an answer is right: which two of the items, by their places on the screen, are of one group."""
+    if names is None:
+        return words.say("The people who run this project say so.")
     first, second, third = {"yes": (1, 2, 3), "no": (1, 3, 2), "1": (2, 3, 1), "2": (1, 3, 2), "3": (1, 2, 3)}[answer]
-    group = f"of the group “{pair_name}”" if pair_name else "of one group"
-    other = f"of “{third_name}”" if third_name else "of another"
-    return f"{first} and {second} are {group}, {third} is {other}."
+    places = {"first": first, "second": second, "third": third}
+    if not any(names):
+        return words.say("%(first)s and %(second)s are of one group, %(third)s is of another.", **places)
+    pair_name, third_name = (f"“{name}”" if name else words.say("a group without a name") for name in names)
+    named = {"pair_name": pair_name, "third_name": third_name}
+    return words.say("%(first)s and %(second)s: %(pair_name)s; %(third)s: %(third_name)s.", **places, **named)
 
 
 def _count_known(session: Session, project: Project) -> int:

@@ -15,6 +15,7 @@ from tercet.labeling.sql import statements
 from tercet.labeling.sql.answers import STORED_CONTENTS, Content
 from tercet.labeling.sql.drivers import Query, Rows, run
 from tercet.models import Answer, Lease, Triplet, now
+from tercet.web.languages import Words
 
 
 def answer_of_project(session: Session, project_id: int, answer_id: UUID) -> Answer | None:
@@ -140,18 +141,25 @@ def _contents(rows: Rows) -> dict[UUID, Content]:
     return {row[0]: Content(*row[1:]) for row in rows}
 
 
-def why_nothing(session: Session, project_id: int, user_id: int, count: int) -> str:
+def why_nothing(session: Session, project_id: int, user_id: int, count: int, words: Words) -> str:
     """Return a sentence on why a project with `count` items has no question for this labeler, and until when."""
     if count < 3:
-        return f"This project has {count} items: a question needs three. Ask the project's owner to add items."
+        return words.say_many(
+            "This project has %(count)s item: a question needs three. Ask the project's owner to add items.",
+            "This project has %(count)s items: a question needs three. Ask the project's owner to add items.",
+            count,
+        )
     queued = select(Triplet.id).where(Triplet.project_id == project_id, Triplet.priority.is_not(None))
     if session.scalar(queued.limit(1)) is None:
-        return f"Every question about these {count} items has been answered. Thank you!"
+        return words.say("Every question about these %(count)s items has been answered. Thank you!", count=count)
     until = session.scalar(
         select(func.min(Lease.expires_at))
         .join(Triplet, Triplet.id == Lease.triplet_id)
         .where(Triplet.project_id == project_id, Lease.labeler_id != user_id, Lease.expires_at > now())
     )
     if until is not None:
-        return f"All remaining questions are on the screens of other labelers. Some may come back at {until:%H:%M} UTC."
-    return "You have answered or skipped every question; those that remain need other labelers. Thank you!"
+        return words.say(
+            "All remaining questions are on the screens of other labelers. Some may come back at %(time)s UTC.",
+            time=f"{until:%H:%M}",
+        )
+    return words.say("You have answered or skipped every question; those that remain need other labelers. Thank you!")

@@ -141,11 +141,7 @@ class PracticeOut(BaseModel):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {
-                    "triplets": [
-                        {**QUESTION, "answer": "yes", "reason": "1 and 2 are of the group “buzz”, 3 is of another."}
-                    ]
-                }
+                {"triplets": [{**QUESTION, "answer": "yes", "reason": "1 and 2 are of one group, 3 is of another."}]}
             ]
         }
     )

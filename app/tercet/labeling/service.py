@@ -32,6 +32,7 @@ from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, Problem
+from tercet.web.languages import Words
 
 # How often the storing of answers is tried again after another transaction has stored or deleted rows that it needs.
 ATTEMPTS = 5
@@ -251,7 +252,7 @@ def _progress_out(rows: Iterable[Any]) -> dict[int, ProgressOut]:
 
 
 def next_triplets(
-    session: Session, storage: Storage, access: LabelerAccess, count: int, lease_seconds: float
+    session: Session, storage: Storage, access: LabelerAccess, count: int, lease_seconds: float, words: Words
 ) -> NextOut:
     """Lease the next questions to this labeler and return them with what to show of their items."""
     project, user_id = access.project, access.user_id
@@ -268,7 +269,7 @@ def next_triplets(
             for question in leased
         ],
         left=None if len(leased) == count else len(leased),
-        reason=None if leased else _why_nothing(session, access),
+        reason=None if leased else _why_nothing(session, access, words),
         progress=_progress_out(progress)[user_id],
     )
 
@@ -287,9 +288,9 @@ def questions_ahead(session: Session, storage: Storage, access: LabelerAccess, c
     )
 
 
-def _why_nothing(session: Session, access: LabelerAccess) -> str:
+def _why_nothing(session: Session, access: LabelerAccess, words: Words) -> str:
     count = count_in_use(session, access.project.id)
-    return queries.why_nothing(session, access.project.id, access.user_id, count)
+    return queries.why_nothing(session, access.project.id, access.user_id, count, words)
 
 
 def last_answers(session: Session, storage: Storage, access: Access, limit: int) -> list[RecentOut]:

@@ -11,13 +11,17 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tercet.settings import asset
+from tercet.web.languages import ENGLISH, Words, current, gettext, ngettext, words_of
 from tercet.web.markdown import to_html
 
 
 @cache
 def _environment() -> Environment:
     loader = FileSystemLoader(asset("templates"))
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, extensions=["jinja2.ext.i18n"]
+    )
+    environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
     environment.lstrip_blocks = True
     environment.filters["json"] = lambda value: json.dumps(value, default=str)
     environment.filters["markdown"] = to_html
@@ -39,9 +43,21 @@ def fill(template: str, **context: Any) -> str:
     return _environment().get_template(template).render(**context)
 
 
-def render(request: Request, template: str, *, status_code: int = 200, **context: Any) -> HTMLResponse:
-    """Render one template; `signed_in` tells the page frame whether to offer sign-out."""
+def render(
+    request: Request, template: str, *, status_code: int = 200, words: Words | None = None, **context: Any
+) -> HTMLResponse:
+    """Render one template; `signed_in` tells the page frame whether to offer sign-out.
+
+    Pages that labelers see give the `words` of their language; all others are in English.
+    """
     signed_in = "tercet" in request.cookies
     page = _environment().get_template(template)
-    body = page.render(request=request, signed_in=signed_in, **context)
-    return HTMLResponse(body, status_code)
+    headers = {} if words is None else {"Content-Language": words.language, "Vary": "Accept-Language, Cookie"}
+    words = words or words_of(ENGLISH)
+    context |= {"language": words.language, "direction": words.direction, "for_scripts": words.for_scripts}
+    token = current.set(words)
+    try:
+        body = page.render(request=request, signed_in=signed_in, **context)
+    finally:
+        current.reset(token)
+    return HTMLResponse(body, status_code, headers)

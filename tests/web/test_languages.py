@@ -1,0 +1,93 @@
+"""The languages of labelers' pages: catalogues are complete and true to the messages; who gets which language."""
+
+import re
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import update
+
+from benchmarks.catalogues import messages
+from tercet.models import Project, Role
+from tercet.web.languages import ENGLISH, LANGUAGES, catalogue, choose, words_of
+from tests.factories import add_member, make_project, signed_in
+
+# One kind of database is enough: nothing here is in it.
+pytestmark = pytest.mark.only_on("sqlite")
+PLACES = re.compile(r"%\(\w+\)s|\{\w+\}|%%|<[^>]+>")
+LABEL = "/projects/songs/label"
+
+
+def forms(text: object) -> tuple[str, ...]:
+    return tuple(text) if isinstance(text, tuple | list) else (str(text),)
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES.keys() - {ENGLISH}))
+def test_every_message_is_translated_and_has_the_same_places(language: str) -> None:
+    translated = {forms(message.id): forms(message.string) for message in catalogue(language) if message.id}
+    expected = {forms(message.id) for message in messages() if message.id}
+    assert len(expected) > 150
+    assert translated.keys() == expected, "python -m benchmarks.catalogues brings them up to date"
+    for ids, texts in translated.items():
+        assert all(texts), f"'{ids[0]}' has no translation"
+        for text in texts:
+            assert sorted(PLACES.findall(text)) == sorted(PLACES.findall(ids[-1])), ids
+
+
+@pytest.mark.parametrize(
+    ("chosen", "accepted", "language"),
+    [
+        (None, "", "en"),
+        (None, "de", "de"),
+        (None, "de-AT,de;q=0.9,en;q=0.8", "de"),
+        (None, "fr,en;q=0.9,de;q=0.8", "en"),
+        (None, "fr;q=1,de;q=0.5", "de"),
+        (None, "de;q=0,en;q=0.1", "en"),
+        (None, "de;q=x, \x00,,;;q=", "en"),
+        ("en", "de", "en"),
+        ("de", "en", "de"),
+        ("xx", "de", "de"),
+    ],
+)
+def test_the_choice_of_a_labeler_counts_more_than_the_browser(chosen: str | None, accepted: str, language: str) -> None:
+    assert choose(chosen, accepted) == language
+
+
+def test_numbers_get_their_forms() -> None:
+    one, many = "This project has %(count)s item: a question needs three. Ask the project's owner to add items.", ""
+    many = one.replace(" item:", " items:")
+    texts = [words_of("de").say_many(one, many, count) for count in (1, 2)]
+    assert [text.partition(",")[0] for text in texts] == ["Dieses Projekt hat 1 Objekt", "Dieses Projekt hat 2 Objekte"]
+    assert words_of("de").for_scripts["plurals"][:4] == "1011"
+
+
+def test_labelers_choose_their_language_and_analysts_pages_stay_english(app: FastAPI) -> None:
+    with app.state.database.transaction() as session:
+        ada = add_member(session, make_project(session, n_items=2), Role.ANALYST)
+    with signed_in(app, ada) as client:
+        page = client.get(LABEL, headers={"accept-language": "de-CH,de;q=0.9"})
+        assert page.headers["content-language"] == "de"
+        assert '<html lang="de" dir="ltr" data-words="' in page.text
+        assert "Dieses Projekt hat 2 Objekte, eine Frage braucht drei." in page.text
+        assert "Gerade gibt es keine Frage" in page.text
+        asked = client.get("/api/v1/projects/songs/triplets/next", headers={"accept-language": "de"}).json()
+        assert asked["reason"].startswith("Dieses Projekt hat 2 Objekte")
+        assert '<html lang="en" dir="ltr">' in client.get("/projects/songs", headers={"accept-language": "de"}).text
+        form = {"language": "de", "back": LABEL}
+        done = client.post("/language", data=form, follow_redirects=False)
+        assert (done.status_code, done.headers["location"]) == (303, LABEL)
+        assert '<html lang="de"' in client.get(LABEL, headers={"accept-language": "en"}).text
+        for back in ("https://example.org", "//example.org/label", "/\\example.org", "/projects/a/label\n"):
+            done = client.post("/language", data={**form, "back": back}, follow_redirects=False)
+            assert done.headers["location"] == "/"
+        refused = client.post("/language", data={"language": "xx"}, headers={"accept": "application/json"})
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "language")
+
+
+def test_hostile_names_stay_text_in_translated_sentences(app: FastAPI) -> None:
+    with app.state.database.transaction() as session:
+        ada = add_member(session, make_project(session, n_items=3), Role.LABELER)
+        session.execute(update(Project).values(question_text="<b>%(count)s</b> 100 %", name="<i>"))
+    with signed_in(app, ada) as client:
+        page = client.get(LABEL, headers={"accept-language": "de"}).text
+    assert "&lt;b&gt;%(count)s&lt;/b&gt; 100 %" in page
+    assert "<i>" not in page.partition("<main")[2].replace('<i class="', "")
