@@ -12,12 +12,12 @@ SONGS, SITES = 3, 2
 
 
 def two_ways(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features, songs and sites: three columns say the song loudly, three the site softly."""
+    """Features, songs and sites: three columns say the song, two the site, also in one scale softer."""
     rng = np.random.default_rng(0)
     song, site = np.arange(n) % SONGS, np.arange(n) // SONGS % SITES
     features = rng.standard_normal((n, 6))
     features[:, :3] += 12 * np.eye(SONGS)[song]
-    features[:, 3:] += 6 * (site[:, None] - 0.5)
+    features[:, 3:5] += 6 * (site[:, None] - 0.5)
     return features, song, site
 
 

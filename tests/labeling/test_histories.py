@@ -96,9 +96,13 @@ class Model:
 
     def put_back(self, answer_id: str) -> int:
         answer = self.answers[answer_id]
-        if not answer.aside:
+        of_same = (answer.said.question, answer.said.labeler)
+        same = [a for a in self.answers.values() if (a.said.question, a.said.labeler) == of_same]
+        if answer.counts or (answer.withdrawn and not all(a.withdrawn for a in same)):
             return 409
-        self.change(replace(answer, aside=""))
+        if answer.withdrawn:
+            self.leases.discard(of_same)
+        self.change(replace(answer, withdrawn=False, aside=""))
         return 200
 
     def set_labeler_aside(self, labeler: str) -> int:
