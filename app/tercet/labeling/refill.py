@@ -148,7 +148,8 @@ def _ask_further(session: Session, project: Project, rows: list[tuple[int, float
     its place.
     """
     skipped = exists().where(Skip.triplet_id == Triplet.id, Skip.labeler_id == bindparam("labeler"))
-    flagged = exists().where(Flag.item_id.in_(IDS), Flag.labeler_id == bindparam("labeler"))
+    is_one_of = or_(*(Flag.item_id == item_id for item_id in IDS))
+    flagged = exists().where(is_one_of, Flag.labeler_id == bindparam("labeler"))
     statement = (
         update(Triplet)
         .where(Triplet.id == bindparam("key"), bindparam("n_answers") == COUNTED_ANSWERS)
