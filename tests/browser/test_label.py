@@ -932,7 +932,9 @@ def test_a_preloaded_question_is_on_screen_in_the_next_frame(live_server: LiveSe
           await new Promise(requestAnimationFrame);
           const images = [...document.querySelectorAll(".media img")];
           const isNext = sources() !== before && images.every((image) => image.complete && image.naturalWidth > 0);
-          await new Promise((resolve) => setTimeout(resolve, 200));
+          for (let waits = 0; waits < 100 && !states.includes("painted"); waits += 1) {
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }
           return [isNext, [...new Set(states)]];
         }"""
     )

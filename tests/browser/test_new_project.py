@@ -28,6 +28,7 @@ PAGES = [
     "Export",
     "Add items",
     "Settings",
+    "Help",
     "Account",
 ]
 pytestmark = [pytest.mark.browser, pytest.mark.only_on("sqlite")]
@@ -94,7 +95,7 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     stage(home, "checking")
     expect(home).to_have_url(re.compile(r"/projects/my-eggs(-\d+)?/imports/1$"))
     expect(home).to_have_title("New project · My eggs · Tercet")
-    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(["Account"])
+    expect(home.get_by_role("navigation").get_by_role("link")).to_have_text(["Help", "Account"])
     assert do_jobs(live_server) == ["done"]
     stage(home, "ready")
     expect(home.locator("#page-title")).to_be_focused()

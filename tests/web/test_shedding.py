@@ -2,14 +2,16 @@
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
 
-import anyio.to_thread
 import httpx
 import pytest
 from fastapi import FastAPI, Request
 
 from tercet.web import shedding
 from tercet.web.shedding import LoadShedding
+from tests.loops import run
 
 THREADS = 2
 MOST_WAIT = 0.5
@@ -40,21 +42,14 @@ def make_app() -> FastAPI:
     return app
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
-async def client(anyio_backend: str) -> httpx.AsyncClient:
-    anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+def client() -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(make_app()), base_url="http://tercet")
 
 
 def test_in_a_rush_nobody_waits_longer_than_the_bound_and_no_thread_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulated: a hundred requests a second for twenty seconds, where two threads do twenty a second."""
     at = 0.0
-    monkeypatch.setattr(shedding.time, "monotonic", lambda: at)
+    monkeypatch.setattr(shedding, "time", SimpleNamespace(monotonic=lambda: at))
     doorman = LoadShedding(make_app(), threads=THREADS, most_wait=MOST_WAIT)
     free_at, leaving, waits, refused = [0.0, 0.0], deque[float](), [], 0
     for number in range(2_000):
@@ -81,24 +76,30 @@ def test_in_a_rush_nobody_waits_longer_than_the_bound_and_no_thread_is_idle(monk
     assert doorman.expected_wait() == 0, "afterwards nobody is refused"
 
 
-@pytest.mark.anyio
-async def test_health_is_never_refused_nor_what_waits_on_purpose(client: httpx.AsyncClient) -> None:
-    waiting = [asyncio.create_task(client.get("/slow")) for _ in range(6)]
-    await asyncio.sleep(1.2)
-    assert (await client.get("/work")).status_code == 503, "nothing has been answered for a second"
-    assert (await client.get("/healthz")).status_code == 200
-    assert (await client.get("/slow?wait=3")).status_code == 200
-    assert {response.status_code for response in await asyncio.gather(*waiting)} == {200}
+def test_health_is_never_refused_nor_what_waits_on_purpose() -> None:
+    async def ask() -> None:
+        async with client() as http:
+            waiting = [asyncio.create_task(http.get("/slow")) for _ in range(6)]
+            await asyncio.sleep(1.2)
+            assert (await http.get("/work")).status_code == 503, "nothing has been answered for a second"
+            assert (await http.get("/healthz")).status_code == 200
+            assert (await http.get("/slow?wait=3")).status_code == 200
+            assert {response.status_code for response in await asyncio.gather(*waiting)} == {200}
+
+    run(ask())
 
 
-@pytest.mark.anyio
-async def test_bodies_that_come_slowly_are_no_load(client: httpx.AsyncClient) -> None:
-    async def body() -> object:
+def test_bodies_that_come_slowly_are_no_load() -> None:
+    async def slowly() -> AsyncIterator[bytes]:
         for _ in range(3):
             yield b"x"
             await asyncio.sleep(0.5)
 
-    sending = [asyncio.create_task(client.post("/upload", content=body())) for _ in range(8)]  # type: ignore[arg-type]
-    await asyncio.sleep(1.2)
-    assert (await client.get("/work")).status_code == 200
-    assert {response.json() for response in await asyncio.gather(*sending)} == {3}
+    async def send() -> None:
+        async with client() as http:
+            sending = [asyncio.create_task(http.post("/upload", content=slowly())) for _ in range(8)]
+            await asyncio.sleep(1.2)
+            assert (await http.get("/work")).status_code == 200
+            assert {response.json() for response in await asyncio.gather(*sending)} == {3}
+
+    run(send())
