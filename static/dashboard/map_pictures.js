@@ -5,10 +5,13 @@ import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
 
 /** @typedef {import("./map_paint.js").Box} Box */
 /** @typedef {import("./map_paint.js").Placement} Placement */
-/** @typedef {{ position: number, image: HTMLImageElement, width: number, height: number, right: number, down: number }} Placed
+/** @typedef {import("./item_list.js").Item} Item */
+/** @typedef {{ position: number, width: number, height: number, right: number, down: number }} Spot
  *   `right` and `down` are the pixels from the point to the picture's middle */
+/** @typedef {Spot & { item: Item }} Room */
+/** @typedef {Spot & { image: HTMLImageElement }} Placed */
 
-const MOST_IN_VIEW = 300; // points; of more there is hardly room for a picture
+const MOST_IN_VIEW = 1000; // points; of more there is hardly room for a picture
 const SIDE = 64; // pixels of the longer side of a picture, twice as many where few points are in view
 const FEW = 15;
 const GAP = 8; // pixels between a point's middle and its picture
@@ -18,7 +21,7 @@ const REST_MS = 150;
 export class MapPictures {
   /** @type {Placed[]} */
   placed = [];
-  /** @type {Map<number, Promise<HTMLImageElement | null>>} pictures by position; null: the item has none */
+  /** @type {Map<number, Promise<HTMLImageElement | null>>} pictures by position */
   images = new Map();
   isOn = true;
   timer = 0;
@@ -51,10 +54,28 @@ export class MapPictures {
     this.round += 1;
     const { round } = this;
     const positions = this.isOn ? this.inView() : [];
-    const images = await this.load(positions);
+    const pictured = (await this.items.all(positions)).filter((item) => item.thumbnail_url);
+    const first = pictured.length ? await this.load(pictured[0]) : null; // the others are of about its shape
     if (round !== this.round) return; // the view has moved since
-    this.placed = this.withRoom(positions, images);
+    const rooms = first ? this.rooms(positions, pictured, first) : [];
+    const images = await Promise.all(rooms.map(({ item }) => this.load(item)));
+    if (round !== this.round) return;
+    this.placed = rooms.flatMap(({ item, ...room }, at) => {
+      const image = images[at];
+      return image ? [{ ...room, image }] : [];
+    });
+    if (this.placed.length) this.button.hidden = false;
     this.map.draw();
+  }
+
+  /**
+   * Load an item's picture, once; null where it does not come.
+   * @param {Item} item
+   */
+  load(item) {
+    const image = this.images.get(item.position) ?? loaded(item.thumbnail_url ?? "");
+    this.images.set(item.position, image);
+    return image;
   }
 
   /**
@@ -84,45 +105,31 @@ export class MapPictures {
   }
 
   /**
-   * @param {number[]} positions
-   * @returns {Promise<(HTMLImageElement | null)[]>}
+   * Return where there is room for pictures of the shape of one of them.
+   * @param {number[]} positions of all points in view
+   * @param {Item[]} pictured
+   * @param {HTMLImageElement} first
    */
-  async load(positions) {
-    if (!positions.length) return [];
-    for (const item of await this.items.at(positions)) {
-      if (!this.images.has(item.position)) this.images.set(item.position, loaded(item.thumbnail_url));
-    }
-    return Promise.all(positions.map((position) => this.images.get(position) ?? null));
-  }
-
-  /**
-   * @param {number[]} positions
-   * @param {(HTMLImageElement | null)[]} images
-   */
-  withRoom(positions, images) {
+  rooms(positions, pictured, first) {
     const { map } = this;
     const place = map.place();
-    const side = positions.length <= FEW ? 2 * SIDE : SIDE;
-    const dots = positions.map((position) => boxOf(map, place, { position, width: 10, height: 10, right: 0, down: 0 }));
-    let waiting = positions.flatMap((position, at) => {
-      const image = images[at];
-      if (!image) return [];
-      const factor = side / Math.max(image.naturalWidth, image.naturalHeight);
-      return [{ position, image, width: image.naturalWidth * factor, height: image.naturalHeight * factor }];
-    });
-    this.button.hidden &&= waiting.length === 0;
-    /** @type {Placed[]} */
-    const placed = [];
+    const factor = (positions.length <= FEW ? 2 * SIDE : SIDE) / Math.max(first.naturalWidth, first.naturalHeight);
+    const [width, height] = [first.naturalWidth * factor, first.naturalHeight * factor];
+    const taken = positions.map((position) => boxOf(map, place, { position, width: 10, height: 10, right: 0, down: 0 }));
+    taken.push(...map.written);
+    let waiting = pictured;
+    /** @type {Room[]} */
+    const rooms = [];
     for (const [across, along] of SIDES) {
-      const tried = waiting.map((picture) => ({
-        ...picture, right: across * (picture.width / 2 + GAP), down: along * (picture.height / 2 + GAP),
-      }));
-      const taken = [...map.written, ...dots, ...placed.map((picture) => boxOf(map, place, picture))];
-      const hasRoom = boxesWithRoom(tried.map((picture) => boxOf(map, place, picture)), taken, map);
-      placed.push(...tried.filter((_, at) => hasRoom[at]));
+      const [right, down] = [across * (width / 2 + GAP), along * (height / 2 + GAP)];
+      const tried = waiting.map((item) => ({ item, position: item.position, width, height, right, down }));
+      const boxes = tried.map((room) => boxOf(map, place, room));
+      const hasRoom = boxesWithRoom(boxes, taken, map);
+      rooms.push(...tried.filter((_, at) => hasRoom[at]));
+      taken.push(...boxes.filter((_, at) => hasRoom[at]));
       waiting = waiting.filter((_, at) => !hasRoom[at]);
     }
-    return placed;
+    return rooms;
   }
 
   /**
@@ -132,8 +139,12 @@ export class MapPictures {
   draw(context, ratio) {
     const place = this.map.place();
     for (const picture of this.placed.filter(({ position }) => this.shows(position))) {
-      const { left, top } = boxOf(this.map, place, picture);
-      context.drawImage(picture.image, left * ratio, top * ratio, picture.width * ratio, picture.height * ratio);
+      const { left, right, top, bottom } = boxOf(this.map, place, picture);
+      const { naturalWidth, naturalHeight } = picture.image;
+      const factor = Math.min((right - left) / naturalWidth, (bottom - top) / naturalHeight);
+      const [width, height] = [naturalWidth * factor, naturalHeight * factor];
+      const corner = [(left + right - width) / 2, (top + bottom - height) / 2];
+      context.drawImage(picture.image, corner[0] * ratio, corner[1] * ratio, width * ratio, height * ratio);
     }
     this.map.canvas.dataset.pictures = String(this.placed.length);
   }
@@ -157,7 +168,7 @@ export class MapPictures {
  * Return where a picture is in the pixels of the page.
  * @param {import("./map.js").ClusterMap} map
  * @param {Placement} place
- * @param {{ position: number, width: number, height: number, right: number, down: number }} picture
+ * @param {Spot} picture
  * @returns {Box}
  */
 function boxOf(map, place, { position, width, height, right, down }) {
@@ -167,11 +178,10 @@ function boxOf(map, place, { position, width, height, right, down }) {
 }
 
 /**
- * @param {string | null} url
- * @returns {Promise<HTMLImageElement | null>} null without a picture, or where it did not come
+ * @param {string} url
+ * @returns {Promise<HTMLImageElement | null>} null where it did not come
  */
 async function loaded(url) {
-  if (!url) return null;
   const image = new Image();
   image.src = url;
   return image.decode().then(() => image, () => null);

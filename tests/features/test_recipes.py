@@ -98,6 +98,9 @@ def test_words():
         "up to 32 numbers learned from these recordings (weight 0.5)"
     )
     assert describe(Recipe((GroupSettings("text_words", 50),))) == "up to 50 numbers for the words of each text"
+    grey = Recipe((GroupSettings("picture_shapes", 32), GroupSettings("picture_colours", 16)))
+    counts = {"picture_shapes": 30, "picture_colours": 0}
+    assert describe(grey, None, counts) == "30 numbers for the shapes in each picture", "they have no colours"
 
 
 def test_songs_of_one_pattern_are_near(songs):

@@ -18,7 +18,7 @@ PLACED = """async ([count, act]) => {
   const drawing = Object.assign(document.createElement("canvas"), { width: 96, height: 60 });
   const thumbnail_url = drawing.toDataURL();
   const map = new ClusterMap(canvas, { onPoint() {}, onPick() {}, onLasso() {} });
-  const items = { at: async (positions) => positions.map((position) => (
+  const items = { all: async (positions) => positions.map((position) => (
     { position, thumbnail_url: position % 2 ? null : thumbnail_url })) };
   map.pictures = new MapPictures(map, items, button);
   const points = new Float32Array(4 * count);

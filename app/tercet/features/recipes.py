@@ -127,9 +127,12 @@ def default_recipe(inputs: Sequence[FeatureInput]) -> Recipe:
 def describe(recipe: Recipe, sound_range: SoundRange | None = None, columns: Mapping[str, int] | None = None) -> str:
     """Return the recipe in words, such as "33 measurements of each sound between 0.3 and 11 kHz".
 
-    `columns` is how many columns each kind of group has, once they are computed.
+    `columns` is how many columns each kind of group has, once they are computed; groups in which no items differ, such
+    as the colours of grey pictures, have none and are left out.
     """
-    parts = [_words_of(group, sound_range, (columns or {}).get(group.kind)) for group in recipe.groups]
+    counts = {group.kind: (columns or {}).get(group.kind) for group in recipe.groups}
+    groups = [group for group in recipe.groups if counts[group.kind] != 0] or recipe.groups
+    parts = [_words_of(group, sound_range, counts[group.kind]) for group in groups]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
