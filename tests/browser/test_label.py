@@ -226,7 +226,7 @@ def test_an_item_is_flagged_and_an_answer_noted_by_keys(live_server: LiveServer,
 def test_in_german_and_from_right_to_left_everything_has_room(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server, labeler_goal=200, project_goal=2000)
     page = open_page(lea, f"/projects/{project.key}/label", locale="de-DE")
-    expect(page.locator("#question")).to_have_text("Ist 1 ähnlicher zu 2 als zu 3?")
+    expect(page.locator("#question")).to_have_text("Ähnelt 1 eher 2 als 3?")
     press_and_see(page, "y")
     expect(page.locator("#spoken")).to_have_text("Beantwortet: ja. Nächste Frage.")
     expect(page.locator("#saved")).to_have_text("gespeichert", timeout=15_000)
