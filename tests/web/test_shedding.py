@@ -25,7 +25,7 @@ def make_app() -> FastAPI:
     def work() -> str:
         return "done"
 
-    @app.get("/slow")
+    @app.get("/runs/1")
     async def slow() -> str:
         await asyncio.sleep(1.5)
         return "done"
@@ -79,11 +79,12 @@ def test_in_a_rush_nobody_waits_longer_than_the_bound_and_no_thread_is_idle(monk
 def test_health_is_never_refused_nor_what_waits_on_purpose() -> None:
     async def ask() -> None:
         async with client() as http:
-            waiting = [asyncio.create_task(http.get("/slow")) for _ in range(6)]
+            waiting = [asyncio.create_task(http.get("/runs/1")) for _ in range(6)]
             await asyncio.sleep(1.2)
             assert (await http.get("/work")).status_code == 503, "nothing has been answered for a second"
+            assert (await http.get("/work?wait=3")).status_code == 503, "only runs are waited for"
             assert (await http.get("/healthz")).status_code == 200
-            assert (await http.get("/slow?wait=3")).status_code == 200
+            assert (await http.get("/runs/1?wait=3")).status_code == 200
             assert {response.status_code for response in await asyncio.gather(*waiting)} == {200}
 
     run(ask())
