@@ -60,6 +60,8 @@ from tercet.web.queries import refuse_unknown_parameters
 from tercet.web.rates import RateLimit, Rates
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.web.shedding import LoadShedding
+from tercet.webhooks import api as webhooks_api
+from tercet.webhooks.courier import Courier
 from tercet.worker.supervisor import Supervisor
 
 # Routes are tried in order, and those of labeling are requested most.
@@ -72,6 +74,7 @@ ROUTERS = (
     projects_api.router,
     share_links_api.router,
     tokens_api.router,
+    webhooks_api.router,
     projects_pages.router,
     items_api.router,
     intake_api.router,
@@ -110,9 +113,12 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
     app.state.feed = Feed(app.state.database)
     supervisor = Supervisor(app.state.database, settings)
+    courier = Courier(app.state.database, private_too=settings.webhooks_to_private)
     if settings.workers or settings.dask_scheduler:
         supervisor.start()
+        courier.start()
     yield
+    await courier.close()
     await app.state.feed.close()
     await anyio.to_thread.run_sync(supervisor.stop)
     app.state.database.close()

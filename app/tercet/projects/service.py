@@ -32,6 +32,7 @@ from tercet.projects.media_settings import Clip, GroupChoice, clips_to_try, grou
 from tercet.runs import outlook, preconditions
 from tercet.runs.queries import last_done
 from tercet.web.errors import Conflict, FieldError, NotFound
+from tercet.webhooks import queries as webhooks
 
 LONGEST_KEY = 80
 # How long somebody new has to use the link that signs them in.
@@ -55,6 +56,7 @@ class SettingsView:
     links: list[accounts.LinkInUse]
     members: list[tuple[User, Membership]]
     tokens: list[accounts.HeldToken]
+    webhooks: list[webhooks.WebhookInUse]
     me: User
     may_write: bool
     may_own: bool
@@ -77,6 +79,7 @@ def view_settings(session: Session, access: Access) -> SettingsView:
         links=accounts.share_links(session, project.id, revoked_too=True),
         tokens=accounts.api_tokens(session, ApiToken.project_id == project.id),
         members=queries.members(session, project.id),
+        webhooks=webhooks.webhooks(session, project.id),
         me=access.user,
         may_write=Action.WRITE in ROLE_MAY[access.role],
         may_own=Action.OWN in ROLE_MAY[access.role],
