@@ -26,6 +26,7 @@ from tercet.catalogue import api as catalogue_api
 from tercet.comparisons import api as comparisons_api
 from tercet.comparisons import pages as comparisons_pages
 from tercet.dashboard import api as dashboard_api
+from tercet.dashboard import items_api as dashboard_items_api
 from tercet.dashboard import pages as dashboard_pages
 from tercet.database import Database
 from tercet.edits import api as edits_api
@@ -77,6 +78,7 @@ ROUTERS = (
     webhooks_api.router,
     projects_pages.router,
     items_api.router,
+    dashboard_items_api.router,
     intake_api.router,
     imports_api.router,
     intake_pages.router,

@@ -103,6 +103,11 @@ class ItemOut(PlacedItem):
     set_aside_at: datetime | None = None
 
 
+def item_out(project: str, item: Item, bag: str | None) -> ItemOut:
+    """Return the schema of an item and the key of its bag."""
+    return ItemOut.of(project, item, bag=bag, metadata=item.details, set_aside_at=item.set_aside_at)
+
+
 class ItemList(BaseModel):
     """A page of items; `next` is the `after` of the next page."""
 
