@@ -131,7 +131,8 @@ class Service(DescribedApp):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Wrap the stack, which begins with the handler of crashes."""
-        return RequestLog(SecurityHeaders(super().build_middleware_stack()))
+        settings: Settings = self.state.settings
+        return RequestLog(SecurityHeaders(super().build_middleware_stack(), settings.frame_origins))
 
 
 def add_middleware(app: FastAPI, settings: Settings) -> None:

@@ -78,6 +78,8 @@ def test_a_whole_project(client: tercet.Client) -> None:
     assert (link.labeler, link.url.split("/join/")[0]) == ("Gus", str(points.http.base_url).removesuffix("/api/v1/"))
     assert [each.id for each in points.share_links()] == [link.id]
     assert points.revoke_share_link(link.id).revoked_at is not None
+    with pytest.raises(ClientError, match=r"TERCET_FRAME_ORIGINS .* http://127.0.0.1:\d+/join/"):
+        points.label()
 
 
 def test_nobody_overwrites_what_they_have_not_seen(client: tercet.Client) -> None:

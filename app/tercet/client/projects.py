@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import httpx
 
-from tercet.client import changing, webhook_operations
+from tercet.client import changing, labeling_frame, webhook_operations
 from tercet.client import project_operations as operations
 from tercet.client.errors import Refused
 from tercet.client.events import PAUSE_SECONDS, EventStream, ProjectEvent
@@ -54,6 +54,7 @@ class ProjectClient:
     summary = waiting(operations.summary)
     edit = waiting(operations.edit)
     delete = waiting(operations.delete)
+    label = waiting(labeling_frame.label)
     webhooks = waiting(webhook_operations.webhooks)
     make_webhook = waiting(webhook_operations.make_webhook)
     send_test = waiting(webhook_operations.send_test)
@@ -125,6 +126,7 @@ class AsyncProjectClient:
     summary = awaited(operations.summary)
     edit = awaited(operations.edit)
     delete = awaited(operations.delete)
+    label = awaited(labeling_frame.label)
     webhooks = awaited(webhook_operations.webhooks)
     make_webhook = awaited(webhook_operations.make_webhook)
     send_test = awaited(webhook_operations.send_test)

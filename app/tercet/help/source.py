@@ -13,7 +13,9 @@ from pathlib import Path
 from tercet.help.docstrings import Docstring, parse_docstring
 
 ESTIMATORS = "tercet_algorithms"
-OPERATIONS = tuple(f"tercet.client.{name}" for name in ("changing", "project_operations", "webhook_operations"))
+OPERATIONS = tuple(
+    f"tercet.client.{name}" for name in ("changing", "project_operations", "labeling_frame", "webhook_operations")
+)
 
 
 @dataclass(frozen=True)
