@@ -23,6 +23,7 @@ from tercet.accounts.access import (
     authorize,
     caller_of,
     identify,
+    identify_administrator,
     identify_holder,
     identify_person,
 )
@@ -65,6 +66,10 @@ RULES = (
         re.compile("POST (?:/api/v1/projects)?/restore"),
         lambda session, caller, _: allow_new_project(identify(session, caller)),
         None,
+    ),
+    BodyRule(
+        re.compile("(?:POST|PATCH) /api/v1/users(?:/.*)?"),
+        lambda session, caller, _: identify_administrator(session, caller),
     ),
     BodyRule(re.compile("POST /account/tokens"), lambda session, caller, _: identify_holder(session, caller)),
     BodyRule(re.compile(".* /account/.*", re.DOTALL), lambda session, caller, _: identify_person(session, caller)),

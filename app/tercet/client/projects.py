@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import httpx
 
-from tercet.client import changing, labeling_frame, webhook_operations
+from tercet.client import access_operations, changing, labeling_frame, webhook_operations
 from tercet.client import project_operations as operations
 from tercet.client.errors import Refused
 from tercet.client.events import PAUSE_SECONDS, EventStream, ProjectEvent
@@ -55,6 +55,9 @@ class ProjectClient:
     edit = waiting(operations.edit)
     delete = waiting(operations.delete)
     label = waiting(labeling_frame.label)
+    tokens = waiting(access_operations.tokens)
+    make_token = waiting(access_operations.make_token)
+    revoke_token = waiting(access_operations.revoke_token)
     webhooks = waiting(webhook_operations.webhooks)
     make_webhook = waiting(webhook_operations.make_webhook)
     send_test = waiting(webhook_operations.send_test)
@@ -127,6 +130,9 @@ class AsyncProjectClient:
     edit = awaited(operations.edit)
     delete = awaited(operations.delete)
     label = awaited(labeling_frame.label)
+    tokens = awaited(access_operations.tokens)
+    make_token = awaited(access_operations.make_token)
+    revoke_token = awaited(access_operations.revoke_token)
     webhooks = awaited(webhook_operations.webhooks)
     make_webhook = awaited(webhook_operations.make_webhook)
     send_test = awaited(webhook_operations.send_test)

@@ -14,7 +14,8 @@ from tercet.help.docstrings import Docstring, parse_docstring
 
 ESTIMATORS = "tercet_algorithms"
 OPERATIONS = tuple(
-    f"tercet.client.{name}" for name in ("changing", "project_operations", "labeling_frame", "webhook_operations")
+    f"tercet.client.{name}"
+    for name in ("changing", "project_operations", "labeling_frame", "access_operations", "webhook_operations")
 )
 
 
