@@ -94,6 +94,7 @@ TABLE = [
     Row("GET", "/api/docs", Who.ANYBODY),
     Row("GET", "/help", Who.ANYBODY),
     Row("GET", "/help/guides/{name}", Who.ANYBODY, {404}),
+    Row("GET", "/help/numbers", Who.ANYBODY),
     Row("GET", "/help/systems", Who.ANYBODY),
     Row("GET", "/help/estimators", Who.ANYBODY),
     Row("GET", "/help/client", Who.ANYBODY),

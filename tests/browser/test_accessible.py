@@ -96,6 +96,7 @@ VIEWS = {
     "no comparison": View("/projects/{project}/compare", "/projects/{world.empty.key}/compare"),
     "help": View("/help", "/help", who="nobody"),
     "a guide": View("/help/guides/{name}", "/help/guides/formats", who="nobody"),
+    "every number": View("/help/numbers", "/help/numbers", who="nobody"),
     "which system when": View("/help/systems", "/help/systems", who="nobody"),
     "estimators": View("/help/estimators", "/help/estimators", who="nobody"),
     "an estimator": View("/help/estimators/{name}", "/help/estimators/DCRC", who="nobody"),
