@@ -67,7 +67,7 @@ VIEWS = {
     "settings": View("/projects/{project}/settings", "/projects/{world.full.key}/settings"),
     **{
         f"settings: {section}": View("/projects/{project}/settings", f"/projects/{{world.full.key}}/settings#{section}")
-        for section in ("items", "labelers", "clustering", "features", "project")
+        for section in ("items", "labelers", "clustering", "features", "webhooks", "project")
     },
     "settings refused": View("/projects/{project}/settings", "/projects/{world.full.key}/settings", 403, who="labeler"),
     "dashboard": View("/projects/{project}", "/projects/{world.full.key}"),
