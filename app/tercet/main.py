@@ -45,8 +45,8 @@ from tercet.labeling.answer_writer import AnswerWriter
 from tercet.live import api as live_api
 from tercet.live.feed import Feed
 from tercet.projects import api as projects_api
+from tercet.projects import invitations_api, share_links_api, tokens_api
 from tercet.projects import pages as projects_pages
-from tercet.projects import share_links_api, tokens_api
 from tercet.runs import api as runs_api
 from tercet.settings import Settings, asset
 from tercet.storage import Storage
@@ -70,6 +70,7 @@ ROUTERS = (
     accounts_pages.router,
     audit_api.router,
     projects_api.router,
+    invitations_api.router,
     share_links_api.router,
     tokens_api.router,
     projects_pages.router,

@@ -12,7 +12,7 @@ from tercet.models.edits import Edit, EditKind, Link
 from tercet.models.items import Bag, FeatureSet, Item
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
 from tercet.models.labeling import Answer, Decision, Flag, FlagReason, Lease, Skip, Source, Triplet, Verdict
-from tercet.models.projects import Membership, Project, ProjectView, QuestionKind, Role, ShareLink
+from tercet.models.projects import Invitation, Membership, Project, ProjectView, QuestionKind, Role, ShareLink
 from tercet.models.runs import WAITING_FOR_ANSWERS, ClusterNote, Event, Purpose, Run, RunStatus
 from tercet.models.suggestions import Dismissal, SuggestionKind
 
@@ -38,6 +38,7 @@ __all__ = [
     "ImportFile",
     "ImportSource",
     "ImportStatus",
+    "Invitation",
     "Item",
     "JobKind",
     "JobStatus",
