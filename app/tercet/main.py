@@ -22,6 +22,7 @@ from tercet.answers import api as answers_api
 from tercet.answers import pages as answers_pages
 from tercet.archives import api as archives_api
 from tercet.archives import pages as archives_pages
+from tercet.backups.schedule import BackupSchedule
 from tercet.catalogue import api as catalogue_api
 from tercet.comparisons import api as comparisons_api
 from tercet.comparisons import pages as comparisons_pages
@@ -113,8 +114,11 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     supervisor = Supervisor(app.state.database, settings)
     if settings.workers or settings.dask_scheduler:
         supervisor.start()
+    schedule = BackupSchedule(settings)
+    schedule.start()
     yield
     await app.state.feed.close()
+    await anyio.to_thread.run_sync(schedule.stop)
     await anyio.to_thread.run_sync(supervisor.stop)
     app.state.database.close()
 

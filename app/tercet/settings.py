@@ -54,6 +54,9 @@ class Settings(BaseSettings):
         512, ge=1, description="largest upload of items, features or constraints, in megabytes; others: 1, answers 2"
     )
     max_import_mb: int = Field(20_000, ge=1, description="largest sum of the files of one import, in megabytes")
+    backup_folder: str = Field("", description="folder for backups that the server makes by itself; empty means none")
+    backup_hours: float = Field(24.0, ge=0.1, description="a backup is made when the newest one is older than this")
+    backups_kept: int = Field(7, ge=1, description="how many of these backups stay; older ones are removed")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_json: bool = Field(False, description="log one JSON object a line instead of plain text")
 
