@@ -37,6 +37,7 @@ LAYERS = (
     {"answers"},
     {"archives", "history"},
     {"backups"},
+    {"system"},
     {"main"},
     {"web_processes"},
     {"serve"},

@@ -117,6 +117,8 @@ TABLE = [
     Row("POST", "/account/sessions/{session_id}/end", Who.PERSON, {404}),
     Row("POST", "/account/sessions/end", Who.PERSON, {303}),
     Row("GET", "/api/v1/audit", Who.ADMIN),
+    Row("GET", "/api/v1/system", Who.ADMIN),
+    Row("GET", "/system", Who.ADMIN),
     Row("GET", ONE + "/audit", Who.OWN),
     Row("GET", PAGE + "/audit", Who.OWN),
     Row("GET", API, Who.USER),

@@ -51,6 +51,9 @@ from tercet.projects import pages as projects_pages
 from tercet.runs import api as runs_api
 from tercet.settings import Settings, asset
 from tercet.storage import Storage
+from tercet.system import api as system_api
+from tercet.system import pages as system_pages
+from tercet.system.state import StateCollector
 from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
@@ -74,6 +77,8 @@ ROUTERS = (
     invitations_api.router,
     share_links_api.router,
     tokens_api.router,
+    system_api.router,
+    system_pages.router,
     projects_pages.router,
     items_api.router,
     intake_api.router,
@@ -179,6 +184,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.uses = Uses(app.state.database)
     app.state.rates = Rates()
     app.state.measures = health.Measures()
+    app.state.measures.registry.register(StateCollector(app.state.database))
     add_middleware(app, settings)
     install_error_handlers(app)
     app.mount("/static", StaticFiles(directory=asset("static")), name="static")
