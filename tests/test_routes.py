@@ -222,6 +222,8 @@ TABLE = [
     Row("GET", ONE + "/edits", Who.READ),
     Row("POST", ONE + "/edits", Who.WRITE, {409}, {"json": {"kind": "keep", "items": ["item-0"]}}),
     Row("DELETE", ONE + "/edits/{edit}", Who.WRITE, {404}),
+    Row("GET", ONE + "/tags", Who.READ),
+    Row("POST", ONE + "/tags", Who.WRITE, {200}, {"json": {"tag": "check", "add": ["item-0"]}}),
     Row("GET", ONE + "/effect-of-my-answers", Who.LABEL),
     Row("GET", ONE + "/runs/{run}/changes", Who.READ, {409}),
     Row("GET", ONE + "/alternatives", Who.READ),

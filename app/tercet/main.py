@@ -50,6 +50,7 @@ from tercet.projects import share_links_api, tokens_api
 from tercet.runs import api as runs_api
 from tercet.settings import Settings, asset
 from tercet.storage import Storage
+from tercet.tags import api as tags_api
 from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
@@ -94,6 +95,7 @@ ROUTERS = (
     answers_api.router,
     answers_pages.router,
     edits_api.router,
+    tags_api.router,
     history_api.router,
     history_pages.router,
     dashboard_api.router,

@@ -4,10 +4,12 @@ import { createElement } from "../web/dom.js";
 import { MOST_EDITED, clusterChoice, clustersOf } from "./edits.js";
 import { Gallery } from "./gallery.js";
 import { hasMedia, isSound } from "./item_list.js";
+import { LONGEST_TAG } from "./tags.js";
 
 /** @typedef {import("./edits.js").Change} Change */
 /** @typedef {import("./edits.js").Edits} Edits */
 /** @typedef {import("./map.js").ClusterMap} ClusterMap */
+/** @typedef {import("./tags.js").Tags} Tags */
 
 export class SelectionBar {
   /** @type {number[]} */
@@ -19,11 +21,13 @@ export class SelectionBar {
 
   /**
    * @param {Edits} edits
+   * @param {Tags} tags
    * @param {ClusterMap} map
    * @param {(cluster: number) => string} nameOf
    */
-  constructor(edits, map, nameOf) {
+  constructor(edits, tags, map, nameOf) {
     this.edits = edits;
+    this.tags = tags;
     this.map = map;
     this.nameOf = nameOf;
     this.gallery = new Gallery(edits, map, nameOf);
@@ -85,7 +89,8 @@ export class SelectionBar {
       merge,
       ...(clusters.length === 1 ? [this.button("Name", "Name their cluster", () => document.getElementById(`name-${clusters[0]}`)?.focus())] : []),
       this.button("Ask about these", "Labelers are asked about them next", () => this.ask()),
-      this.button("Export", "Their keys, clusters and confidence as CSV", () => this.export()),
+      this.#tagField(),
+      this.button("Export", "Their keys, clusters, confidence and tags as CSV", () => this.export()),
       createElement("p", {}, this.status, " ", this.undo));
     bar.setAttribute("role", "toolbar");
     bar.setAttribute("aria-label", "What to do with the selected items");
@@ -102,6 +107,40 @@ export class SelectionBar {
     const button = createElement("button", { type: "button", className: "small", textContent, title });
     button.onclick = () => act(button);
     return button;
+  }
+
+  /** Return the field with the buttons that put a tag on the selected items, or take it off. */
+  #tagField() {
+    const field = createElement("input", { maxLength: LONGEST_TAG, placeholder: "tag", autocomplete: "off" });
+    field.setAttribute("list", "tags");
+    field.setAttribute("aria-label", "Tag");
+    const send = (/** @type {"add" | "remove"} */ what) => {
+      if (field.value.trim()) this.tag(what, field.value.trim(), this.positions);
+      else field.focus();
+    };
+    field.onkeydown = (event) => {
+      if (event.key === "Enter") send("add");
+    };
+    return createElement("span", { className: "tag-field" }, field,
+      this.button("Tag", "Put this word on all of them", () => send("add")),
+      this.button("Untag", "Take this word off all of them", () => send("remove")));
+  }
+
+  /**
+   * Put a tag on items or take it off; what this changed can be undone.
+   * @param {"add" | "remove"} what
+   * @param {string} tag
+   * @param {number[]} positions
+   */
+  async tag(what, tag, positions) {
+    const changed = await this.tags.change(what, tag, positions);
+    this.status.textContent = changed.sentence;
+    this.undo.hidden = !changed.positions.length;
+    this.undo.onclick = async () => {
+      this.undo.hidden = true;
+      const undone = await this.tags.change(what === "add" ? "remove" : "add", tag, changed.positions);
+      this.status.textContent = undone.sentence;
+    };
   }
 
   /** @param {Change} change */
@@ -127,11 +166,9 @@ export class SelectionBar {
 
   async export() {
     const rows = await this.edits.items.all(this.positions);
-    const text = ["item,cluster,confidence", ...rows.map(({ key, position }) => {
+    const text = ["item,cluster,confidence,tags", ...rows.map(({ key, position, tags }) => {
       const { cluster, confidence } = this.map.of(position);
-      // A spreadsheet would compute a key that begins like a formula.
-      const safe = /^[=+\-@\t\r]/.test(key) ? `'${key}` : key;
-      return `"${safe.replaceAll('"', '""')}",${cluster},${confidence.toFixed(4)}`;
+      return [cell(key), cluster, confidence.toFixed(4), tags.length ? cell(tags.join("; ")) : ""].join(",");
     })].join("\r\n");
     const link = createElement("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "selection.csv" });
     link.click();
@@ -169,4 +206,13 @@ export class SelectionBar {
 
   /** @type {HTMLAudioElement | null} */
   playing = null;
+}
+
+/**
+ * Return a text as a cell of CSV; a spreadsheet would compute one that begins like a formula.
+ * @param {string} text
+ */
+function cell(text) {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return `"${safe.replaceAll('"', '""')}"`;
 }
