@@ -1,7 +1,7 @@
 // The bar above listed items: what can be done with all that are selected.
 
 import { createElement } from "../web/dom.js";
-import { MOST_EDITED, clusterChoice, clustersOf } from "./edits.js";
+import { clusterChoice, clustersOf } from "./edits.js";
 import { Gallery } from "./gallery.js";
 import { hasMedia, isSound } from "./item_list.js";
 import { LONGEST_TAG } from "./tags.js";
@@ -10,6 +10,8 @@ import { LONGEST_TAG } from "./tags.js";
 /** @typedef {import("./edits.js").Edits} Edits */
 /** @typedef {import("./map.js").ClusterMap} ClusterMap */
 /** @typedef {import("./tags.js").Tags} Tags */
+
+const MOST_ASKED = 500; // items that labelers are asked about, as the server has it
 
 export class SelectionBar {
   /** @type {number[]} */
@@ -65,7 +67,7 @@ export class SelectionBar {
     this.positions = positions;
     const points = this.map.target;
     const clusters = clustersOf(positions, points);
-    const tooMany = positions.length > MOST_EDITED;
+    const refusal = this.edits.refusalOf(positions.length);
     const move = clusterChoice(points, this.nameOf, "Move to…");
     move.onchange = () => move.value && this.edit({ kind: "move", cluster: Number(move.value) });
     const merge = clusterChoice(points, this.nameOf, `Merge cluster ${clusters[0]} into…`);
@@ -80,7 +82,8 @@ export class SelectionBar {
       change("Keep apart", "apart", "Each comes into another cluster"),
       change("Split off", "split", "They become a cluster of their own"),
     ];
-    for (const element of changes) element.disabled = tooMany;
+    for (const element of changes) element.disabled = Boolean(refusal);
+    merge.disabled = Boolean(this.edits.refusal);
     changes[2].disabled ||= positions.length > numbers; // only so many can be apart
     const bar = createElement("div", { className: "selection-bar" },
       this.button("Gallery", "Large pictures of all of them", () => this.gallery.open(title, positions)),
@@ -94,7 +97,7 @@ export class SelectionBar {
       createElement("p", {}, this.status, " ", this.undo));
     bar.setAttribute("role", "toolbar");
     bar.setAttribute("aria-label", "What to do with the selected items");
-    if (tooMany) this.status.textContent = `Up to ${MOST_EDITED} items can be changed at once.`;
+    if (refusal) this.status.textContent = refusal;
     return bar;
   }
 
@@ -156,8 +159,8 @@ export class SelectionBar {
   }
 
   async ask() {
-    if (this.positions.length > MOST_EDITED) {
-      this.status.textContent = `Questions can be about ${MOST_EDITED} items at most.`;
+    if (this.positions.length > MOST_ASKED) {
+      this.status.textContent = `Questions can be about ${MOST_ASKED} items at most.`;
       return;
     }
     const problem = await this.edits.items.askAbout(this.positions);

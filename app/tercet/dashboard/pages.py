@@ -57,6 +57,7 @@ def dashboard_page(
         "address": site_address(request),
         "why": sentences.why,
         "choices": forms.CHOICES,
+        "no_edits": ALGORITHMS[board.project.algorithm].no_edits,
         "describe": sentences.describe,
         "titles": {name: algorithm.short for name, algorithm in ALGORITHMS.items()},
     }
