@@ -28,7 +28,7 @@ LAYERS = (
     {"catalogue", "items", "live", "help"},
     {"jobs"},
     {"runs"},
-    {"labeling", "projects"},
+    {"labeling", "projects", "tags"},
     {"alternatives", "comparisons", "dashboard", "edits", "intake"},
     {"exchange"},
     {"client"},

@@ -229,6 +229,8 @@ TABLE = [
     Row("GET", ONE + "/edits", Who.READ),
     Row("POST", ONE + "/edits", Who.WRITE, {409}, {"json": {"kind": "keep", "items": ["item-0"]}}),
     Row("DELETE", ONE + "/edits/{edit}", Who.WRITE, {404}),
+    Row("GET", ONE + "/tags", Who.READ),
+    Row("POST", ONE + "/tags", Who.WRITE, {200}, {"json": {"tag": "check", "add": ["item-0"]}}),
     Row("GET", ONE + "/effect-of-my-answers", Who.LABEL),
     Row("GET", ONE + "/runs/{run}/changes", Who.READ, {409}),
     Row("GET", ONE + "/alternatives", Who.READ),
@@ -504,6 +506,7 @@ async def send_unread(app: FastAPI, row: Row, path: str, headers: dict[str, str]
         "server": ("testserver", 80),
         "scheme": "http",
         "http_version": "1.1",
+        "client": (f"192.0.2.{TABLE.index(row) % 256}", 4711),  # one address may not ask for everything in a minute
     }
     await app(scope, receive, send)
     return statuses[0]

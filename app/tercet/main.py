@@ -54,6 +54,7 @@ from tercet.storage import Storage
 from tercet.system import api as system_api
 from tercet.system import pages as system_pages
 from tercet.system.state import StateCollector
+from tercet.tags import api as tags_api
 from tercet.web import api_docs, health
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
@@ -101,6 +102,7 @@ ROUTERS = (
     answers_api.router,
     answers_pages.router,
     edits_api.router,
+    tags_api.router,
     history_api.router,
     history_pages.router,
     dashboard_api.router,

@@ -38,6 +38,8 @@ export class ClusterMap {
   tint = null;
   /** @type {Uint8Array | null} */
   shapes = null;
+  /** @type {Uint8Array | null} 1 for the items that pass the filter; null: all do */
+  passing = null;
   isBoxMode = false; // what is dragged over the map is a rectangle, not a lasso
   /** @type {import("./map_paint.js").Box[]} where numbers and captions are, in the pixels of the page */
   written = [];
@@ -230,6 +232,35 @@ export class ClusterMap {
     this.redraw();
   }
 
+  /**
+   * Show the items that pass a filter before all others, which fade.
+   * @param {number[] | null} positions null: there is no filter
+   */
+  pass(positions) {
+    this.passing = positions && new Uint8Array(Math.max(this.target.length / STRIDE, ...positions.slice(-1).map((last) => last + 1)));
+    for (const position of positions ?? []) if (this.passing) this.passing[position] = 1;
+    this.canvas.dataset.passing = positions ? String(positions.length) : "";
+    this.redraw();
+  }
+
+  /**
+   * Return those of some items that pass the filter.
+   * @param {number[]} positions
+   */
+  only(positions) {
+    const { passing } = this;
+    return passing ? positions.filter((position) => passing[position] === 1) : positions;
+  }
+
+  /**
+   * Return whether an item is in use and none of those that fade: in the cluster shown alone, and passing the filter.
+   * @param {number} position
+   */
+  isInFront(position) {
+    const cluster = this.target[position * STRIDE + CLUSTER];
+    return cluster >= 1 && (!this.chosen || cluster === this.chosen) && (!this.passing || this.passing[position] === 1);
+  }
+
   /** @param {number} cluster */
   choose(cluster) {
     this.chosen = cluster;
@@ -324,7 +355,7 @@ export class ClusterMap {
     const { x, y, scale } = this.place();
     const place = { x: x * this.ratio, y: y * this.ratio, scale: scale * this.ratio };
     const radius = pointRadius(this.points.length / STRIDE, this.view.zoom) * this.ratio;
-    paintPoints(this.image, this.points, place, this.colors, radius, this.chosen, this.tint, this.shapes, this.resting ? Math.ceil(this.points.length / STRIDE / MOST_MOVING) : 1);
+    paintPoints(this.image, this.points, place, this.colors, radius, this.chosen, this.passing, this.tint, this.shapes, this.resting ? Math.ceil(this.points.length / STRIDE / MOST_MOVING) : 1);
     this.context.putImageData(this.image, 0, 0);
     const ring = radius + 3 * this.ratio;
     drawRings(this.context, this.points, this.changed, place, ring, this.colors.accent, 1.5 * this.ratio);

@@ -10,13 +10,13 @@ from tercet.items import queries
 from tercet.items.media_types import CONTENT_TYPES
 from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut, ItemList, ItemOut
 from tercet.items.sending import send
-from tercet.models import Item
 from tercet.sounds.playing import FASTEST, SLOWEST, Playing
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.entity_tags import entity_tag
 from tercet.web.errors import NotFound
 from tercet.web.numbers import Count, Position
 from tercet.web.problems import problems
+from tercet.web.texts import Text
 
 router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404))
 BYTES = {name: {"example": "bytes"} for name in sorted(set(CONTENT_TYPES.values()))}
@@ -38,6 +38,7 @@ def get_items(
     after: Annotated[Position, Query(description="position of the last item of the page before")] = -1,
     limit: Annotated[Count, Query(ge=1, le=1_000)] = 100,
     set_aside: Annotated[bool, Query(description="list the items that are set aside instead")] = False,
+    tag: Annotated[Text, Query(max_length=40, description="only the items with this tag")] = "",
 ) -> ItemList:
     """List the items in their order, without those that are set aside.
 
@@ -45,8 +46,9 @@ def get_items(
     """
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
-        rows = queries.page_of_items(session, access.project.id, after, limit + 1, set_aside=set_aside)
-        page = [_item_out(access.project.key, item, bag) for item, bag in rows[:limit]]
+        rows = queries.page_of_items(session, access.project.id, after, limit + 1, set_aside=set_aside, tag=tag)
+        tags = queries.tags_by_position(session, access.project.id, [item.position for item, _ in rows])
+        page = [ItemOut.of_item(access.project.key, item, bag, tags) for item, bag in rows[:limit]]
         return ItemList(items=page, next=page[-1].position if len(rows) > limit else None)
 
 
@@ -58,13 +60,10 @@ def get_item(project: str, key: str, me: Me, db: Db, response: Response) -> Item
         row = queries.item_and_bag(session, access.project.id, key)
         if row is None:
             raise NotFound(f"There is no item '{key}' in project '{project}'.")
-        item = _item_out(project, *row)
+        tags = queries.tags_by_position(session, access.project.id, [row[0].position])
+        item = ItemOut.of_item(project, *row, tags)
     response.headers["ETag"] = entity_tag(item)
     return item
-
-
-def _item_out(project: str, item: Item, bag: str | None) -> ItemOut:
-    return ItemOut.of(project, item, bag=bag, metadata=item.details, set_aside_at=item.set_aside_at)
 
 
 @router.get("/{project}/features", responses={200: {"content": {"application/json": {"example": FEATURES_EXAMPLE}}}})

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, select, true
 from sqlalchemy.orm import Session
 
-from tercet.models import Bag, FeatureSet, Item
+from tercet.models import Bag, FeatureSet, Item, Tag
 
 # SQLite and PostgreSQL both bound how many values one statement may carry.
 CHUNK = 5_000
+# What is between the tags of an item where they are one text.
+BETWEEN_TAGS = "; "
 T = TypeVar("T")
 # Every answer runs this, and building it takes longer than running it.
 IDS_BY_KEY = select(Item.key, Item.id).where(
@@ -90,14 +92,16 @@ def item_by_key(session: Session, project_id: int, key: str) -> Item | None:
 
 
 def page_of_items(
-    session: Session, project_id: int, after: int, limit: int, *, set_aside: bool = False
+    session: Session, project_id: int, after: int, limit: int, *, set_aside: bool = False, tag: str = ""
 ) -> list[tuple[Item, str | None]]:
     """Return up to `limit` items after a position, each with the key of its bag: those in use, or those set aside."""
+    tagged = select(Tag.item_id).where(Tag.project_id == project_id, Tag.name == tag)
     statement = (
         select(Item, Bag.key)
         .outerjoin(Bag, Bag.id == Item.bag_id)
         .where(Item.project_id == project_id, Item.position > after, Item.deleted_at.is_(None))
         .where(Item.set_aside_at.is_not(None) if set_aside else Item.set_aside_at.is_(None))
+        .where(Item.id.in_(tagged) if tag else true())
         .order_by(Item.position)
         .limit(limit)
     )
@@ -113,6 +117,17 @@ def item_and_bag(session: Session, project_id: int, key: str) -> tuple[Item, str
 def bags_by_key(session: Session, project_id: int) -> dict[str, Bag]:
     """Return all bags."""
     return {bag.key: bag for bag in session.scalars(select(Bag).where(Bag.project_id == project_id))}
+
+
+def tags_by_position(session: Session, project_id: int, positions: Iterable[int]) -> dict[int, list[str]]:
+    """Return the tags of items by position, in alphabetical order; items without any are missing."""
+    tags: dict[int, list[str]] = {}
+    for chunk in _chunks(sorted({int(position) for position in positions})):
+        statement = select(Item.position, Tag.name).join(Tag, Tag.item_id == Item.id)
+        rows = session.execute(statement.where(Item.project_id == project_id, Item.position.in_(chunk)))
+        for position, name in rows:
+            tags.setdefault(position, []).append(name)
+    return {position: sorted(names) for position, names in tags.items()}
 
 
 def latest_features(session: Session, project_id: int) -> FeatureSet | None:

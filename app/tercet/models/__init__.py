@@ -9,7 +9,7 @@ from tercet.models.accounts import ApiToken, BrowserSession, Scope, SignInLink, 
 from tercet.models.audit import AuditEntry
 from tercet.models.base import Base, now
 from tercet.models.edits import Edit, EditKind, Link
-from tercet.models.items import Bag, FeatureSet, Item
+from tercet.models.items import Bag, FeatureSet, Item, Tag
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
 from tercet.models.labeling import Answer, Decision, Flag, FlagReason, Lease, Skip, Source, Triplet, Verdict
 from tercet.models.projects import Invitation, Membership, Project, ProjectView, QuestionKind, Role, ShareLink
@@ -58,6 +58,7 @@ __all__ = [
     "Skip",
     "Source",
     "SuggestionKind",
+    "Tag",
     "Triplet",
     "User",
     "Verdict",
