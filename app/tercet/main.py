@@ -56,6 +56,7 @@ from tercet.system import pages as system_pages
 from tercet.system.state import StateCollector
 from tercet.tags import api as tags_api
 from tercet.web import api_docs, health
+from tercet.web.compression import Compression
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
 from tercet.web.methods import HeadRequests
@@ -145,6 +146,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(PlainAddress)
     app.add_middleware(LoadShedding, threads=settings.threads)
     app.add_middleware(RateLimit, rates=app.state.rates)
+    app.add_middleware(Compression)
     app.add_middleware(HeadRequests)
     if settings.cors_origins:
         # Without credentials: other sites' pages may use a token of their own, never the cookie of who looks at them.

@@ -8,6 +8,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PACKAGE = Path(__file__).resolve().parent
+SECRETS = Path("/run/secrets")  # where Docker and others put them
 
 
 def asset(name: str) -> Path:
@@ -19,7 +20,8 @@ def asset(name: str) -> Path:
 class Settings(BaseSettings):
     """The settings; each description is the line of the README's table."""
 
-    model_config = SettingsConfigDict(env_prefix="TERCET_")
+    # A file of this folder named as a variable, in small letters, holds its value: passwords stay out of environments.
+    model_config = SettingsConfigDict(env_prefix="TERCET_", secrets_dir=SECRETS if SECRETS.is_dir() else None)
 
     data: Path = Field(Path("tercet-data"), description="folder of the database and the blobs")
     database_url: str = Field("", description="SQLAlchemy URL; empty means SQLite in the data folder")
