@@ -16,7 +16,7 @@ from tercet.audit import chain
 from tercet.models import Invitation, Project, Role, Scope, User
 from tercet.web.dependencies import Db
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
-from tercet.web.languages import COOKIE, LANGUAGES, InWords
+from tercet.web.languages import COOKIE, LANGUAGES, InWords, asked_for
 from tercet.web.numbers import Id
 from tercet.web.rendering import render
 
@@ -43,8 +43,10 @@ def sign_in_page(request: Request, token: str, db: Db) -> HTMLResponse:
 
 
 def _sign_in_form(request: Request, works: bool) -> HTMLResponse:
-    detail = "" if works else service.LINK_OVER
-    return render(request, "accounts/sign_in.html", status_code=200 if works else 404, works=works, detail=detail)
+    words = asked_for(request)
+    detail = "" if works else words.plain(service.LINK_OVER)
+    status = 200 if works else 404
+    return render(request, "accounts/sign_in.html", status_code=status, works=works, detail=detail, words=words)
 
 
 @router.post("/sign-in/{token}")
@@ -101,7 +103,7 @@ def join_page(
         project=project,
         participant=participant,
         returning=returning,
-        detail="" if project else service.SHARE_OVER,
+        detail="" if project else words.plain(service.SHARE_OVER),
         words=words,
     )
     if project is not None:

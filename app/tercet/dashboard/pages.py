@@ -59,6 +59,7 @@ def dashboard_page(
         "choices": forms.CHOICES,
         "no_edits": ALGORITHMS[board.project.algorithm].no_edits,
         "describe": sentences.describe,
+        "restored": sentences.restored(board.summary.latest, board.project.algorithm),
         "titles": {name: algorithm.short for name, algorithm in ALGORITHMS.items()},
     }
     return render(request, "dashboard/dashboard.html", **context, **vars(board))
