@@ -25,7 +25,7 @@ LAYERS = (
     {"command_setup", "features"},
     {"audit"},
     {"accounts"},
-    {"catalogue", "items", "live", "help"},
+    {"catalogue", "items", "live", "help", "webhooks"},
     {"jobs"},
     {"runs"},
     {"labeling", "projects", "tags"},

@@ -55,7 +55,7 @@ VALUES |= {
     "cluster": "1",
     "version": "1",
 }
-VALUES |= {"kind": "media", "name": "x", "invitation": "x", "session_id": "1", "edit": "1"}
+VALUES |= {"webhook": "1", "kind": "media", "name": "x", "invitation": "x", "session_id": "1", "edit": "1"}
 
 
 @pytest.fixture

@@ -135,6 +135,11 @@ TABLE = [
     Row("GET", ONE + "/share-links", Who.READ),
     Row("GET", ONE + "/tokens", Who.OWN),
     Row("DELETE", ONE + "/tokens/{token_id}", Who.OWN, {404}),
+    Row("GET", ONE + "/webhooks", Who.OWN),
+    Row("POST", ONE + "/webhooks", Who.OWN, {201, 409}, {"json": {"url": "https://a.example", "runs": True}}),
+    Row("DELETE", ONE + "/webhooks/{webhook}", Who.OWN, {404}),
+    Row("POST", ONE + "/webhooks/{webhook}/test", Who.OWN, {404}),
+    Row("GET", ONE + "/webhooks/{webhook}/deliveries", Who.OWN, {404}),
     Row("POST", ONE + "/share-links", Who.OWN, {201}, {"json": {"days": 3}}),
     Row("POST", ONE + "/share-links/{link}/renew", Who.OWN, {404}),
     Row("DELETE", ONE + "/share-links/{link}", Who.OWN, {404}),
@@ -312,6 +317,9 @@ TABLE = [
     Row("POST", PAGE + "/settings/members/{member}", Who.OWN, {404}, {"data": {"role": "analyst"}}),
     Row("POST", PAGE + "/settings/members/{member}/remove", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/tokens/{token_id}/revoke", Who.OWN, {404}),
+    Row("POST", PAGE + "/settings/webhooks", Who.OWN, {201, 409}, {"data": {"url": "https://a.example", "runs": "on"}}),
+    Row("POST", PAGE + "/settings/webhooks/{webhook}/test", Who.OWN, {404}),
+    Row("POST", PAGE + "/settings/webhooks/{webhook}/remove", Who.OWN, {404}),
     Row("POST", PAGE + "/settings/delete", Who.OWN, {303, 404}, {"data": {"confirm": "songs"}}),
 ]
 
@@ -373,6 +381,7 @@ def world(app: FastAPI, database: Database, storage: Storage) -> Iterator[World]
     values |= {
         "member": "999",
         "token_id": "999",
+        "webhook": "999",
         "link": "999",
         "invitation": "999",
         "session_id": "999",
@@ -504,9 +513,10 @@ async def send_unread(app: FastAPI, row: Row, path: str, headers: dict[str, str]
         "query_string": b"",
         "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
         "server": ("testserver", 80),
+        # One address may not ask so often.
+        "client": (f"192.0.2.{TABLE.index(row) % 250 + 1}", 1234),
         "scheme": "http",
         "http_version": "1.1",
-        "client": (f"192.0.2.{TABLE.index(row) % 256}", 4711),  # one address may not ask for everything in a minute
     }
     await app(scope, receive, send)
     return statuses[0]

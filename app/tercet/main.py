@@ -27,6 +27,7 @@ from tercet.catalogue import api as catalogue_api
 from tercet.comparisons import api as comparisons_api
 from tercet.comparisons import pages as comparisons_pages
 from tercet.dashboard import api as dashboard_api
+from tercet.dashboard import items_api as dashboard_items_api
 from tercet.dashboard import pages as dashboard_pages
 from tercet.database import Database
 from tercet.edits import api as edits_api
@@ -66,6 +67,8 @@ from tercet.web.queries import refuse_unknown_parameters
 from tercet.web.rates import RateLimit, Rates
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.web.shedding import LoadShedding
+from tercet.webhooks import api as webhooks_api
+from tercet.webhooks.courier import Courier
 from tercet.worker.supervisor import Supervisor
 
 # Routes are tried in order, and those of labeling are requested most.
@@ -81,8 +84,10 @@ ROUTERS = (
     tokens_api.router,
     system_api.router,
     system_pages.router,
+    webhooks_api.router,
     projects_pages.router,
     items_api.router,
+    dashboard_items_api.router,
     intake_api.router,
     imports_api.router,
     intake_pages.router,
@@ -120,11 +125,14 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
     app.state.feed = Feed(app.state.database)
     supervisor = Supervisor(app.state.database, settings)
+    courier = Courier(app.state.database, private_too=settings.webhooks_to_private)
     if settings.workers or settings.dask_scheduler:
         supervisor.start()
+        courier.start()
     schedule = BackupSchedule(settings)
     schedule.start()
     yield
+    await courier.close()
     await app.state.feed.close()
     await anyio.to_thread.run_sync(schedule.stop)
     await anyio.to_thread.run_sync(supervisor.stop)

@@ -33,6 +33,9 @@ class Settings(BaseSettings):
     cors_origins: str = Field(
         "", description="origins whose pages may use the REST paths with a token, with commas between; `*` for all"
     )
+    webhooks_to_private: bool = Field(
+        False, description="let webhooks go to addresses of private networks and of this machine: `true` or `false`"
+    )
     dask_scheduler: str = Field("", description="tcp:// address of a Dask scheduler; empty starts workers here")
     workers: int = Field(
         2,

@@ -6,7 +6,7 @@ from alembic import op
 import tercet.models.base
 
 revision = "0032"
-down_revision = "0030"
+down_revision = "0031"
 
 
 def upgrade() -> None:

@@ -87,7 +87,8 @@ RULES = (
     BodyRule(
         _in_project(
             ".*",
-            "/(?:(?:settings/)?(?:members|invitations|share-links|tokens)(?:/.*)?|settings/delete|imports/[^/]+/link)",
+            "/(?:(?:settings/)?(?:members|invitations|share-links|tokens|webhooks)(?:/.*)?"
+            "|settings/delete|imports/[^/]+/link)",
         ),
         may(Action.OWN),
     ),

@@ -15,6 +15,7 @@ from tercet.models.labeling import Answer, Decision, Flag, FlagReason, Lease, Sk
 from tercet.models.projects import Invitation, Membership, Project, ProjectView, QuestionKind, Role, ShareLink
 from tercet.models.runs import WAITING_FOR_ANSWERS, ClusterNote, Event, Purpose, Run, RunStatus
 from tercet.models.suggestions import Dismissal, SuggestionKind
+from tercet.models.webhooks import Delivery, DeliveryStatus, Occasion, Webhook
 
 __all__ = [
     "WAITING_FOR_ANSWERS",
@@ -27,6 +28,8 @@ __all__ = [
     "BrowserSession",
     "ClusterNote",
     "Decision",
+    "Delivery",
+    "DeliveryStatus",
     "Dismissal",
     "Edit",
     "EditKind",
@@ -45,6 +48,7 @@ __all__ = [
     "Lease",
     "Link",
     "Membership",
+    "Occasion",
     "Project",
     "ProjectView",
     "Purpose",
@@ -62,5 +66,6 @@ __all__ = [
     "Triplet",
     "User",
     "Verdict",
+    "Webhook",
     "now",
 ]

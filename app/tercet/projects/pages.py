@@ -18,9 +18,11 @@ from tercet.web.errors import Conflict, FieldError, Invalid
 from tercet.web.forms import Fields, parse
 from tercet.web.numbers import Id
 from tercet.web.rendering import render, site_address
+from tercet.webhooks import service as webhooks
+from tercet.webhooks.schemas import WebhookIn
 
 router = APIRouter(include_in_schema=False)
-NO_LINK = {"new_link": "", "invited": "", "labeler": ""}
+NO_LINK = {"new_link": "", "invited": "", "labeler": "", "new_secret": ""}
 
 
 @router.get("/projects/{project}/settings")
@@ -76,8 +78,12 @@ def _show_link(
     request: Request, view: service.SettingsView, path: str, *, invited: str = "", labeler: str = ""
 ) -> HTMLResponse:
     """Show a new link: an invitation, or a labeling link of one labeler, or else anybody's."""
-    link = {"new_link": f"{site_address(request)}/{path}", "invited": invited, "labeler": labeler}
-    page = _page(request, view, 201, new_link=link)
+    return _show_once(request, view, new_link=f"{site_address(request)}/{path}", invited=invited, labeler=labeler)
+
+
+def _show_once(request: Request, view: service.SettingsView, **secret: str) -> HTMLResponse:
+    """Render the page with what is not shown again."""
+    page = _page(request, view, 201, new_link=NO_LINK | secret)
     page.headers["Cache-Control"] = "no-store"
     return page
 
@@ -142,6 +148,39 @@ def revoke_token(project: str, token_id: Id, me: Me, db: Db) -> Response:
     with db.transaction() as session:
         accounts.revoke_project_token(session, authorize(session, me, project, Action.OWN).project, token_id)
     return _back(project, "tokens")
+
+
+@router.post("/projects/{project}/settings/webhooks")
+def make_webhook(request: Request, project: str, fields: Fields, me: Me, db: Db) -> HTMLResponse:
+    """Make a webhook and show its secret, once."""
+    private_too = request.app.state.settings.webhooks_to_private
+    try:
+        with db.transaction() as session:
+            access = authorize(session, me, project, Action.OWN)
+            asked = parse(WebhookIn, {"every_answers": 0} | {name: value for name, value in fields.items() if value})
+            made = webhooks.make_webhook(session, access.project, **asked.model_dump(), private_too=private_too)
+            view = service.view_settings(session, access)
+    except (Invalid, Conflict) as problem:
+        with db.reading() as session:
+            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
+        return _page(request, view, problem.status, typed=fields, detail=problem.detail, errors=problem.errors)
+    return _show_once(request, view, new_secret=made.secret)
+
+
+@router.post("/projects/{project}/settings/webhooks/{webhook}/test")
+def send_test(project: str, webhook: Id, me: Me, db: Db) -> Response:
+    """Send a webhook a message that only says that it is a test."""
+    with db.transaction() as session:
+        webhooks.queue_test(session, authorize(session, me, project, Action.OWN).project, webhook)
+    return _back(project, "webhooks")
+
+
+@router.post("/projects/{project}/settings/webhooks/{webhook}/remove")
+def remove_webhook(project: str, webhook: Id, me: Me, db: Db) -> Response:
+    """Remove a webhook."""
+    with db.transaction() as session:
+        webhooks.remove_webhook(session, authorize(session, me, project, Action.OWN).project, webhook)
+    return _back(project, "webhooks")
 
 
 @router.post("/projects/{project}/settings/delete")

@@ -34,6 +34,7 @@ from tercet.projects.media_settings import Clip, GroupChoice, clips_to_try, grou
 from tercet.runs import outlook, preconditions
 from tercet.runs.queries import last_done
 from tercet.web.errors import Conflict, FieldError, NotFound
+from tercet.webhooks import queries as webhooks
 
 LONGEST_KEY = 80
 # How long somebody new has to use the link that signs them in.
@@ -57,6 +58,7 @@ class SettingsView:
     members: list[tuple[User, Membership]]
     invitations: list[Invitation]
     tokens: list[accounts.HeldToken]
+    webhooks: list[webhooks.WebhookInUse]
     me: User
     may_write: bool
     may_own: bool
@@ -80,6 +82,7 @@ def view_settings(session: Session, access: Access) -> SettingsView:
         tokens=accounts.api_tokens(session, ApiToken.project_id == project.id),
         members=queries.members(session, project.id),
         invitations=invitations.waiting(session, project.id),
+        webhooks=webhooks.webhooks(session, project.id),
         me=access.user,
         may_write=Action.WRITE in ROLE_MAY[access.role],
         may_own=Action.OWN in ROLE_MAY[access.role],
