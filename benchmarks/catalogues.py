@@ -15,9 +15,17 @@ from babel.messages.pofile import write_po
 from tercet.web.languages import ENGLISH, FOLDER, LANGUAGES, catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
-KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2), "say": None, "say_many": (1, 2), "sayMany": (1, 2)}
+KEYWORDS = {
+    "_": None,
+    "gettext": None,
+    "to_translate": None,
+    "ngettext": (1, 2),
+    "say": None,
+    "say_many": (1, 2),
+    "sayMany": (1, 2),
+}
 OPTIONS = {"parse_template_string": "true"}  # of scripts: what is said within `...` too
-TEMPLATES = ("labeling/label.html", "accounts/join.html", "web/base.html")
+TEMPLATES = ("labeling/label.html", "accounts/join.html", "accounts/sign_in.html", "web/base.html", "web/error.html")
 ABOUT = {
     "header_comment": "# What labelers' pages say; benchmarks/catalogues.py brings the messages up to date.",
     "project": "Tercet",
@@ -26,7 +34,7 @@ ABOUT = {
     "last_translator": "Tercet",
     "language_team": "none",
 }
-PACKAGES = ("labeling", "history", "accounts")
+PACKAGES = ("labeling", "history", "accounts", "web")
 
 
 def messages() -> Catalog:

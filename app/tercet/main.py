@@ -23,6 +23,7 @@ from tercet.answers import pages as answers_pages
 from tercet.archives import api as archives_api
 from tercet.archives import pages as archives_pages
 from tercet.backups import api as backups_api
+from tercet.backups.schedule import BackupSchedule
 from tercet.catalogue import api as catalogue_api
 from tercet.comparisons import api as comparisons_api
 from tercet.comparisons import pages as comparisons_pages
@@ -47,12 +48,17 @@ from tercet.labeling.answer_writer import AnswerWriter
 from tercet.live import api as live_api
 from tercet.live.feed import Feed
 from tercet.projects import api as projects_api
+from tercet.projects import invitations_api, share_links_api, tokens_api
 from tercet.projects import pages as projects_pages
-from tercet.projects import share_links_api, tokens_api
 from tercet.runs import api as runs_api
 from tercet.settings import Settings, asset
 from tercet.storage import Storage
+from tercet.system import api as system_api
+from tercet.system import pages as system_pages
+from tercet.system.state import StateCollector
+from tercet.tags import api as tags_api
 from tercet.web import api_docs, health
+from tercet.web.compression import Compression
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
 from tercet.web.methods import HeadRequests
@@ -76,8 +82,11 @@ ROUTERS = (
     users_api.router,
     backups_api.router,
     projects_api.router,
+    invitations_api.router,
     share_links_api.router,
     tokens_api.router,
+    system_api.router,
+    system_pages.router,
     webhooks_api.router,
     projects_pages.router,
     items_api.router,
@@ -102,6 +111,7 @@ ROUTERS = (
     answers_api.router,
     answers_pages.router,
     edits_api.router,
+    tags_api.router,
     history_api.router,
     history_pages.router,
     dashboard_api.router,
@@ -122,9 +132,12 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     if settings.workers or settings.dask_scheduler:
         supervisor.start()
         courier.start()
+    schedule = BackupSchedule(settings)
+    schedule.start()
     yield
     await courier.close()
     await app.state.feed.close()
+    await anyio.to_thread.run_sync(schedule.stop)
     await anyio.to_thread.run_sync(supervisor.stop)
     app.state.database.close()
 
@@ -145,6 +158,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(PlainAddress)
     app.add_middleware(LoadShedding, threads=settings.threads)
     app.add_middleware(RateLimit, rates=app.state.rates)
+    app.add_middleware(Compression)
     app.add_middleware(HeadRequests)
     if settings.cors_origins:
         # Without credentials: other sites' pages may use a token of their own, never the cookie of who looks at them.
@@ -162,7 +176,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
 def make_routes() -> list[BaseRoute]:
     """Return the routes of all packages."""
     router = APIRouter(
-        responses=problems(422, 429, 503),
+        responses=problems(400, 422, 429, 503),
         dependencies=[Depends(refuse_unknown_parameters)],
         generate_unique_id_function=operation_id,
     )
@@ -186,6 +200,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.uses = Uses(app.state.database)
     app.state.rates = Rates()
     app.state.measures = health.Measures()
+    app.state.measures.registry.register(StateCollector(app.state.database))
     add_middleware(app, settings)
     install_error_handlers(app)
     app.mount("/static", StaticFiles(directory=asset("static")), name="static")

@@ -7,7 +7,7 @@ from sqlalchemy.dialects import postgresql
 from tercet.models.base import UtcDateTime
 
 revision = "0031"
-down_revision = "0029"
+down_revision = "0030"
 JSON = sa.JSON().with_variant(postgresql.JSONB(astext_type=sa.Text()), "postgresql")
 
 

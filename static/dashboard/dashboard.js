@@ -7,6 +7,7 @@ import { playOnClick } from "../web/player.js";
 import { keepTimesCurrent } from "../web/relative_times.js";
 import { addMapButtons } from "./cluster_cards.js";
 import { Edits } from "./edits.js";
+import { Filter } from "./filter.js";
 import { listSimilar, searchItems } from "./find.js";
 import { ItemStore } from "./item_list.js";
 import { ItemTooltip } from "./item_tooltip.js";
@@ -16,6 +17,7 @@ import { fetchPoints } from "./map_points.js";
 import { MapTools } from "./map_tools.js";
 import { Resolution } from "./resolution.js";
 import { SelectionBar } from "./selection_bar.js";
+import { Tags } from "./tags.js";
 import { Tint } from "./tint.js";
 
 /** @typedef {import("../web/events.js").RunEvent} RunEvent */
@@ -40,10 +42,11 @@ const map = new ClusterMap(canvas, {
 });
 const list = (/** @type {string} */ title, /** @type {number[]} */ positions) => tools.list(map, title, positions);
 const tooltip = new ItemTooltip(byId("tooltip"), items, map, nameOf, (item) => listSimilar(api, item, list));
-const bar = new SelectionBar(new Edits(api, items), map, nameOf);
+const bar = new SelectionBar(new Edits(api, items, byId("board").dataset.noEdits), new Tags(api, items), map, nameOf);
 const tools = new MapTools([map], items, bar);
-const tint = new Tint(api, map, list);
-searchItems(api, list);
+const filter = new Filter(api, map);
+const tint = new Tint(api, map, filter, list);
+searchItems(filter, list);
 actOnSuggestions(api, map, bar);
 const resolution = new Resolution(api, map);
 let currentRun = "";
@@ -132,6 +135,11 @@ function onAnswers(counts) {
   refreshSoon();
 }
 
+function onProject() {
+  items.items.clear(); // somebody may have put tags on them
+  filter.apply();
+}
+
 /** @param {StreamState} state */
 function onState(state) {
   byId("connection").textContent = CONNECTIONS[state];
@@ -146,4 +154,4 @@ catchUpAfterTyping();
 playOnClick();
 keepTimesCurrent();
 onUpdate();
-follow(`${api}/events`, { run: onRun, job: onJob, clusters: refresh, project: refresh, answers: onAnswers }, onState);
+follow(`${api}/events`, { run: onRun, job: onJob, clusters: refresh, project: onProject, answers: onAnswers }, onState);

@@ -8,7 +8,7 @@ import { CLUSTER, STRIDE } from "./map_points.js";
 /** @typedef {import("./item_list.js").ItemStore} ItemStore */
 /** @typedef {{ kind: string, cluster?: number, other?: number }} Change */
 
-export const MOST_EDITED = 500;
+const MOST_EDITED = 5_000; // as the server has it
 const NOT_REACHED = "The server was not reached. Try again.";
 /** @type {Record<string, (count: string, change: Change) => string>} */
 const DONE = {
@@ -25,10 +25,21 @@ export class Edits {
   /**
    * @param {string} api
    * @param {ItemStore} items
+   * @param {string} refusal why runs would not learn from edits; empty: they do
    */
-  constructor(api, items) {
+  constructor(api, items, refusal = "") {
     this.url = `${api}/edits`;
     this.items = items;
+    this.refusal = refusal;
+  }
+
+  /**
+   * Return why so many items cannot be edited; empty: they can.
+   * @param {number} count
+   */
+  refusalOf(count) {
+    const tooMany = count > MOST_EDITED ? `Up to ${MOST_EDITED.toLocaleString("en")} items can be changed at once.` : "";
+    return this.refusal || tooMany;
   }
 
   /**
@@ -39,7 +50,7 @@ export class Edits {
    */
   async make(change, positions) {
     const chosen = change.kind === "merge" ? [] : positions;
-    const keys = (await this.items.at(chosen)).map((item) => item.key);
+    const keys = (await this.items.all(chosen)).map((item) => item.key);
     if (keys.length < chosen.length) return { number: 0, sentence: NOT_REACHED };
     const headers = { "Content-Type": "application/json" };
     const body = JSON.stringify({ ...change, items: keys });

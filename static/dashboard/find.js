@@ -1,4 +1,4 @@
-// Search: what it comes upon is selected. And items like one, and the map as a picture to keep.
+// Search: what it comes upon is what the page is about from then on, and is selected. And items like one, and the map as a picture to keep.
 
 import { byId, createElement } from "../web/dom.js";
 import { readBody } from "../web/problem.js";
@@ -6,17 +6,17 @@ import { readBody } from "../web/problem.js";
 /** @typedef {(title: string, positions: number[]) => void} List */
 
 /**
- * @param {string} api
+ * @param {import("./filter.js").Filter} filter
  * @param {List} list
  */
-export function searchItems(api, list) {
+export function searchItems(filter, list) {
   const form = byId("search", HTMLFormElement);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const text = byId("search-text", HTMLInputElement).value.trim();
-    const positions = text && (await read(`${api}/search?text=${encodeURIComponent(text)}`));
-    byId("search-status").textContent = !text || positions ? "" : "The server was not reached. Try again.";
-    if (positions) list(`“${text}”`, positions);
+    const positions = await filter.set({ text });
+    byId("search-status").textContent = positions ? "" : "The server was not reached. Try again.";
+    if (text && positions) list(`“${text}”`, positions);
   });
 }
 

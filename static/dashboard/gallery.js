@@ -45,7 +45,7 @@ export class Gallery {
    * @param {boolean} isEditable whether the clusters are the current ones, which edits change
    */
   open(title, positions, isEditable = true) {
-    this.isEditable = isEditable;
+    this.isEditable = isEditable && !this.edits.refusal;
     this.opened = [...positions];
     this.marks.clear();
     this.order = createElement("select", {},
@@ -62,6 +62,7 @@ export class Gallery {
       createElement("span", { className: "small muted", textContent: "Arrow keys walk and play." }));
     this.status = createElement("p", { className: "small" });
     this.status.setAttribute("role", "status");
+    if (isEditable) this.status.textContent = this.edits.refusal;
     const close = createElement("button", { type: "button", textContent: "Close", onclick: () => this.dialog?.close() });
     this.sheet = createElement("div", { className: "gallery-sheet" });
     this.scroller = createElement("div", { className: "gallery-scroll", tabIndex: 0 }, this.sheet);
@@ -69,7 +70,7 @@ export class Gallery {
     this.scroller.setAttribute("aria-label", title);
     const heading = createElement("h2", { id: "gallery-title", textContent: `${title}: ${positions.length.toLocaleString("en")} items` });
     this.dialog = createElement("dialog", { className: "gallery" },
-      createElement("header", {}, heading, this.order, ...(isEditable ? [this.target] : []), close), ...(isEditable ? [keys] : []), this.status, this.scroller);
+      createElement("header", {}, heading, this.order, ...(this.isEditable ? [this.target] : []), close), ...(this.isEditable ? [keys] : []), this.status, this.scroller);
     this.dialog.setAttribute("aria-labelledby", "gallery-title");
     document.body.append(this.dialog);
     this.dialog.onclose = () => this.close();
@@ -147,7 +148,8 @@ export class Gallery {
     const src = item.picture_url ?? item.thumbnail_url;
     const looks = src ? createElement("img", { src, alt: item.text || item.key }) : createElement("span", { className: "words", textContent: item.text || item.key });
     const words = createElement("p", {}, chip(cluster), ` ${item.key} `,
-      createElement("span", { className: "number muted", textContent: confidence.toFixed(2) }));
+      createElement("span", { className: "number muted", textContent: confidence.toFixed(2) }),
+      ...(item.tags.length ? [createElement("span", { className: "muted", textContent: ` ${item.tags.join(", ")}` })] : []));
     const tile = createElement("div", { id: `tile-${place}`, className: mark ? `tile ${mark.kind}` : "tile" }, looks, words,
       ...(mark ? [createElement("strong", { textContent: mark.words })] : []));
     tile.setAttribute("role", "option");

@@ -4,10 +4,11 @@
 import { createElement } from "../web/dom.js";
 import { explain, readBody } from "../web/problem.js";
 import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
+import { tagChips } from "./tags.js";
 
 /**
  * @typedef {{ position: number, key: string, text: string, media_type: string | null, media_url: string | null,
- *   picture_url: string | null, thumbnail_url: string | null }} Item
+ *   picture_url: string | null, thumbnail_url: string | null, tags: string[] }} Item
  */
 
 const PAGE_SIZE = 60;
@@ -151,6 +152,7 @@ export class ItemList {
     this.items = items;
     this.map = map;
     this.bar = bar;
+    if (bar) bar.tags.onChange = () => this.#showTags();
   }
 
   /** Close the list; who uses the keyboard goes on where the list was asked for. */
@@ -164,10 +166,12 @@ export class ItemList {
   }
 
   /**
+   * List those of some items that pass the filter.
    * @param {string} title
-   * @param {number[]} positions
+   * @param {number[]} all
    */
-  async show(title, positions) {
+  async show(title, all) {
+    const positions = this.map.only(all);
     const points = (this.#points = this.map.target);
     if (!this.panel.contains(document.activeElement)) this.#opener = document.activeElement;
     this.#positions = [...positions].sort((a, b) => points[b * STRIDE + CONFIDENCE] - points[a * STRIDE + CONFIDENCE]);
@@ -195,6 +199,19 @@ export class ItemList {
     this.panel.hidden = false;
     heading.focus({ preventScroll: true });
     await this.#fill();
+  }
+
+  async #showTags() {
+    for (const row of this.#rows.rows) {
+      const [item] = await this.items.at([Number(row.dataset.position)]);
+      if (item) row.cells[row.cells.length - 1].replaceChildren(...this.#tagsOf(item));
+    }
+  }
+
+  /** @param {Item} item */
+  #tagsOf(item) {
+    const { bar } = this;
+    return bar ? tagChips(item, (tag) => bar.tag("remove", tag, [item.position])) : [item.tags.join(", ")];
   }
 
   #showCounts() {
@@ -240,14 +257,15 @@ export class ItemList {
       createElement("td", {}, thumbnail(item)),
       createElement("th", { scope: "row", textContent: item.key }),
       createElement("td", {}, chip(this.#points[start + CLUSTER])),
-      createElement("td", { className: "number", textContent: this.#points[start + CONFIDENCE].toFixed(2) }));
+      createElement("td", { className: "number", textContent: this.#points[start + CONFIDENCE].toFixed(2) }),
+      createElement("td", {}, ...this.#tagsOf(item)));
     row.dataset.position = String(item.position);
     return row;
   }
 }
 
 function headRow() {
-  const columns = ["Item", "Key", "Cluster", "Confidence"];
+  const columns = ["Item", "Key", "Cluster", "Confidence", "Tags"];
   return createElement("tr", {}, ...columns.map((textContent) =>
     createElement("th", { scope: "col", textContent, className: textContent === "Confidence" ? "number" : "" })));
 }

@@ -86,5 +86,6 @@ function describe(item, points, nameOf) {
     createElement("p", {}, createElement("strong", { textContent: item.key })),
     ...(item.text && item.text !== item.key ? [createElement("p", { textContent: item.text })] : []),
     createElement("p", { className: "number" }, chip(cluster), ` ${name ? `${name}, ` : ""}confidence ${confidence.toFixed(2)}`),
+    ...(item.tags.length ? [createElement("p", { className: "small muted", textContent: item.tags.join(", ") })] : []),
   ];
 }

@@ -2,6 +2,7 @@
 // The page passes functions for what happens to items that are pointed at or selected.
 
 import { readColors } from "./colors.js";
+import { paintDensity } from "./map_density.js";
 import { drawCaptions, drawLasso, drawNumbers, drawRings, paintPoints, pointRadius } from "./map_paint.js";
 import { between, bounds, centers, changedItems, CLUSTER, CONFIDENCE, Grid, STRIDE } from "./map_points.js";
 import { listen } from "./map_input.js";
@@ -11,6 +12,7 @@ const FLASH_MS = 2000;
 const FLASH_LIMIT = 400; // rings; with more, when most items changed their cluster, none would stand out
 const MARGIN = 28; // pixels between the outermost point and the edge
 const MOST_MOVING = 100_000; // points that are painted while the view moves; all of them are once it rests
+const DENSE_FROM = 100_000; // points in view, as far as the zoom tells, from which on they are painted as density
 const REST_MS = 150;
 const REACH = 12; // pixels between the pointer and the point that it points at
 
@@ -38,6 +40,8 @@ export class ClusterMap {
   tint = null;
   /** @type {Uint8Array | null} */
   shapes = null;
+  /** @type {Uint8Array | null} 1 for the items that pass the filter; null: all do */
+  passing = null;
   isBoxMode = false; // what is dragged over the map is a rectangle, not a lasso
   /** @type {import("./map_paint.js").Box[]} where numbers and captions are, in the pixels of the page */
   written = [];
@@ -165,6 +169,11 @@ export class ClusterMap {
     this.view = { x: (this.box.left + this.box.right) / 2, y: (this.box.bottom + this.box.top) / 2, zoom: 1 };
   }
 
+  /** Whether so many points are in view that they are painted as density. */
+  get isDense() {
+    return this.points.length / STRIDE / Math.max(1, this.view.zoom) ** 2 >= DENSE_FROM;
+  }
+
   /** Return the pixels (of the page) for one unit of the map. */
   scale() {
     const { left, right, bottom, top } = this.box;
@@ -228,6 +237,35 @@ export class ClusterMap {
     this.isTouched = false;
     this.fit(this.points);
     this.redraw();
+  }
+
+  /**
+   * Show the items that pass a filter before all others, which fade.
+   * @param {number[] | null} positions null: there is no filter
+   */
+  pass(positions) {
+    this.passing = positions && new Uint8Array(Math.max(this.target.length / STRIDE, ...positions.slice(-1).map((last) => last + 1)));
+    for (const position of positions ?? []) if (this.passing) this.passing[position] = 1;
+    this.canvas.dataset.passing = positions ? String(positions.length) : "";
+    this.redraw();
+  }
+
+  /**
+   * Return those of some items that pass the filter.
+   * @param {number[]} positions
+   */
+  only(positions) {
+    const { passing } = this;
+    return passing ? positions.filter((position) => passing[position] === 1) : positions;
+  }
+
+  /**
+   * Return whether an item is in use and none of those that fade: in the cluster shown alone, and passing the filter.
+   * @param {number} position
+   */
+  isInFront(position) {
+    const cluster = this.target[position * STRIDE + CLUSTER];
+    return cluster >= 1 && (!this.chosen || cluster === this.chosen) && (!this.passing || this.passing[position] === 1);
   }
 
   /** @param {number} cluster */
@@ -324,7 +362,10 @@ export class ClusterMap {
     const { x, y, scale } = this.place();
     const place = { x: x * this.ratio, y: y * this.ratio, scale: scale * this.ratio };
     const radius = pointRadius(this.points.length / STRIDE, this.view.zoom) * this.ratio;
-    paintPoints(this.image, this.points, place, this.colors, radius, this.chosen, this.tint, this.shapes, this.resting ? Math.ceil(this.points.length / STRIDE / MOST_MOVING) : 1);
+    const every = this.resting ? Math.ceil(this.points.length / STRIDE / MOST_MOVING) : 1;
+    const { chosen, passing, tint } = this;
+    if (this.isDense) paintDensity(this.image, this.points, place, this.colors, this.ratio, { chosen, passing, tint, every });
+    else paintPoints(this.image, this.points, place, this.colors, radius, chosen, passing, tint, this.shapes, every);
     this.context.putImageData(this.image, 0, 0);
     const ring = radius + 3 * this.ratio;
     drawRings(this.context, this.points, this.changed, place, ring, this.colors.accent, 1.5 * this.ratio);
@@ -335,6 +376,7 @@ export class ClusterMap {
     const written = drawCaptions(this.context, this.centers, this.captionOf, place, this.ratio);
     this.written = written.map((box) => inPage(box, this.ratio));
     if (this.outline) drawLasso(this.context, this.outline, this.colors.accent, this.ratio);
+    this.canvas.dataset.painted = this.isDense ? "density" : "points";
     this.canvas.dataset.zoom = this.view.zoom.toFixed(3);
   }
 }

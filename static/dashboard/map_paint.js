@@ -74,18 +74,19 @@ export function pointRadius(n, zoom) {
 }
 
 /**
- * Paint all points; a chosen cluster is painted over the others, which fade.
+ * Paint all points; a chosen cluster, and what passes the filter, is painted over the others, which fade.
  * @param {ImageData} image
  * @param {Float32Array} points
  * @param {Placement} place
  * @param {MapColors} colors
  * @param {number} radius
  * @param {number} chosen a cluster, or 0 for all
+ * @param {Uint8Array | null} passing 1 for the items that are painted over the others; null: all
  * @param {Uint16Array | null} tint each item's place in the table of colours; null: by cluster and confidence
  * @param {Uint8Array | null} shapes each item's shape; null: that of its cluster
  * @param {number} every paint only each so-many-th point
  */
-export function paintPoints(image, points, place, colors, radius, chosen, tint = null, shapes = null, every = 1) {
+export function paintPoints(image, points, place, colors, radius, chosen, passing = null, tint = null, shapes = null, every = 1) {
   const target = { pixels: new Uint32Array(image.data.buffer), width: image.width, height: image.height };
   const isSmooth = points.length / STRIDE <= SMOOTH_LIMIT;
   const stamps = [0, 1, 2, 3].map((shape) => stamp(shape, radius, isSmooth));
@@ -93,11 +94,12 @@ export function paintPoints(image, points, place, colors, radius, chosen, tint =
   const offsets = stamps.map((pixels) => Int32Array.from(pixels, ({ dx, dy }) => dy * target.width + dx));
   target.pixels.fill(colors.background);
   const margin = Math.ceil(radius) + 1;
+  const fades = chosen > 0 || passing !== null;
   const paint = (/** @type {boolean} */ isInFront) => {
     for (let i = 0; i < points.length; i += every * STRIDE) {
       const cluster = points[i + CLUSTER];
       if (cluster < 1) continue; // set aside
-      if (chosen && (cluster === chosen) !== isInFront) continue;
+      if (fades && isInFront !== ((!chosen || cluster === chosen) && (!passing || passing[i / STRIDE] === 1))) continue;
       const column = Math.round(place.x + points[i] * place.scale);
       const row = Math.round(place.y - points[i + 1] * place.scale);
       if (column < -margin || row < -margin || column >= target.width + margin || row >= target.height + margin) continue;
@@ -109,7 +111,7 @@ export function paintPoints(image, points, place, colors, radius, chosen, tint =
       else fill(target.pixels, offsets[shape], row * target.width + column, color);
     }
   };
-  if (chosen) paint(false);
+  if (fades) paint(false);
   paint(true);
 }
 

@@ -1,7 +1,7 @@
 // Small pictures of items beside their points, wherever a map has room for them without hiding anything.
 
 import { boxesWithRoom } from "./map_paint.js";
-import { CLUSTER, CONFIDENCE, STRIDE } from "./map_points.js";
+import { CONFIDENCE, STRIDE } from "./map_points.js";
 
 /** @typedef {import("./map_paint.js").Box} Box */
 /** @typedef {import("./map_paint.js").Placement} Placement */
@@ -78,15 +78,6 @@ export class MapPictures {
     return image;
   }
 
-  /**
-   * Return whether an item is in use, and in the cluster that the map shows alone.
-   * @param {number} position
-   */
-  shows(position) {
-    const cluster = this.map.target[position * STRIDE + CLUSTER];
-    return cluster >= 1 && (!this.map.chosen || cluster === this.map.chosen);
-  }
-
   /** Return the positions of the points in view, the surest first, or none where there are too many. */
   inView() {
     const { map } = this;
@@ -94,7 +85,7 @@ export class MapPictures {
     const positions = [];
     for (const k of map.grid?.near({ left: from.x, right: to.x, bottom: from.y, top: to.y }) ?? []) {
       const [x, y] = [map.target[k * STRIDE], map.target[k * STRIDE + 1]];
-      if (!this.shows(k) || x < from.x || x > to.x || y < from.y || y > to.y) continue;
+      if (!map.isInFront(k) || x < from.x || x > to.x || y < from.y || y > to.y) continue;
       positions.push(k);
       if (positions.length > MOST_IN_VIEW) return [];
     }
@@ -138,7 +129,7 @@ export class MapPictures {
    */
   draw(context, ratio) {
     const place = this.map.place();
-    for (const picture of this.placed.filter(({ position }) => this.shows(position))) {
+    for (const picture of this.placed.filter(({ position }) => this.map.isInFront(position))) {
       const { left, right, top, bottom } = boxOf(this.map, place, picture);
       const { naturalWidth, naturalHeight } = picture.image;
       const factor = Math.min((right - left) / naturalWidth, (bottom - top) / naturalHeight);

@@ -28,11 +28,11 @@ export function toSvg(map) {
 }
 
 /**
- * Return a path for the points of each colour and shape; those that fade behind a chosen cluster come first.
+ * Return a path for the points of each colour and shape; those that fade behind others come first.
  * @param {ClusterMap} map
  */
 function pathsOf(map) {
-  const { points, chosen, tint, shapes, colors, width, height, view } = map;
+  const { points, tint, shapes, colors, width, height, view } = map;
   const place = map.place();
   const radius = pointRadius(points.length / STRIDE, view.zoom);
   /** @type {Map<string, string[]>} */
@@ -43,7 +43,7 @@ function pathsOf(map) {
     const row = place.y - points[i + 1] * place.scale;
     const isOutside = column < -radius || row < -radius || column > width + radius || row > height + radius;
     if (cluster < 1 || isOutside) continue; // below 1 it is set aside
-    const isFaded = chosen > 0 && cluster !== chosen;
+    const isFaded = !map.isInFront(i / STRIDE);
     const color = isFaded ? colors.faded : colors.table[tint ? tint[i / STRIDE] : shadeIndex(cluster, points[i + CONFIDENCE])];
     const shape = shapes ? shapes[i / STRIDE] : shapeOf(cluster);
     const group = `${isFaded ? 0 : 1} ${shape} ${hex(color)}`;

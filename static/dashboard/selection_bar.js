@@ -1,13 +1,17 @@
 // The bar above listed items: what can be done with all that are selected.
 
 import { createElement } from "../web/dom.js";
-import { MOST_EDITED, clusterChoice, clustersOf } from "./edits.js";
+import { clusterChoice, clustersOf } from "./edits.js";
 import { Gallery } from "./gallery.js";
 import { hasMedia, isSound } from "./item_list.js";
+import { LONGEST_TAG } from "./tags.js";
 
 /** @typedef {import("./edits.js").Change} Change */
 /** @typedef {import("./edits.js").Edits} Edits */
 /** @typedef {import("./map.js").ClusterMap} ClusterMap */
+/** @typedef {import("./tags.js").Tags} Tags */
+
+const MOST_ASKED = 500; // items that labelers are asked about, as the server has it
 
 export class SelectionBar {
   /** @type {number[]} */
@@ -19,11 +23,13 @@ export class SelectionBar {
 
   /**
    * @param {Edits} edits
+   * @param {Tags} tags
    * @param {ClusterMap} map
    * @param {(cluster: number) => string} nameOf
    */
-  constructor(edits, map, nameOf) {
+  constructor(edits, tags, map, nameOf) {
     this.edits = edits;
+    this.tags = tags;
     this.map = map;
     this.nameOf = nameOf;
     this.gallery = new Gallery(edits, map, nameOf);
@@ -61,7 +67,7 @@ export class SelectionBar {
     this.positions = positions;
     const points = this.map.target;
     const clusters = clustersOf(positions, points);
-    const tooMany = positions.length > MOST_EDITED;
+    const refusal = this.edits.refusalOf(positions.length);
     const move = clusterChoice(points, this.nameOf, "Move to…");
     move.onchange = () => move.value && this.edit({ kind: "move", cluster: Number(move.value) });
     const merge = clusterChoice(points, this.nameOf, `Merge cluster ${clusters[0]} into…`);
@@ -76,7 +82,8 @@ export class SelectionBar {
       change("Keep apart", "apart", "Each comes into another cluster"),
       change("Split off", "split", "They become a cluster of their own"),
     ];
-    for (const element of changes) element.disabled = tooMany;
+    for (const element of changes) element.disabled = Boolean(refusal);
+    merge.disabled = Boolean(this.edits.refusal);
     changes[2].disabled ||= positions.length > numbers; // only so many can be apart
     const bar = createElement("div", { className: "selection-bar" },
       this.button("Gallery", "Large pictures of all of them", () => this.gallery.open(title, positions)),
@@ -85,11 +92,12 @@ export class SelectionBar {
       merge,
       ...(clusters.length === 1 ? [this.button("Name", "Name their cluster", () => document.getElementById(`name-${clusters[0]}`)?.focus())] : []),
       this.button("Ask about these", "Labelers are asked about them next", () => this.ask()),
-      this.button("Export", "Their keys, clusters and confidence as CSV", () => this.export()),
+      this.#tagField(),
+      this.button("Export", "Their keys, clusters, confidence and tags as CSV", () => this.export()),
       createElement("p", {}, this.status, " ", this.undo));
     bar.setAttribute("role", "toolbar");
     bar.setAttribute("aria-label", "What to do with the selected items");
-    if (tooMany) this.status.textContent = `Up to ${MOST_EDITED} items can be changed at once.`;
+    if (refusal) this.status.textContent = refusal;
     return bar;
   }
 
@@ -102,6 +110,40 @@ export class SelectionBar {
     const button = createElement("button", { type: "button", className: "small", textContent, title });
     button.onclick = () => act(button);
     return button;
+  }
+
+  /** Return the field with the buttons that put a tag on the selected items, or take it off. */
+  #tagField() {
+    const field = createElement("input", { maxLength: LONGEST_TAG, placeholder: "tag", autocomplete: "off" });
+    field.setAttribute("list", "tags");
+    field.setAttribute("aria-label", "Tag");
+    const send = (/** @type {"add" | "remove"} */ what) => {
+      if (field.value.trim()) this.tag(what, field.value.trim(), this.positions);
+      else field.focus();
+    };
+    field.onkeydown = (event) => {
+      if (event.key === "Enter") send("add");
+    };
+    return createElement("span", { className: "tag-field" }, field,
+      this.button("Tag", "Put this word on all of them", () => send("add")),
+      this.button("Untag", "Take this word off all of them", () => send("remove")));
+  }
+
+  /**
+   * Put a tag on items or take it off; what this changed can be undone.
+   * @param {"add" | "remove"} what
+   * @param {string} tag
+   * @param {number[]} positions
+   */
+  async tag(what, tag, positions) {
+    const changed = await this.tags.change(what, tag, positions);
+    this.status.textContent = changed.sentence;
+    this.undo.hidden = !changed.positions.length;
+    this.undo.onclick = async () => {
+      this.undo.hidden = true;
+      const undone = await this.tags.change(what === "add" ? "remove" : "add", tag, changed.positions);
+      this.status.textContent = undone.sentence;
+    };
   }
 
   /** @param {Change} change */
@@ -117,8 +159,8 @@ export class SelectionBar {
   }
 
   async ask() {
-    if (this.positions.length > MOST_EDITED) {
-      this.status.textContent = `Questions can be about ${MOST_EDITED} items at most.`;
+    if (this.positions.length > MOST_ASKED) {
+      this.status.textContent = `Questions can be about ${MOST_ASKED} items at most.`;
       return;
     }
     const problem = await this.edits.items.askAbout(this.positions);
@@ -127,11 +169,9 @@ export class SelectionBar {
 
   async export() {
     const rows = await this.edits.items.all(this.positions);
-    const text = ["item,cluster,confidence", ...rows.map(({ key, position }) => {
+    const text = ["item,cluster,confidence,tags", ...rows.map(({ key, position, tags }) => {
       const { cluster, confidence } = this.map.of(position);
-      // A spreadsheet would compute a key that begins like a formula.
-      const safe = /^[=+\-@\t\r]/.test(key) ? `'${key}` : key;
-      return `"${safe.replaceAll('"', '""')}",${cluster},${confidence.toFixed(4)}`;
+      return [cell(key), cluster, confidence.toFixed(4), tags.length ? cell(tags.join("; ")) : ""].join(",");
     })].join("\r\n");
     const link = createElement("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "selection.csv" });
     link.click();
@@ -169,4 +209,13 @@ export class SelectionBar {
 
   /** @type {HTMLAudioElement | null} */
   playing = null;
+}
+
+/**
+ * Return a text as a cell of CSV; a spreadsheet would compute one that begins like a formula.
+ * @param {string} text
+ */
+function cell(text) {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return `"${safe.replaceAll('"', '""')}"`;
 }

@@ -39,7 +39,7 @@ async function openBetween(api, bar, pair) {
     return;
   }
   const { items } = await response.json();
-  bar.gallery.open(`Between ${first} and ${second}`, items.map((/** @type {{ position: number }} */ item) => item.position));
+  bar.gallery.open(`Between ${first} and ${second}`, bar.map.only(items.map((/** @type {{ position: number }} */ item) => item.position)));
 }
 
 /**
@@ -48,7 +48,7 @@ async function openBetween(api, bar, pair) {
  * @param {number} cluster
  */
 function openCluster(map, bar, cluster) {
-  bar.gallery.open(`Cluster ${cluster}`, itemsOfCluster(map.target, cluster));
+  bar.gallery.open(`Cluster ${cluster}`, map.only(itemsOfCluster(map.target, cluster)));
 }
 
 /**

@@ -1,5 +1,5 @@
 // Colours the map by something other than clusters: doubt, bags, labelers asked, a column of metadata or a feature. The
-// legend's chips select the items of a group, so that the list, the gallery and all that a selection offers follow.
+// legend's chips make a group what the page is about, and select its items.
 
 import { byId, createElement } from "../web/dom.js";
 import { explain, readBody } from "../web/problem.js";
@@ -21,11 +21,13 @@ export class Tint {
   /**
    * @param {string} api
    * @param {ClusterMap} map
+   * @param {import("./filter.js").Filter} filter
    * @param {(title: string, positions: number[]) => void} list
    */
-  constructor(api, map, list) {
+  constructor(api, map, filter, list) {
     this.api = api;
     this.map = map;
+    this.filter = filter;
     this.list = list;
     this.#choice.addEventListener("change", () => this.choose());
     this.#choice.addEventListener("focus", () => this.#offer(), { once: true });
@@ -105,7 +107,10 @@ export class Tint {
       swatch.setAttribute("aria-hidden", "true");
       const button = createElement("button", { type: "button", className: "small filter-chip", title: "Select these items" }, swatch, ` ${group} `,
         createElement("span", { className: "muted number", textContent: members[code].length.toLocaleString("en") }));
-      button.onclick = () => this.list(group, members[code]);
+      button.onclick = async () => {
+        await this.filter.set({ by: this.#choice.value, value: group });
+        this.list(group, members[code]);
+      };
       return button;
     });
   }

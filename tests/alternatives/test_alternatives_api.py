@@ -21,6 +21,7 @@ from tests.runs.support import compute, request
 pytestmark = pytest.mark.only_on("sqlite")
 
 API = "/api/v1/projects/songs"
+PAGE = "/projects/songs"
 
 
 @pytest.fixture
@@ -182,6 +183,33 @@ def test_the_next_run_after_answers_goes_on_from_what_was_adopted(
     with_songs = client.get(f"{API}/runs/4/contingency", params={"with": "1"}).json()["shared"]
     assert with_before > 0.5 > with_songs
     assert run.metrics["warm_start"]
+
+
+def test_an_older_run_that_is_restored_stays_until_new_answers_move_it_on(
+    client: TestClient, database: Database, storage: Storage, settings: Settings, project: int
+) -> None:
+    first = clusters_of(database, storage, 1)
+    request(database, project, parameters={"n_clusters": 4})
+    assert compute(database, settings) == "done"
+    with database.transaction() as session:
+        session.get_one(Project, project).rerun_answers = 1
+    answer = {"triplet": ["item-0", "item-1", "item-3"], "answer": "yes", "labeler": "Cy"}
+    client.post(f"{API}/constraints", json=[answer])
+    assert run_numbered(database, 3).status == "queued"
+    assert client.post(f"{API}/runs/1/adopt").json()["number"] == 4
+    # It would have gone on from run 2, and have been older than what is restored when it was done.
+    assert run_numbered(database, 3).status == "cancelled"
+    assert client.get(f"{API}/runs/latest").json()["number"] == 4
+    assert "These are the clusters of run 1, restored. The next run goes on from them" in client.get(PAGE).text
+    client.post(f"{API}/constraints", json=[answer | {"labeler": "Di"}])
+    assert compute(database, settings) == "done"
+    assert client.get(f"{API}/runs/latest").json()["number"] == 5
+    assert np.mean(clusters_of(database, storage, 5) == first) >= 0.9
+    assert "restored. The next run" not in client.get(PAGE).text
+
+
+def clusters_of(database: Database, storage: Storage, number: int) -> np.ndarray:
+    return results.load(storage, str(run_numbered(database, number).result)).labels
 
 
 def test_alternatives_are_listed_once_each_with_what_they_share(

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tercet.answers.listing import by_suspicion
 from tercet.database import Database
-from tercet.models import Project, Run, RunStatus
+from tercet.models import Item, Project, Run, RunStatus
 from tercet.runs.results import AnswerReport
 from tercet.storage import Storage
 from tests.answers.conftest import GIVEN, SONGS, World, add_run, answer, stored
@@ -52,6 +52,19 @@ def test_an_answer_says_what_was_asked_and_what_others_and_the_run_say(analyst: 
     }
     first = page["answers"][-1]
     assert (first["others"], first["others_agree"], first["suspect"]) == (2, 1, None)
+
+
+def test_answers_about_some_items(analyst: TestClient, world: World, database: Database) -> None:
+    assert numbers(analyst, text="item-3") == [4, 3]
+    assert numbers(analyst, text="item-3", order="suspect") == [4, 3]
+    analyst.post(f"{SONGS}/tags", json={"tag": "check", "add": ["item-6", "item-2"]})
+    assert numbers(analyst, tag="check", answer="no") == [6, 5, 4]
+    with database.transaction() as session:
+        session.get_one(Item, world.items[4]).details = {"site": "A"}
+    assert numbers(analyst, by="column:site", value="A") == [3]
+    page = analyst.get("/projects/songs/answers?by=column:site&value=A&labeler=").text
+    assert "Take away: " in page
+    assert "/projects/songs?by=column%3Asite&amp;value=A" in page
 
 
 def test_newest_and_most_suspect_first(analyst: TestClient) -> None:

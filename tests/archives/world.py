@@ -29,6 +29,7 @@ from tercet.models import (
     Project,
     Role,
     Run,
+    Tag,
     Triplet,
     now,
 )
@@ -127,6 +128,7 @@ def _add_runs(session: Any, storage: Storage, project: Project) -> None:
     session.add(Dismissal(project_id=project.id, kind="merge", cluster=1, other=3, by_id=owner))
     flagged = session.scalars(sa.select(Item.id).where(Item.project_id == project.id)).first()
     session.add(Flag(project_id=project.id, item_id=flagged, labeler_id=labelers[0], reason="cut", note="too short"))
+    session.add(Tag(project_id=project.id, item_id=flagged, name="check"))
     session.add(ClusterNote(project_id=project.id, run_id=done.id, cluster=2, name="thrush", note="loud"))
     session.flush()
 

@@ -47,7 +47,7 @@ def test_items_are_selected_one_by_one_moved_and_the_move_is_undone(
     with page.expect_download() as download:
         bar.get_by_role("button", name="Export").click()
     rows = download.value.path().read_text().splitlines()
-    assert rows[0] == "item,cluster,confidence"
+    assert rows[0] == "item,cluster,confidence,tags"
     assert sorted(row.split(",")[0] for row in rows[1:]) == ['"song 3/30"', '"song 8/30"']
 
     page.goto(f"/projects/{project.key}/answers")
@@ -59,6 +59,32 @@ def test_items_are_selected_one_by_one_moved_and_the_move_is_undone(
     expect(log.nth(1)).to_contain_text("Taken back")
     counts = [("move", 2, 2, False), ("together", 2, None, False), ("split", 2, None, True)]
     assert edits_of(live_server, project.id) == counts
+
+
+def test_a_tag_is_put_on_a_selection_filtered_by_and_taken_off_one_item(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    _, page = open_board(live_server, open_page)
+    page.locator('[data-list="2"]').click()
+    bar = page.get_by_role("toolbar")
+    bar.get_by_label("Tag").fill("check")
+    bar.get_by_label("Tag").press("Enter")
+    expect(bar).to_contain_text("“check” put on 12 items.")
+    chips = page.locator("#filter .filter-chip")
+    expect(chips).to_have_text("check 12")
+    rows = page.locator("#item-list tbody tr")
+    rows.nth(0).get_by_role("button", name="Take the tag check off").click()
+    expect(chips).to_have_text("check 11")
+    chips.click()
+    expect(page.locator("#map")).to_have_attribute("data-passing", "11")
+    page.locator('[data-list="2"]').click()
+    expect(rows).to_have_count(11)
+    assert_accessible(page, "tagged")
+    bar.get_by_label("Tag").fill("check")
+    bar.get_by_role("button", name="Untag").click()
+    expect(bar).to_contain_text("“check” taken off 11 items.")
+    bar.get_by_role("button", name="Undo").click()
+    expect(chips.last).to_have_text("check 11")
 
 
 def test_a_selection_stays_when_a_new_run_comes(live_server: LiveServer, open_page: OpenPage) -> None:

@@ -45,7 +45,7 @@ def test_a_project_from_a_table_to_clusters(folder: Path) -> None:
     number, status = remote("watch", "points", str(done["number"])).stdout.split("\t")[:2]
     assert (int(number), status) == (done["number"], "done")
     assert remote("runs", "points", "--limit", "1").stdout.startswith(number)
-    assert remote("clusters", "points").stdout.splitlines()[0] == "item,cluster,confidence"
+    assert remote("clusters", "points").stdout.splitlines()[0] == "item,cluster,confidence,tags"
     assert remote("answers", "points", "--format", "ndjson", "--output", "answers.ndjson").stdout == ""
     assert [json.loads(line)["answer"] for line in (folder / "answers.ndjson").read_text().splitlines()] == [
         "yes",

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from tercet.database import Database
 from tercet.models import Answer, Bag, Item, Project, Role, Triplet, User, now
 from tercet.storage import Storage
+from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member, make_project, signed_in
 
 API = "/api/v1/projects/songs"
@@ -101,6 +102,30 @@ def test_search_looks_everywhere_and_takes_signs_as_they_are(
 ) -> None:
     with signed_in(app, owner) as client:
         assert read(client, "search", text=text)["positions"] == positions
+
+
+def test_a_filter_is_all_of_its_parts_and_the_cards_are_about_what_passes(
+    app: FastAPI, database: Database, storage: Storage, owner: User
+) -> None:
+    with database.transaction() as session:
+        items = list(session.scalars(select(Item).order_by(Item.position)))
+        for item in items[5:9]:
+            item.details = {"site": item.position > 6, "weight": item.position}
+        project = session.scalars(select(Project)).one()
+        add_result(session, storage, project, 1, [1] * 5 + [2] * 5)
+    with signed_in(app, owner) as client:
+        assert read(client, "search")["positions"] == list(range(10))
+        assert read(client, "search", by="column:site", value="site 1")["positions"] == [1, 3]
+        assert read(client, "search", by="column:site", value="True")["positions"] == [7, 8]
+        assert read(client, "search", by="column:weight", value="8")["positions"] == [8]
+        assert read(client, "search", by="bag", value="South", text="ITEM-3")["positions"] == [3]
+        assert client.get(f"{API}/search?by=feature:0&value=1").status_code == 422
+        page = client.get("/projects/songs?by=bag&value=South").text
+        assert "2 of 10 items" in page
+        cards = page[page.index('id="clusters"') :]
+        assert cards.count("2 items") == 1
+        assert cards.count("no items") == 2
+        assert "/projects/songs/answers?by=bag&amp;value=South#list" in page
 
 
 def test_items_set_aside_are_not_found(app: FastAPI, database: Database, owner: User) -> None:

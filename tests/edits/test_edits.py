@@ -129,6 +129,82 @@ def test_the_newest_edit_of_an_item_counts(
     assert (clusters(database, storage, project)[moved] == 3).all()
 
 
+def test_items_are_moved_one_by_one_the_most_typical_ones_first(
+    database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
+) -> None:
+    before = clusters(database, storage, project)
+    with database.reading() as session:
+        run = session.scalars(select(Run).where(Run.status == RunStatus.DONE)).one()
+    confidence = results.load(storage, run.result or "").confidence
+    members = np.flatnonzero(before == 1)
+    moved = members[np.argsort(-confidence[members], kind="stable")][:10]
+    for position in moved.tolist():
+        edit(analyst, "move", [position], cluster=2)
+    # What is moved first must not hold back what is moved later.
+    assert next_run(database, settings).metrics["edit_links"] == 10 * (5 + 2)
+    assert np.mean(clusters(database, storage, project)[moved] == 2) >= 0.9
+
+
+@pytest.mark.only_on("sqlite")
+def test_what_was_said_last_of_an_item_counts_before_any_run(
+    database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
+) -> None:
+    before = clusters(database, storage, project)
+    first, second, third, fourth = np.flatnonzero(before == 1)[:4].tolist()
+    edit(analyst, "out", [first])
+    edit(analyst, "keep", [first])
+    edit(analyst, "move", [second], cluster=3)
+    edit(analyst, "out", [second])
+    edit(analyst, "out", [third])
+    edit(analyst, "move", [third], cluster=3)
+    edit(analyst, "move", [fourth], cluster=2)
+    edit(analyst, "keep", [fourth])
+    metrics = next_run(database, settings).metrics
+    assert metrics["edit_links"] == metrics["edit_links_held"] == 5 + 5 + (5 + 2) + 5
+    after = clusters(database, storage, project)
+    assert (after[[first, third, fourth]] == [1, 3, 1]).all()
+    assert after[second] != 1
+
+
+@pytest.mark.only_on("sqlite")
+def test_many_items_are_moved_and_do_not_draw_the_others_to_themselves(
+    app: FastAPI, database: Database, storage: Storage, settings: Settings
+) -> None:
+    project = make_songs(database, storage, 600)
+    answer_truly(database, project, 100)
+    request(database, project)
+    assert compute(database, settings) == "done"
+    before = clusters(database, storage, project)
+    moved = np.flatnonzero(before == 1)[:50]
+    with database.transaction() as session:
+        ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
+    with signed_in(app, ann) as client:
+        edit(client, "move", moved, cluster=2)
+    next_run(database, settings)
+    after = clusters(database, storage, project)
+    assert np.mean(after[moved] == 2) >= 0.9
+    assert np.mean(after[before == 2] == 2) >= 0.9
+
+
+@pytest.mark.only_on("sqlite")
+def test_sklr_learns_from_edits_too(app: FastAPI, database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_songs(database, storage, algorithm="sklr", parameters={"n_init": 3})
+    answer_truly(database, project, 60)
+    request(database, project)
+    assert compute(database, settings) == "done"
+    before = clusters(database, storage, project)
+    moved = np.flatnonzero(before == 1)[:10]
+    with database.transaction() as session:
+        ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
+    with signed_in(app, ann) as client:
+        edit(client, "move", moved, cluster=2)
+        run = next_run(database, settings)
+        after = clusters(database, storage, project)
+        assert np.mean(after[moved] == 2) >= 0.9
+        assert np.mean(after[before == 3] == 3) >= 0.9, "what has nothing to do with it stays"
+        assert run.metrics["edit_links_held"] >= 0.8 * run.metrics["edit_links"]
+
+
 def test_clusters_are_merged_and_split_and_the_others_keep_items_and_names(
     database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
 ) -> None:
@@ -217,4 +293,5 @@ def test_edits_need_clusters_and_an_algorithm_that_learns_from_links(
         with database.transaction() as session:
             session.get_one(Project, key).algorithm = "bags"
         refused = client.post(f"{SONGS}/edits", json=body)
-        assert (refused.status_code, "does not learn from edits" in refused.text) == (409, True)
+        assert (refused.status_code, "learns from whole bags" in refused.text) == (409, True)
+        assert 'data-no-edits="Spectral clustering' in client.get("/projects/songs").text

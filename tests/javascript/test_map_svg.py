@@ -13,7 +13,8 @@ DRAW = """async (chosen) => {
   const points = new Float32Array([0, 0, 1, 1, 1, 1, 21, 1, 2, 2, -1, 1, 99, 0, 1, 1]);
   const table = new Uint32Array(200).fill(0xff0000ff);
   return toSvg({
-    points, chosen, tint: null, shapes: null, width: 200, height: 100, view: { zoom: 1 },
+    points, tint: null, shapes: null, width: 200, height: 100, view: { zoom: 1 },
+    isInFront: (position) => !chosen || points[4 * position + 2] === chosen,
     colors: { background: 0xffffffff, faded: 0xffcccccc, ink: " #111111", halo: "#ffffff", table },
     place: () => ({ x: 50, y: 60, scale: 10 }),
     centers: [{ cluster: 1, size: 9, x: 0, y: 0 }],

@@ -15,7 +15,7 @@ from tercet.database import Database
 from tercet.labeling import answer_writer as module
 from tercet.labeling.answer_writer import AnswerWriter, Outcome
 from tercet.labeling.schemas import AnswerIn, AnswersOut
-from tercet.models import Answer, Project, Role
+from tercet.models import Answer, Project, Role, now
 from tercet.web.errors import Conflict, Invalid, NotFound
 from tests.factories import add_member, make_project, make_session, make_user
 from tests.loops import run
@@ -63,6 +63,31 @@ def stored(database: Database) -> int:
     with database.reading() as session:
         assert session.scalar(select(Project.answer_number)) == session.scalar(select(func.max(Answer.number)))
         return session.scalar(select(func.count()).select_from(Answer)) or 0
+
+
+def pressed(keys: str, value: str) -> AnswerIn:
+    """An answer as the labeling page sends it."""
+    return answer_about(keys, value).model_copy(update={"response_ms": 900})
+
+
+def test_two_tabs_that_answer_one_question_in_the_same_instant_store_one_answer(database: Database) -> None:
+    crowd = Crowd(database)
+    one, other, *_ = crowd.labelers
+    first = pressed("1 2 3", "yes")
+    outcomes = crowd.at_once([(one, first), (one, pressed("1 3 2", "yes")), (other, pressed("1 2 3", "no"))])
+    counts = [(out.stored, out.repeated) for out in outcomes if isinstance(out, AnswersOut)]
+    assert counts == [(1, 0), (0, 1), (1, 0)]
+    [late, elsewhere] = crowd.at_once([(one, pressed("1 2 3", "yes")), (one, answer_about("1 2 3"))])
+    assert isinstance(late, AnswersOut)
+    assert isinstance(elsewhere, AnswersOut)
+    assert (late.stored, late.repeated) == (0, 1)
+    assert elsewhere.stored == 1, "a program may answer as often as it likes"
+    with database.transaction() as session:
+        session.get_one(Answer, first.id).withdrawn_at = now()
+    [again] = crowd.at_once([(one, pressed("1 2 3", "no"))])
+    assert isinstance(again, AnswersOut)
+    assert again.stored == 1, "what was undone is answered anew"
+    assert stored(database) == 4
 
 
 def test_requests_that_wait_are_written_in_one_transaction(database: Database) -> None:

@@ -152,7 +152,7 @@ def test_items_are_exported_in_three_forms(client: TestClient, done: int) -> Non
     assert table.headers["content-disposition"] == 'attachment; filename="songs-run-1.csv"'
     read = list(csv.DictReader(io.StringIO(table.text)))
     assert [(row["item"], int(row["cluster"]), float(row["confidence"])) for row in read] == [
-        tuple(row.values()) for row in rows
+        (row["item"], row["cluster"], row["confidence"]) for row in rows
     ]
 
 

@@ -1,9 +1,11 @@
 """The languages of labelers' pages: catalogues are complete and true to the messages; who gets which language."""
 
 import re
+import uuid
 
 import pytest
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from sqlalchemy import update
 
 from benchmarks.catalogues import messages
@@ -81,6 +83,25 @@ def test_labelers_choose_their_language_and_analysts_pages_stay_english(app: Fas
             assert done.headers["location"] == "/"
         refused = client.post("/language", data={"language": "xx"}, headers={"accept": "application/json"})
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "language")
+
+
+def test_whoever_cannot_come_in_reads_why_in_their_language(app: FastAPI) -> None:
+    page = {"accept": "text/html", "accept-language": "de"}
+    with TestClient(app) as client:
+        refused = client.get(LABEL, headers=page)
+        assert refused.status_code == 401
+        assert "<h1>Bitte melden Sie sich an</h1>" in refused.text
+        assert "öffnen Sie den Link" in refused.text
+        assert "Dieser Link ist hier nicht bekannt" in client.get("/join/nothing", headers=page).text
+        assert "Jeder geht einmal" in client.get("/sign-in/nothing", headers=page).text
+        assert "Sign in first" in client.get(LABEL, headers={"accept-language": "de"}).json()["detail"]
+        assert '<html lang="en"' in client.get("/nowhere", headers=page).text, "sentences of other pages are in English"
+    with app.state.database.transaction() as session:
+        ada = add_member(session, make_project(session, n_items=3), Role.LABELER)
+    with signed_in(app, ada) as client:
+        answers = {"answers": [{"id": str(uuid.uuid4()), "triplet": ["item-0", "item-1", "?"], "answer": "yes"}]}
+        refused = client.post("/api/v1/projects/songs/answers", json=answers, headers={"accept-language": "de"})
+        assert refused.json()["detail"].startswith("Eine Frage nennt drei verschiedene Objekte")
 
 
 def test_hostile_names_stay_text_in_translated_sentences(app: FastAPI) -> None:

@@ -61,17 +61,22 @@ class DistanceConstraints:
 
 
 def distance_constraints(
-    answers: Constraints, must_link: Array = NO_PAIRS, cannot_link: Array = NO_PAIRS, mapping: Mapping = "class"
+    answers: Constraints,
+    must_link: Array = NO_PAIRS,
+    cannot_link: Array = NO_PAIRS,
+    mapping: Mapping = "class",
+    link_weights: Array | None = None,
 ) -> DistanceConstraints:
     """Return the constraints that answers and pairs of linked items (L, 2) give.
 
-    Identical answers of one labeler count once, those of several labelers add their weights; answers of weight 0 give
-    no constraint.
+    Identical answers of one labeler count once, those of several labelers add their weights; answers and links of
+    weight 0 give no constraint. `link_weights` are of the must-links, then of the cannot-links; 1 where None.
     """
     answer_weights = answers.counted_once()
     answer_keys, answer_of_key = _answer_keys(answers, mapping)
     keys = np.concatenate([answer_keys, _link_keys(must_link, MUST_LINK), _link_keys(cannot_link, CANNOT_LINK)])
-    key_weights = np.concatenate([answer_weights[answer_of_key], np.ones(len(keys) - len(answer_keys))])
+    factors = np.ones(len(keys) - len(answer_keys)) if link_weights is None else link_weights
+    key_weights = np.concatenate([answer_weights[answer_of_key], factors])
     distinct, position = np.unique(keys, axis=0, return_inverse=True)
     weights = np.bincount(position, weights=key_weights, minlength=len(distinct))
     # Positions among the constraints that have a weight; -1 for the others.

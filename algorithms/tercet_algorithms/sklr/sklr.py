@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tercet_algorithms.answers.patterns import Array, Kind, answer_table
-from tercet_algorithms.answers.reading import read_constraints, read_pairs
+from tercet_algorithms.answers.reading import read_constraints, read_weighted_pairs
 from tercet_algorithms.common.answer_prediction import AnswerPrediction
 from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.features import (
@@ -227,6 +227,8 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         labelers: Iterable[object] | None = None,
         must_link: Any = None,
         cannot_link: Any = None,
+        must_weights: Any = None,
+        cannot_weights: Any = None,
         weights: Any = None,
         callback: Callback | None = None,
         resume: LearningState | None = None,
@@ -250,6 +252,8 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         must_link, cannot_link : array-like of shape (L, 2), optional
             Pairs of items that are brought as near as the nearest twentieth of all pairs is at first, or as far as the
             farthest twentieth.
+        must_weights, cannot_weights : array-like of shape (L,), optional
+            Factors of C for each link, at least 0. A repeated pair has the largest of its weights.
         weights : array-like of shape (M,), optional
             Factors of C for each answer, at least 0.
         callback : callable, optional
@@ -277,12 +281,10 @@ class SKLR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Answ
         all_answers = read_constraints(
             triplets, answers, kinds, labelers, weights, n_items=n_items, item_names=names, merge=False
         )
-        constraints = distance_constraints(
-            all_answers,
-            read_pairs("must_link", must_link, n_items, names),
-            read_pairs("cannot_link", cannot_link, n_items, names),
-            self.mapping,
-        )
+        must, must_factors = read_weighted_pairs("must_link", must_link, must_weights, n_items, names)
+        cannot, factors = read_weighted_pairs("cannot_link", cannot_link, cannot_weights, n_items, names)
+        link_factors = np.concatenate([must_factors, factors])
+        constraints = distance_constraints(all_answers, must, cannot, self.mapping, link_factors)
         rng = check_random_state(self.random_state)
         is_warm = self.warm_start and hasattr(self, "map_")
         digest = self._digest(features)

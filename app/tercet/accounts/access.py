@@ -18,6 +18,7 @@ from tercet.accounts.usage import Uses
 from tercet.audit import chain
 from tercet.models import ApiToken, BrowserSession, Membership, Project, ProjectView, Role, Scope, User, now
 from tercet.web.errors import Forbidden, NotFound, NotSignedIn
+from tercet.web.languages import to_translate
 
 
 class Action(enum.StrEnum):
@@ -44,7 +45,7 @@ SCOPE_MAY = {
 
 
 SESSION_COOKIE = "tercet"
-SIGN_IN_FIRST = "Sign in first: open your sign-in link, or send an API token as 'Authorization: Bearer'."
+SIGN_IN_FIRST = to_translate("Sign in first: open your sign-in link, or send an API token as 'Authorization: Bearer'.")
 VIEW_COLUMNS = [getattr(Project, field.name) for field in fields(ProjectView)]
 
 

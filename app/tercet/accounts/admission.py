@@ -92,7 +92,8 @@ RULES = (
     BodyRule(
         _in_project(
             ".*",
-            "/(?:(?:settings/)?(?:members|share-links|tokens|webhooks)(?:/.*)?|settings/delete|imports/[^/]+/link)",
+            "/(?:(?:settings/)?(?:members|invitations|share-links|tokens|webhooks)(?:/.*)?"
+            "|settings/delete|imports/[^/]+/link)",
         ),
         may(Action.OWN),
     ),

@@ -29,12 +29,15 @@ from tercet.models import (
     now,
 )
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
+from tercet.web.languages import to_translate
 
 SECRET_BYTES = 32
 NAME_LENGTH = 200
 TOKEN_DAYS = 3650
-LINK_OVER = "This sign-in link was used already or has expired: each works once."
-SHARE_OVER = "This labeling link is not known here, has expired, or its owner has revoked it. Ask for the new one."
+LINK_OVER = to_translate("This sign-in link was used already or has expired: each works once.")
+SHARE_OVER = to_translate(
+    "This labeling link is not known here, has expired, or its owner has revoked it. Ask for the new one."
+)
 
 
 @dataclass(frozen=True)

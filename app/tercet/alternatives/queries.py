@@ -27,10 +27,10 @@ def listed_runs(session: Session, project_id: int) -> list[Run]:
     return list(session.scalars(select(Run).where(done, listed).order_by(Run.number.desc()).limit(MOST_LISTED)))
 
 
-def unfinished(session: Session, project_id: int) -> list[Run]:
-    """Return the alternatives that are queued or running, in their order."""
-    alternatives = (Run.project_id == project_id) & (Run.purpose == Purpose.ALTERNATIVE)
-    statement = select(Run).where(alternatives, Run.status.in_([RunStatus.QUEUED, RunStatus.RUNNING]))
+def unfinished(session: Session, project_id: int, purpose: Purpose = Purpose.ALTERNATIVE) -> list[Run]:
+    """Return the runs of a purpose that are queued or running, in their order."""
+    of_purpose = (Run.project_id == project_id) & (Run.purpose == purpose)
+    statement = select(Run).where(of_purpose, Run.status.in_([RunStatus.QUEUED, RunStatus.RUNNING]))
     return list(session.scalars(statement.order_by(Run.number)))
 
 

@@ -8,7 +8,7 @@ from tercet.alternatives import queries
 from tercet.alternatives.schemas import AnotherIn
 from tercet.audit import chain
 from tercet.live import events
-from tercet.models import ClusterNote, Project, Run
+from tercet.models import ClusterNote, Project, Purpose, Run
 from tercet.projects.service import change_project
 from tercet.runs import lifecycle, results, schedule
 from tercet.runs import service as runs
@@ -74,13 +74,16 @@ def adopt(session: Session, storage: Storage, project: Project, run_name: str) -
     """Make a run's clustering the current one: a new run with the same result, from which the next one goes on.
 
     All answers so far count as used, so that the next run starts with new answers and not at once. To undo it, adopt
-    the former clustering.
+    the former clustering. A run that waits or is computed would go on from the former one, and end as an older run than
+    this: it is cancelled.
     """
     project = lock_project(session, project.id)
     source, key = runs.find_result(session, project, run_name)
     current = last_done(session, project.id)
     if current is not None and current.result == key:
         raise Conflict(f"Run {current.number} is the current clustering already.")
+    for waiting in queries.unfinished(session, project.id, Purpose.CURRENT):
+        runs.cancel_run(session, storage, project, str(waiting.number))
     n_clusters = results.load_cached(storage, key).n_clusters
     run = schedule.add_adopted_run(session, project, source, _metrics(source, project, n_clusters))
     _copy_names(session, source, run, n_clusters)

@@ -147,7 +147,7 @@ def _most_suspect(
     """Go through the run's order of suspicion until a page is full; of skipped answers only numbers are read."""
     order = by_suspicion(report)
     open_places = np.arange(start or 0, len(order))
-    if filters.labeler is not None or filters.answer is not None or filters.state is not None or filters.commented:
+    if filters.given().keys() - {"order"}:
         passing = queries.numbers(session, project.id, filters)
         open_places = open_places[np.isin(order[open_places], passing)]
     page: list[tuple[int, ListedAnswer]] = []

@@ -21,6 +21,8 @@ from tercet.labeling.canonical import VALUES
 from tercet.models import Project, QuestionKind, Run
 from tercet.runs.queries import page_of_runs
 from tercet.storage import Storage
+from tercet.tags import service as tags
+from tercet.tags.schemas import TagCount
 
 PAGE = 25
 PEOPLE = 50
@@ -68,6 +70,7 @@ class AnswersOverview:
     unseen: UnseenAnswers
     flagged: FlaggedItems
     next_run: NextRun
+    tags: list[TagCount]
     may_write: bool
 
 
@@ -90,6 +93,7 @@ def gather(session: Session, storage: Storage, access: Access, filters: Filters)
         flagged=flagged.on_page(session, project),
         changes=_changes(session, project, page.run),
         next_run=dashboard.next_run(session, project, page_of_runs(session, project.id, None, dashboard.MOST_RUNS)),
+        tags=tags.counts(session, project.id),
         may_write=Action.WRITE in ROLE_MAY[access.role],
     )
 

@@ -5,14 +5,15 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Select, SQLColumnExpression, case, func, select, union_all
+from sqlalchemy import Select, SQLColumnExpression, case, func, or_, select, union_all
 from sqlalchemy.orm import Session, aliased
 
 from tercet.accounts.named_labelers import NamedLabeler
 from tercet.answers.schemas import AnswerState, Filters
+from tercet.items import filtering
 from tercet.labeling.canonical import Ids
 from tercet.labeling.decisions import AUTOMATIC, MAY_BE_UNSEEN
-from tercet.models import Answer, Decision, Membership, Triplet, User, Verdict
+from tercet.models import Answer, Decision, Item, Membership, Triplet, User, Verdict
 
 # Habits are measured over so many of a person's newest answers.
 HABITS = 200
@@ -97,6 +98,7 @@ def of_state(state: AnswerState | None) -> list[SQLColumnExpression[bool]]:
 
 
 def _passing(project_id: int, filters: Filters) -> list[SQLColumnExpression[bool]]:
+    """Return the conditions for the answers that pass, in statements that join their triplets."""
     conditions = [Answer.project_id == project_id, *of_state(filters.state)]
     if filters.labeler is not None:
         conditions.append(Answer.labeler_id == filters.labeler)
@@ -104,6 +106,9 @@ def _passing(project_id: int, filters: Filters) -> list[SQLColumnExpression[bool
         conditions.append(Answer.comment != "")
     if filters.answer is not None:
         conditions.append(Answer.value == filters.answer)
+    if filters.is_set:
+        items = select(Item.id).where(*filtering.conditions(project_id, filters))
+        conditions.append(or_(*(place.in_(items) for place in (Triplet.anchor_id, Triplet.left_id, Triplet.right_id))))
     return conditions
 
 
@@ -148,7 +153,10 @@ def newest(session: Session, project_id: int, filters: Filters, before: int | No
 
 def numbers(session: Session, project_id: int, filters: Filters) -> list[int]:
     """Return the numbers of all answers that pass the filters."""
-    return list(session.scalars(select(Answer.number).where(*_passing(project_id, filters))))
+    statement = select(Answer.number).where(*_passing(project_id, filters))
+    if filters.is_set:
+        statement = statement.join(Triplet, Triplet.id == Answer.triplet_id)
+    return list(session.scalars(statement))
 
 
 def by_number(session: Session, project_id: int, filters: Filters, of_those: Sequence[int]) -> dict[int, ListedAnswer]:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from tercet.items.filtering import ItemFilter
 from tercet.web.numbers import Id
 from tercet.web.texts import Text
 
@@ -32,8 +33,11 @@ class Order(enum.StrEnum):
     SUSPECT = "suspect"
 
 
-class Filters(BaseModel):
-    """Which answers to list and in which order; a form's empty field counts as not given."""
+class Filters(ItemFilter):
+    """Which answers to list and in which order; a form's empty field counts as not given.
+
+    With a filter of items, those to questions with an item that passes it.
+    """
 
     labeler: Id | None = Field(None, description="number of a person, as in .../labelers")
     answer: str | None = Field(None, max_length=3, description="yes, no, dnk; of outlier questions 1, 2, 3, dnk")
@@ -48,11 +52,6 @@ class Filters(BaseModel):
     @classmethod
     def _drop_empty(cls, value: Any, info: Any) -> Any:
         return cls.model_fields[info.field_name].default if value == "" else value
-
-    def given(self) -> dict[str, str]:
-        """Return the query string of the filters that differ from the defaults."""
-        values = self.model_dump(mode="json", exclude_defaults=True, exclude={"after"})
-        return {name: str(value) for name, value in values.items()}
 
 
 class SetAsideIn(BaseModel):

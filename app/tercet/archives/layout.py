@@ -25,7 +25,7 @@ MEMBER = re.compile(r"tercet\.json|files\.ndjson|tables/[a-z_]+\.ndjson|blobs/\d
 # Parents before children.
 ARCHIVED = (
     *("project", "bag", "item", "feature_set", "triplet", "decision", "answer", "run", "cluster_note"),
-    *("edit", "link", "dismissal", "flag"),
+    *("edit", "link", "dismissal", "flag", "tag"),
 )
 # Not archived: users and their rights, which are a matter of the other server, and everything in progress.
 LEFT_OUT = {

@@ -43,7 +43,7 @@ ANSWER_COLUMNS = (
     "set_aside_at",
     "comment",
 )
-ITEM_COLUMNS = ("key", "position", "text", "media_type", "media_url", "bag", "metadata")
+ITEM_COLUMNS = ("key", "position", "text", "media_type", "media_url", "bag", "metadata", "tags")
 FLAG_COLUMNS = ("item", "labeler", "labeler_name", "reason", "note", "created_at")
 CLUSTER_COLUMNS = ("item", "cluster", "confidence")
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -198,10 +198,11 @@ def items(
     bag: str | None = None,
     label: str | None = None,
     metadata: Mapping[str, object] | None = None,
+    tag: str | None = None,
     cluster: int | None = None,
     set_aside: bool = False,
 ) -> Steps[Any]:
-    """Return a frame of items in their order: key, position, text, media_type, media_url, bag, metadata.
+    """Return a frame of items in their order: key, position, text, media_type, media_url, bag, metadata, tags.
 
     Parameters
     ----------
@@ -211,13 +212,16 @@ def items(
         Only items of a bag; of bags that have a label.
     metadata : mapping, optional
         Only items that have these values in these columns.
+    tag : str, optional
+        Only items with this tag.
     cluster : int, optional
         Only items that the newest run put in this cluster.
     set_aside : bool
         The items that are set aside, instead of those in use.
     """
     cells = None if metadata is None else [f"{column}={_as_text(value)}" for column, value in metadata.items()]
-    query = {"key": keys, "bag": bag, "label": label, "metadata": cells, "cluster": cluster, "set_aside": set_aside}
+    query = {"key": keys, "bag": bag, "label": label, "metadata": cells, "tag": tag, "cluster": cluster}
+    query["set_aside"] = set_aside
     rows: list[dict[str, Any]] = []
     after: int | None = -1
     while after is not None:

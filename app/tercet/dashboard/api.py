@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tercet.accounts.access import Action, Me, authorize
-from tercet.dashboard import columns, queries, service, suggestions
+from tercet.dashboard import columns, service, suggestions
 from tercet.dashboard.schemas import (
     ColumnList,
     ColumnValues,
@@ -15,6 +15,8 @@ from tercet.dashboard.schemas import (
     SuggestionList,
     Summary,
 )
+from tercet.items import filtering
+from tercet.items.filtering import ItemFilter
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.errors import FieldError, Invalid
 from tercet.web.json_bodies import JsonRoute
@@ -23,7 +25,6 @@ from tercet.web.problems import problems
 from tercet.web.texts import Text
 
 MOST_ITEMS = 500
-MOST_SEARCHED = 10_000
 Limit = Annotated[Count, Query(ge=1, le=200)]
 By = Annotated[Text, Query(max_length=210, examples=["column:site"])]
 ERRORS = problems(401, 403, 404)
@@ -78,14 +79,15 @@ def get_column_values(project: str, by: By, me: Me, db: Db, blobs: Blobs) -> Col
 
 
 @router.get("/{project}/search")
-def search_items(project: str, text: Annotated[Text, Query(min_length=1, max_length=200)], me: Me, db: Db) -> Positions:
+def search_items(project: str, items: Annotated[ItemFilter, Query()], me: Me, db: Db) -> Positions:
     """Search items.
 
-    The rows in the map of up to 10,000 items that have the text, in capitals or not, in key, text, bag or metadata.
+    The rows in the map of the items in use that pass all parts of the filter: that have a text, in capitals or not, in
+    key, text, bag or metadata, a tag, or a value in a column. The dashboard and the answers page take the same filter.
     """
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
-        return Positions(positions=queries.search(session, access.project.id, text, MOST_SEARCHED))
+        return Positions(positions=filtering.positions(session, access.project.id, items))
 
 
 @router.get("/{project}/similar", responses=problems(409, 422))

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from tercet.accounts.access import Action, Me, authorize
 from tercet.items import queries
 from tercet.items.queries import ItemFilters
-from tercet.items.schemas import ItemList, item_out
+from tercet.items.schemas import ItemList, ItemOut
 from tercet.runs.service import positions_in_cluster
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.errors import FieldError, Invalid
@@ -37,6 +37,7 @@ def get_items(
         list[Text] | None,
         Query(max_length=MOST_COLUMNS, description="column=value, such as site=A1; of several, all hold"),
     ] = None,
+    tag: Annotated[Text | None, Query(max_length=40, description="only the items with this tag")] = None,
     cluster: Annotated[Id | None, Query(description="number of a cluster of the newest run")] = None,
 ) -> ItemList:
     """List the items in their order, without those that are set aside; of several conditions, all hold.
@@ -48,9 +49,10 @@ def get_items(
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
         places = None if cluster is None else positions_in_cluster(session, blobs, access.project, cluster)
-        filters = ItemFilters(set_aside, key or (), bag, label, cells, places)
+        filters = ItemFilters(set_aside, key or (), bag, label, cells, tag, places)
         rows = queries.page_of_items(session, access.project.id, after, limit + 1, filters)
-    page = [item_out(access.project.key, item, bag_key) for item, bag_key in rows[:limit]]
+        tags = queries.tags_by_position(session, access.project.id, [item.position for item, _ in rows])
+    page = [ItemOut.of_item(access.project.key, item, bag_key, tags) for item, bag_key in rows[:limit]]
     return ItemList(items=page, next=page[-1].position if len(rows) > limit else None)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tercet.accounts.access import Action, Me, authorize, identify
@@ -11,6 +11,7 @@ from tercet.catalogue.algorithms import ALGORITHMS
 from tercet.catalogue.parameters.common import split
 from tercet.dashboard import queries, service, suggestions
 from tercet.dashboard.schemas import ClusterCount, SuggestionChange
+from tercet.items.filtering import ItemFilter
 from tercet.labeling import focus
 from tercet.labeling.schemas import FocusIn
 from tercet.projects.deleting import DELETED_FOR
@@ -45,16 +46,20 @@ def home_page(request: Request, me: Me, db: Db) -> HTMLResponse:
 
 
 @router.get("/projects/{project}")
-def dashboard_page(request: Request, project: str, me: Me, db: Db, blobs: Blobs) -> HTMLResponse:
-    """Show a project's figures and clusters; the page updates itself from then on."""
+def dashboard_page(
+    request: Request, project: str, items: Annotated[ItemFilter, Query()], me: Me, db: Db, blobs: Blobs
+) -> HTMLResponse:
+    """Show a project's figures and clusters, and of these the items that pass the filter; it updates itself then on."""
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)
-        board = service.dashboard(session, blobs, access.project)
+        board = service.dashboard(session, blobs, access.project, items)
     context: dict[str, Any] = {
         "address": site_address(request),
         "why": sentences.why,
         "choices": forms.CHOICES,
+        "no_edits": ALGORITHMS[board.project.algorithm].no_edits,
         "describe": sentences.describe,
+        "restored": sentences.restored(board.summary.latest, board.project.algorithm),
         "titles": {name: algorithm.short for name, algorithm in ALGORITHMS.items()},
     }
     return render(request, "dashboard/dashboard.html", **context, **vars(board))

@@ -1,12 +1,11 @@
 """Reads projects, counts of answers, and figures about labelers."""
 
-import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from sqlalchemy import Row, Select, String, cast, func, or_, select, true, union
+from sqlalchemy import Row, Select, func, select, true, union
 from sqlalchemy.orm import Session
 
 from tercet.models import (
@@ -242,23 +241,3 @@ def cells(session: Session, project_id: int, column: str) -> dict[int, Any]:
     """Return what every item has in a column of metadata, by position."""
     statement = select(Item.position, Item.details).where(Item.project_id == project_id)
     return {position: details.get(column) for position, details in session.execute(statement)}
-
-
-def search(session: Session, project_id: int, text: str, limit: int) -> list[int]:
-    """Return the positions of up to `limit` items in use that have the text in key, text, bag or metadata."""
-    statement = (
-        select(Item.position)
-        .outerjoin(Bag, Bag.id == Item.bag_id)
-        .where(Item.project_id == project_id, Item.set_aside_at.is_(None))
-        .where(
-            or_(
-                *(column.icontains(text, autoescape=True) for column in (Item.key, Item.text, Bag.key)),
-                # As JSON, in which SQLite has other letters than ASCII, and both have quotes, by escapes.
-                *(
-                    cast(Item.details, String).icontains(form, autoescape=True)
-                    for form in (text, json.dumps(text)[1:-1])
-                ),
-            )
-        )
-    )
-    return list(session.scalars(statement.order_by(Item.position).limit(limit)))

@@ -103,6 +103,7 @@ EXAMPLE: dict[str, Any] = {
 
 
 MAP_ITEM_EXAMPLE = {name: value for name, value in ITEM_EXAMPLE.items() if name != "confidence"}
+MAP_ITEM_EXAMPLE |= {"tags": ["two birds"]}
 
 
 SUGGESTION_EXAMPLE: dict[str, Any] = {"kind": "merge", "clusters": [3, 12], "dismissed": False}

@@ -25,7 +25,9 @@ from tercet.dashboard.schemas import (
     Summary,
 )
 from tercet.dashboard.trust import Trust, trust_of
-from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features
+from tercet.items import filtering
+from tercet.items.filtering import ItemFilter
+from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features, tags_by_position
 from tercet.jobs.wording import waiting
 from tercet.models import Project, Purpose, Run, RunStatus, now
 from tercet.runs import outlook
@@ -33,6 +35,8 @@ from tercet.runs import service as runs
 from tercet.runs.queries import last_done, page_of_runs
 from tercet.runs.schemas import ClusterOut, MapItem, RunOut
 from tercet.storage import Storage
+from tercet.tags import service as tags
+from tercet.tags.schemas import TagCount
 from tercet.web.errors import FieldError, Invalid
 
 PREDICTED_RUNS = 5
@@ -64,6 +68,10 @@ class Dashboard:
     summary: Summary
     prediction: Prediction | None
     clusters: list[ClusterOut]
+    items: ItemFilter
+    n_passing: int
+    cards: list[ClusterOut]  # the clusters as far as their items pass the filter
+    tags: list[TagCount]
     parameters: dict[str, str]
     resolutions: list[runs.Resolution]
     preparation: Preparation
@@ -76,15 +84,21 @@ class Dashboard:
 _tallies: WeakKeyDictionary[Engine | Connection, dict[tuple[int, datetime], Tally]] = WeakKeyDictionary()
 
 
-def dashboard(session: Session, storage: Storage, project: Project) -> Dashboard:
-    """Gather what the dashboard page shows."""
+def dashboard(session: Session, storage: Storage, project: Project, items: ItemFilter) -> Dashboard:
+    """Gather what the dashboard page shows, its cards of the items that pass a filter."""
     summary = summarize(session, project)
     clusters: list[ClusterOut] = []
+    cards: list[ClusterOut] = []
+    passing: list[int] = []
     resolutions: list[runs.Resolution] = []
     if summary.latest:
         run, key = runs.find_result(session, project, str(summary.latest.number))
         clusters = runs.clusters(session, storage, project, run, key)
         resolutions = runs.resolutions(storage, summary.latest, key)
+        cards = clusters
+        if items.is_set:
+            passing = filtering.positions(session, project.id, items)
+            cards = runs.clusters(session, storage, project, run, key, passing)
     parameters = forms.texts(project.algorithm, project.parameters)
     ready = preparation(session, storage, project)
     return Dashboard(
@@ -92,6 +106,10 @@ def dashboard(session: Session, storage: Storage, project: Project) -> Dashboard
         summary,
         prediction(summary.runs),
         clusters,
+        items,
+        len(passing),
+        cards,
+        tags.counts(session, project.id),
         parameters,
         resolutions,
         ready,
@@ -116,7 +134,8 @@ def map_items(session: Session, project: Project, positions: list[int]) -> MapIt
     if beyond:
         raise Invalid("There is no such row in the map.", [FieldError("at", f"no item has the position {beyond[0]}")])
     items = items_by_position(session, project.id, positions)
-    return MapItems(items=[MapItem.of(project.key, item) for item in items])
+    tags = tags_by_position(session, project.id, positions)
+    return MapItems(items=[MapItem.of(project.key, item, tags=tags.get(item.position, [])) for item in items])
 
 
 def summarize(session: Session, project: Project) -> Summary:

@@ -1,12 +1,13 @@
 """Turns an edit into pairs of items: which positions shall be in one cluster, and which in two.
 
-A cluster is named by its typical items, so that an edit keeps its meaning when clusters are numbered anew. All items
-of an edit are linked with the same few: links fix items where they are, and the more typical items of the cluster that
-is left are fixed, the more of those like the moved ones stay behind (on the demonstration's songs half with five, a
+A cluster is named by its typical items, so that an edit keeps its meaning when clusters are numbered anew. Of the
+cluster that moved items leave, all are linked with the same few: links fix items where they are, and the more typical
+items of it are fixed, the more of those like the moved ones stay behind (on the demonstration's songs half with five, a
 quarter with two).
 """
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,19 +16,47 @@ from tercet.runs.results import Array, Result
 LINKS = 5  # of each item with a cluster
 LEAVING_LINKS = 2  # of each moved item with the cluster that it leaves
 
+STAND_FOR = 0.5  # of many items of an edit: as many items stand for the cluster that it is about
+
 Pairs = list[tuple[int, int, bool]]  # item, other item, alike
 
 
-def typical(result: Result, cluster: int, without: Array) -> Array:
-    """Return the positions of the items of a cluster that are surest, but for some, the surest first."""
-    members = np.setdiff1d(np.flatnonzero(result.labels == cluster), without)
-    order: Array = members[np.argsort(-result.confidence[members], kind="stable")]
-    return order[:LINKS]
+class EditedClusters(NamedTuple):
+    """The clusters of a run, and the positions of the items that an edit is about.
+
+    These stand for no cluster, and, where there are others, neither do those that were put elsewhere since the run:
+    an item that was moved away would draw those that are moved after it back.
+    """
+
+    result: Result
+    chosen: Array
+    edited: Array
+
+    def typical(self, cluster: int, most: int = LINKS) -> Array:
+        """Return the positions of the items that stand for a cluster: those that are surest, the surest first."""
+        others = np.setdiff1d(np.flatnonzero(self.result.labels == cluster), self.chosen)
+        unchanged = np.setdiff1d(others, self.edited)
+        members = unchanged if len(unchanged) else others
+        order: Array = members[np.argsort(-self.result.confidence[members], kind="stable")]
+        return order[:most]
 
 
 def with_cluster(items: Array, others: Array, *, alike: bool) -> Pairs:
     """Link each item with each of a cluster's typical items."""
     return [(int(item), int(other), alike) for item in items for other in others]
+
+
+def with_typical(clusters: EditedClusters, items: Array, cluster: int, *, alike: bool) -> Pairs:
+    """Link each item with a few that stand for a cluster, but not hundreds of items with the same few.
+
+    A few that were linked with many would be drawn to these, instead of drawing them.
+    """
+    typical = clusters.typical(cluster, max(LINKS, int(STAND_FOR * len(items))))
+    return [
+        (int(item), int(typical[(LINKS * place + step) % len(typical)]), alike)
+        for place, item in enumerate(items)
+        for step in range(min(LINKS, len(typical)))
+    ]
 
 
 def together(items: Array) -> Pairs:
@@ -47,31 +76,30 @@ def apart(items: Array) -> Pairs:
     return [(int(one), int(another), False) for one, another in combinations(items, 2)]
 
 
-def move(result: Result, items: Array, cluster: int) -> Pairs:
+def move(clusters: EditedClusters, items: Array, cluster: int) -> Pairs:
     """Link items with a cluster, and keep them apart from those that they are in."""
-    pairs = with_cluster(items, typical(result, cluster, items), alike=True)
-    for source in np.unique(result.labels[items]):
+    labels = clusters.result.labels[items]
+    pairs = with_typical(clusters, items, cluster, alike=True)
+    for source in np.unique(labels):
         if source not in (cluster, -1):
-            leaving = items[result.labels[items] == source]
-            pairs += with_cluster(leaving, typical(result, int(source), items)[:LEAVING_LINKS], alike=False)
+            pairs += with_cluster(items[labels == source], clusters.typical(int(source))[:LEAVING_LINKS], alike=False)
     return pairs
 
 
-def stay(result: Result, items: Array, *, alike: bool) -> Pairs:
+def stay(clusters: EditedClusters, items: Array, *, alike: bool) -> Pairs:
     """Link items with the clusters that they are in, or keep them apart from these."""
+    labels = clusters.result.labels[items]
     pairs: Pairs = []
-    for cluster in np.unique(result.labels[items]):
-        members = items[result.labels[items] == cluster]
-        pairs += with_cluster(members, typical(result, int(cluster), items), alike=alike)
+    for cluster in np.unique(labels):
+        pairs += with_typical(clusters, items[labels == cluster], int(cluster), alike=alike)
     return pairs
 
 
-def merge(result: Result, cluster: int, other: int) -> Pairs:
+def merge(clusters: EditedClusters, cluster: int, other: int) -> Pairs:
     """Link typical items of two clusters."""
-    nobody = np.empty(0, dtype=np.int64)
-    return with_cluster(typical(result, other, nobody), typical(result, cluster, nobody), alike=True)
+    return with_cluster(clusters.typical(other), clusters.typical(cluster), alike=True)
 
 
-def split(result: Result, items: Array, cluster: int) -> Pairs:
+def split(clusters: EditedClusters, items: Array, cluster: int) -> Pairs:
     """Link items with one another, and keep them apart from the others of their cluster."""
-    return together(items) + with_cluster(items, typical(result, cluster, items), alike=False)
+    return together(items) + with_typical(clusters, items, cluster, alike=False)

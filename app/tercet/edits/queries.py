@@ -1,12 +1,15 @@
 """Reads edits and their links."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
+import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from tercet.models import Edit, Item, Link, User
+from tercet.models import Edit, EditKind, Item, Link, User
+from tercet.runs.results import Array
 
 
 class PlacedLink(NamedTuple):
@@ -32,6 +35,16 @@ def find(session: Session, project_id: int, number: int) -> tuple[Edit, str] | N
     statement = select(Edit, User.name).join(User, User.id == Edit.by_id)
     row = session.execute(statement.where(Edit.project_id == project_id, Edit.id == number)).one_or_none()
     return None if row is None else (row[0], row[1])
+
+
+def edited_since(session: Session, project_id: int, moment: datetime | None) -> Array:
+    """Return the positions of the items that were moved, thrown out or split off since then, and not put back."""
+    elsewhere = Edit.kind.in_((EditKind.MOVE, EditKind.OUT, EditKind.SPLIT)) & Edit.reverted_at.is_(None)
+    statement = select(Item.position).join(Link, Link.item_id == Item.id).join(Edit, Edit.id == Link.edit_id)
+    statement = statement.where(Edit.project_id == project_id, elsewhere)
+    if moment is not None:
+        statement = statement.where(Edit.created_at >= moment)
+    return np.array(sorted(set(session.scalars(statement))), dtype=np.int64)
 
 
 def links(session: Session, edits: Sequence[Edit]) -> list[PlacedLink]:

@@ -9,7 +9,7 @@ from tercet.models import EditKind
 from tercet.web.numbers import Count
 from tercet.web.texts import Text
 
-MOST_ITEMS = 500
+MOST_ITEMS = 5_000
 Cluster = Annotated[Count, Field(ge=1, le=10_000)]
 
 EDIT_EXAMPLE: dict[str, Any] = {

@@ -25,7 +25,6 @@ from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
 KEYS = 5  # of the items of an edit that the log names
-LEARNING = ("dcrc", "dcrc-cv")
 # How many items each kind takes; a merge is about clusters.
 FEWEST = {EditKind.TOGETHER: 2, EditKind.APART: 2, EditKind.SPLIT: 2, EditKind.MERGE: 0}
 CLUSTERS = {EditKind.MOVE: {"cluster"}, EditKind.MERGE: {"cluster", "other"}}
@@ -51,7 +50,8 @@ def make(session: Session, storage: Storage, access: Access, body: EditIn) -> Ed
     )
     session.add(edit)
     session.flush()
-    _store_links(session, edit, _pairs(result, body, items))
+    edited = queries.edited_since(session, project.id, run.started_at)
+    _store_links(session, edit, _pairs(result, body, items, edited))
     after = {"edit": edit.id, "kind": body.kind, "items": len(items), "cluster": body.cluster}
     chain.record(session, "clusters edited", project=project, after=after)
     _change(session, project, MORE.get(body.kind, 0))
@@ -116,9 +116,8 @@ def _current(session: Session, project: Project) -> Run:
     run = last_done(session, project.id)
     if run is None:
         raise Conflict("There are no clusters to edit yet: no run is done.")
-    if project.algorithm not in LEARNING:
-        short = algorithms.ALGORITHMS[project.algorithm].short
-        raise Conflict(f"{short} does not learn from edits: choose DCRC in the settings.")
+    if refusal := algorithms.ALGORITHMS[project.algorithm].no_edits:
+        raise Conflict(refusal)
     return run
 
 
@@ -178,23 +177,25 @@ def _check_split(result: Result, items: Array) -> list[FieldError]:
     return []
 
 
-def _pairs(result: Result, body: EditIn, items: Array) -> pairs.Pairs:
+def _pairs(result: Result, body: EditIn, items: Array, edited: Array) -> pairs.Pairs:
+    """Return the links of an edit; the items that were edited since the run stand for no cluster."""
+    clusters = pairs.EditedClusters(result, items, edited)
     match body.kind:
         case EditKind.MOVE:
             assert body.cluster is not None, "checked before"
-            return pairs.move(result, items, body.cluster)
+            return pairs.move(clusters, items, body.cluster)
         case EditKind.MERGE:
             assert body.cluster is not None, "checked before"
             assert body.other is not None, "checked before"
-            return pairs.merge(result, body.cluster, body.other)
+            return pairs.merge(clusters, body.cluster, body.other)
         case EditKind.SPLIT:
-            return pairs.split(result, items, int(result.labels[items[0]]))
+            return pairs.split(clusters, items, int(result.labels[items[0]]))
         case EditKind.TOGETHER:
             return pairs.together(items)
         case EditKind.APART:
             return pairs.apart(items)
         case _:
-            return pairs.stay(result, items, alike=body.kind == EditKind.KEEP)
+            return pairs.stay(clusters, items, alike=body.kind == EditKind.KEEP)
 
 
 def _store_links(session: Session, edit: Edit, linked: pairs.Pairs) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tercet.runs.schemas import ITEM_EXAMPLE, MapItem
+from tercet.items.schemas import PlacedItem
+from tercet.runs.schemas import ITEM_EXAMPLE
 
 MAP_ITEM = {name: value for name, value in ITEM_EXAMPLE.items() if name != "confidence"}
 CHANGES_EXAMPLE: dict[str, Any] = {
@@ -63,7 +64,7 @@ class FlowOut(BaseModel):
     moved: bool
 
 
-class MovedItem(MapItem):
+class MovedItem(PlacedItem):
     """An item that moved, with its cluster in both runs and its confidence in the later one."""
 
     before: int

@@ -20,7 +20,7 @@ from tercet.items.schemas import ItemOut
 from tercet.jobs import lifecycle
 from tercet.jobs import queries as jobs
 from tercet.live import events
-from tercet.models import Bag, Item, JobKind, JobStatus, Project, Triplet, now
+from tercet.models import Bag, Item, JobKind, JobStatus, Project, Tag, Triplet, now
 from tercet.runs import schedule
 from tercet.runs.queries import lock_project
 from tercet.web.entity_tags import check_unchanged, entity_tag
@@ -40,9 +40,10 @@ def find(session: Session, project: Project, key: str) -> Item:
 
 
 def item_out(session: Session, project: Project, item: Item) -> ItemOut:
-    """Show an item with the key of its bag."""
+    """Show an item with the key of its bag and its tags."""
     bag = None if item.bag_id is None else session.get_one(Bag, item.bag_id).key
-    return ItemOut.of(project.key, item, bag=bag, metadata=item.details, set_aside_at=item.set_aside_at)
+    tags = items.tags_by_position(session, project.id, [item.position])
+    return ItemOut.of_item(project.key, item, bag, tags)
 
 
 def change(
@@ -94,6 +95,7 @@ def delete_items(session: Session, project: Project, doomed: Sequence[Item]) -> 
     ids = [item.id for item in doomed]
     for start in range(0, len(ids), CHUNK):
         session.execute(delete(Triplet).where(_about(ids[start : start + CHUNK])))
+        session.execute(delete(Tag).where(Tag.item_id.in_(ids[start : start + CHUNK])))
     for item in doomed:
         item.key, item.text, item.details, item.bag_id = f"{RELEASED}{item.id}", "", {}, None
         item.media = item.picture = item.thumbnail = item.media_type = None

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from tercet.accounts.access import Action, Me, authorize
 from tercet.items import queries
 from tercet.items.media_types import CONTENT_TYPES
-from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut, ItemOut, item_out
+from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut, ItemOut
 from tercet.items.sending import send
 from tercet.sounds.playing import FASTEST, SLOWEST, Playing
 from tercet.web.dependencies import Blobs, Db
@@ -36,7 +36,8 @@ def get_item(project: str, key: str, me: Me, db: Db, response: Response) -> Item
         row = queries.item_and_bag(session, access.project.id, key)
         if row is None:
             raise NotFound(f"There is no item '{key}' in project '{project}'.")
-        item = item_out(project, *row)
+        tags = queries.tags_by_position(session, access.project.id, [row[0].position])
+        item = ItemOut.of_item(project, *row, tags)
     response.headers["ETag"] = entity_tag(item)
     return item
 

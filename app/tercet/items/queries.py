@@ -7,10 +7,12 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement, String, bindparam, case, cast, func, select
 from sqlalchemy.orm import Session
 
-from tercet.models import Bag, FeatureSet, Item
+from tercet.models import Bag, FeatureSet, Item, Tag
 
 # SQLite and PostgreSQL both bound how many values one statement may carry.
 CHUNK = 5_000
+# What is between the tags of an item where they are one text.
+BETWEEN_TAGS = "; "
 T = TypeVar("T")
 # Every answer runs this, and building it takes longer than running it.
 IDS_BY_KEY = select(Item.key, Item.id).where(
@@ -102,6 +104,7 @@ class ItemFilters:
     bag: str | None = None
     label: str | None = None
     metadata: Sequence[tuple[str, str]] = ()
+    tag: str | None = None
     positions: Sequence[int] | None = None
 
 
@@ -137,6 +140,8 @@ def _conditions(filters: ItemFilters, *, is_sqlite: bool) -> Iterator[ColumnElem
         each = func.json_each if is_sqlite else func.jsonb_array_elements_text
         labels = each(Bag.labels).table_valued("value")
         yield select(labels.c.value).where(labels.c.value == filters.label).exists()
+    if filters.tag is not None:
+        yield Item.id.in_(select(Tag.item_id).where(Tag.name == filters.tag))
     for column, text in filters.metadata:
         yield _has_cell(column, text, is_sqlite=is_sqlite)
 
@@ -162,6 +167,17 @@ def item_and_bag(session: Session, project_id: int, key: str) -> tuple[Item, str
 def bags_by_key(session: Session, project_id: int) -> dict[str, Bag]:
     """Return all bags."""
     return {bag.key: bag for bag in session.scalars(select(Bag).where(Bag.project_id == project_id))}
+
+
+def tags_by_position(session: Session, project_id: int, positions: Iterable[int]) -> dict[int, list[str]]:
+    """Return the tags of items by position, in alphabetical order; items without any are missing."""
+    tags: dict[int, list[str]] = {}
+    for chunk in _chunks(sorted({int(position) for position in positions})):
+        statement = select(Item.position, Tag.name).join(Tag, Tag.item_id == Item.id)
+        rows = session.execute(statement.where(Item.project_id == project_id, Item.position.in_(chunk)))
+        for position, name in rows:
+            tags.setdefault(position, []).append(name)
+    return {position: sorted(names) for position, names in tags.items()}
 
 
 def latest_features(session: Session, project_id: int) -> FeatureSet | None:

@@ -1,5 +1,6 @@
 """JSON of items and features."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol, Self, TypedDict
 from urllib.parse import quote
@@ -18,6 +19,7 @@ ITEM_OUT_EXAMPLE: dict[str, Any] = {
     "thumbnail_url": "/api/v1/projects/forest-songs/media/thumbnail/song-17",
     "bag": "recording-3",
     "metadata": {"site": "A1"},
+    "tags": ["two birds"],
     "set_aside_at": None,
 }
 FEATURES_EXAMPLE: dict[str, Any] = {
@@ -100,12 +102,14 @@ class ItemOut(PlacedItem):
 
     bag: str | None
     metadata: dict[str, Any]
+    tags: list[str] = Field([], description="words that analysts put on it")
     set_aside_at: datetime | None = None
 
-
-def item_out(project: str, item: Item, bag: str | None) -> ItemOut:
-    """Return the schema of an item and the key of its bag."""
-    return ItemOut.of(project, item, bag=bag, metadata=item.details, set_aside_at=item.set_aside_at)
+    @classmethod
+    def of_item(cls, project: str, item: Item, bag: str | None, tags: Mapping[int, list[str]]) -> Self:
+        """Return the schema of an item with the key of its bag; `tags` has those of each position."""
+        about = {"bag": bag, "metadata": item.details, "tags": tags.get(item.position, [])}
+        return cls.of(project, item, **about, set_aside_at=item.set_aside_at)
 
 
 class ItemList(BaseModel):

@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from tercet.accounts.access import Caller
 from tercet.database import Database
 from tercet.labeling.schemas import AnswerIn, AnswersOut
+from tercet.labeling.second_tabs import SecondTabs
 from tercet.labeling.service import CheckedAnswers, SentAnswers, check_answers, store_answers, until_stored
 
 # Transactions that a thread writes before it is given back. Going through the event loop between two of them would cost
@@ -39,6 +40,7 @@ class AnswerWriter:
     def __init__(self, database: Database) -> None:
         """Begin with no request waiting."""
         self.database = database
+        self._second_tabs = SecondTabs()
         # The waiting requests by project; a project has an entry while a thread writes its answers.
         self._waiting: dict[str, list[_Waiting]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -98,7 +100,9 @@ class AnswerWriter:
         with self.database.transaction() as session:
             checked = check_answers(session, project, requests)
             accepted = [outcome for outcome in checked if isinstance(outcome, CheckedAnswers)]
+            accepted = self._second_tabs.leave_out(session, accepted)
             stored = iter(store_answers(session, accepted) if accepted else [])
+        self._second_tabs.note(accepted)
         return [next(stored) if isinstance(outcome, CheckedAnswers) else outcome for outcome in checked]
 
 

@@ -32,7 +32,7 @@ from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, Problem
-from tercet.web.languages import Words
+from tercet.web.languages import Words, to_translate
 
 # How often the storing of answers is tried again after another transaction has stored or deleted rows that it needs.
 ATTEMPTS = 5
@@ -177,7 +177,9 @@ def check_keys(asked: Sequence[Sequence[str]], ids: dict[str, int]) -> list[cano
         FieldError("triplet", detail, row) for row, keys in enumerate(asked, 1) if (detail := _wrong_keys(ids, keys))
     ]
     if errors:
-        raise Invalid("A triplet names three different items of this project; nothing was stored.", errors[:100])
+        raise Invalid(
+            to_translate("A triplet names three different items of this project; nothing was stored."), errors[:100]
+        )
     return [(ids[anchor], ids[left], ids[right]) for anchor, left, right in asked]
 
 
@@ -198,7 +200,7 @@ def check_values(kind: str, values: Sequence[str]) -> None:
         if value not in allowed
     ]
     if errors:
-        raise Invalid("An answer does not fit the project's question; nothing was stored.", errors[:100])
+        raise Invalid(to_translate("An answer does not fit the project's question; nothing was stored."), errors[:100])
 
 
 def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, lease_seconds: float) -> WithdrawnOut:

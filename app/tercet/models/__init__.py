@@ -9,10 +9,10 @@ from tercet.models.accounts import ApiToken, BrowserSession, Scope, SignInLink, 
 from tercet.models.audit import AuditEntry
 from tercet.models.base import Base, now
 from tercet.models.edits import Edit, EditKind, Link
-from tercet.models.items import Bag, FeatureSet, Item
+from tercet.models.items import Bag, FeatureSet, Item, Tag
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
 from tercet.models.labeling import Answer, Decision, Flag, FlagReason, Lease, Skip, Source, Triplet, Verdict
-from tercet.models.projects import Membership, Project, ProjectView, QuestionKind, Role, ShareLink
+from tercet.models.projects import Invitation, Membership, Project, ProjectView, QuestionKind, Role, ShareLink
 from tercet.models.runs import WAITING_FOR_ANSWERS, ClusterNote, Event, Purpose, Run, RunStatus
 from tercet.models.suggestions import Dismissal, SuggestionKind
 from tercet.models.webhooks import Delivery, DeliveryStatus, Occasion, Webhook
@@ -41,6 +41,7 @@ __all__ = [
     "ImportFile",
     "ImportSource",
     "ImportStatus",
+    "Invitation",
     "Item",
     "JobKind",
     "JobStatus",
@@ -61,6 +62,7 @@ __all__ = [
     "Skip",
     "Source",
     "SuggestionKind",
+    "Tag",
     "Triplet",
     "User",
     "Verdict",

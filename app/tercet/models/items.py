@@ -1,9 +1,9 @@
-"""Items, the bags they come from, and versions of their features."""
+"""Items, the bags they come from, their tags, and versions of their features."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from tercet.models.base import Base, now, partial_index
@@ -56,6 +56,18 @@ class Item(Base):
     content_hash: Mapped[str | None] = mapped_column(String(64))
     set_aside_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
+
+
+class Tag(Base):
+    """A word that analysts put on an item, to find it again; runs take no notice. Taking it off deletes the row."""
+
+    __tablename__ = "tag"
+    __table_args__ = (UniqueConstraint("item_id", "name"), Index("ix_tag_project_id_name", "project_id", "name"))
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"))
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(40))
 
 
 class FeatureSet(Base):

@@ -24,6 +24,7 @@ from tercet.models import (
     Project,
     Run,
     RunStatus,
+    Tag,
     Triplet,
     now,
 )
@@ -34,7 +35,7 @@ from tercet.web.errors import Conflict
 
 DELETED_FOR = timedelta(days=30)
 # Children before parents. Deleting the project alone would look for the triplets of each item in turn.
-OWNED = (Dismissal, Flag, Link, Edit, Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
+OWNED = (Dismissal, Flag, Tag, Link, Edit, Answer, Triplet, ClusterNote, Run, FeatureSet, Item, Bag)
 
 
 def delete_project(session: Session, project: Project) -> Project:

@@ -5,11 +5,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from tercet.accounts import invitations
 from tercet.accounts import service as accounts
 from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
 from tercet.catalogue import forms
 from tercet.projects import deleting, service
-from tercet.projects.schemas import MemberIn, ProjectIn, ProjectPatch, ShareLinkIn
+from tercet.projects.schemas import InvitationIn, ProjectIn, ProjectPatch, RoleIn, ShareLinkIn
 from tercet.sounds.colour_maps import COLOUR_MAPS
 from tercet.sounds.picture_settings import PRESETS
 from tercet.web.dependencies import Db
@@ -76,7 +77,7 @@ def renew_share_link(request: Request, project: str, link: Id, me: Me, db: Db) -
 def _show_link(
     request: Request, view: service.SettingsView, path: str, *, invited: str = "", labeler: str = ""
 ) -> HTMLResponse:
-    """Show a new link, which signs in who was invited, or is that of one labeler, or else anybody's."""
+    """Show a new link: an invitation, or a labeling link of one labeler, or else anybody's."""
     return _show_once(request, view, new_link=f"{site_address(request)}/{path}", invited=invited, labeler=labeler)
 
 
@@ -95,21 +96,42 @@ def revoke_share_link(project: str, link: Id, me: Me, db: Db) -> Response:
     return _back(project, "links")
 
 
-@router.post("/projects/{project}/settings/members")
-def set_member(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Response:
-    """Add a member, or give one another role."""
+@router.post("/projects/{project}/settings/invitations")
+def invite(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Response:
+    """Invite somebody and show the link, once."""
     try:
         with db.transaction() as session:
             access = authorize(session, me, project, Action.OWN)
-            user, _, token = service.set_member(session, access.project, **parse(MemberIn, fields).model_dump())
+            values = parse(InvitationIn, fields).model_dump()
+            invitation, token = invitations.invite(session, access.project, **values)
             view = service.view_settings(session, access)
     except (Invalid, Conflict) as problem:
         with db.reading() as session:
             view = service.view_settings(session, authorize(session, me, project, Action.OWN))
         return _page(request, view, problem.status, typed=fields, detail=problem.detail, errors=problem.errors)
-    if token is None:
-        return _back(project, "members")
-    return _show_link(request, view, f"sign-in/{token}", invited=user.email or "")
+    return _show_link(request, view, f"invitation/{token}", invited=invitation.email)
+
+
+@router.post("/projects/{project}/settings/invitations/{invitation}/revoke")
+def revoke_invitation(project: str, invitation: Id, me: Me, db: Db) -> Response:
+    """End an invitation."""
+    with db.transaction() as session:
+        invitations.revoke(session, authorize(session, me, project, Action.OWN).project, invitation)
+    return _back(project, "members")
+
+
+@router.post("/projects/{project}/settings/members/{member}")
+def change_role(request: Request, project: str, member: Id, fields: Fields, me: Me, db: Db) -> Response:
+    """Give a member another role."""
+    try:
+        with db.transaction() as session:
+            access = authorize(session, me, project, Action.OWN)
+            service.change_role(session, access.project, member, parse(RoleIn, fields).role)
+    except (Invalid, Conflict) as problem:
+        with db.reading() as session:
+            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
+        return _page(request, view, problem.status, detail=problem.detail, errors=problem.errors)
+    return _back(project, "members")
 
 
 @router.post("/projects/{project}/settings/members/{member}/remove")

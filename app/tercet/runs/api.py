@@ -28,7 +28,8 @@ from tercet.web.row_formats import RowFormat
 router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404), route_class=JsonRoute)
 Wait = Annotated[Count, Query(ge=0, le=30, description="how many seconds to wait for its end, at most")]
 FOREVER = "private, max-age=31536000, immutable"
-ROWS: dict[str, Any] = {"run": 41, "items": [{"item": ITEM_EXAMPLE["key"], "cluster": 1, "confidence": 0.99}]}
+ROW: dict[str, Any] = {"item": ITEM_EXAMPLE["key"], "cluster": 1, "confidence": 0.99, "tags": ["two birds"]}
+ROWS: dict[str, Any] = {"run": 41, "items": [ROW]}
 
 
 def _binary(description: str, example: str) -> dict[int | str, dict[str, Any]]:
@@ -148,9 +149,11 @@ def put_cluster(project: str, run: str, cluster: Id, body: ClusterName, me: Me, 
             "description": "One row an item.",
             "content": {
                 "application/json": {"example": ROWS},
-                "application/x-ndjson": {"example": '{"item": "song-17", "cluster": 1, "confidence": 0.99}\n'},
-                "text/csv": {"example": "item,cluster,confidence\r\nsong-17,1,0.99\r\n"},
-                "application/octet-stream": {"example": "an .npz with the arrays keys, clusters, confidence"},
+                "application/x-ndjson": {
+                    "example": '{"item": "song-17", "cluster": 1, "confidence": 0.99, "tags": ["two birds"]}\n'
+                },
+                "text/csv": {"example": "item,cluster,confidence,tags\r\nsong-17,1,0.99,two birds\r\n"},
+                "application/octet-stream": {"example": "an .npz with the arrays keys, clusters, confidence, tags"},
                 "application/vnd.apache.parquet": {"example": "a Parquet file"},
             },
         },

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tercet.database import Database
+from tercet.items.queries import BETWEEN_TAGS, tags_by_position
 from tercet.models import Run
 from tercet.runs import queries, results
 from tercet.runs.in_use import labels_in_use
@@ -30,9 +31,9 @@ class Sort(StrEnum):
     CONFIDENCE = "confidence"
 
 
-Row = tuple[str, int, float]
-COLUMNS = ("item", "cluster", "confidence")
-TYPES = {"item": "string", "cluster": "int32", "confidence": "double"}
+Row = tuple[str, int, float, list[str]]
+TYPES = {"item": "string", "cluster": "int32", "confidence": "double", "tags": "string"}
+COLUMNS = tuple(TYPES)
 
 
 def lines(
@@ -47,10 +48,10 @@ def lines(
         positions = positions[np.argsort(result.confidence[positions], kind="stable")]
     chunks = (positions[start : start + CHUNK] for start in range(0, len(positions), CHUNK))
     columns = (
-        (keys, result.labels[chunk].tolist(), result.confidence[chunk].tolist())
-        for chunk, keys in _with_keys(database, run, chunks)
+        (keys, result.labels[chunk].tolist(), np.round(result.confidence[chunk].astype(float), 4).tolist(), tags)
+        for chunk, keys, tags in _with_names(database, run, chunks)
     )
-    pages = ([(*row, round(confidence, 4)) for *row, confidence in zip(*page, strict=True)] for page in columns)
+    pages = (list(zip(*page, strict=True)) for page in columns)
     match form:
         case RowFormat.CSV:
             return _csv(pages)
@@ -64,19 +65,24 @@ def lines(
             return parquet_pieces(map(_columns, pages), TYPES)
 
 
-def _with_keys(database: Database, run: Run, chunks: Iterable[Array]) -> Iterator[tuple[Array, list[str]]]:
-    """Yield each chunk of positions with its items' keys; no session stays open while a slow client reads."""
+def _with_names(
+    database: Database, run: Run, chunks: Iterable[Array]
+) -> Iterator[tuple[Array, list[str], list[list[str]]]]:
+    """Yield each chunk of positions with its items' keys and tags; no session stays open while a slow client reads."""
     for chunk in chunks:
         with database.reading() as session:
             keys = queries.keys_at(session, run.project_id, chunk.tolist())
-        yield chunk, keys
+            tags = tags_by_position(session, run.project_id, chunk)
+        yield chunk, keys, [tags.get(position, []) for position in chunk.tolist()]
 
 
 def _csv(pages: Iterable[list[Row]]) -> Iterator[str]:
-    yield "item,cluster,confidence\r\n"
+    yield ",".join(COLUMNS) + "\r\n"
     for page in pages:
         lines = io.StringIO()
-        csv.writer(lines).writerows((guard(key), cluster, confidence) for key, cluster, confidence in page)
+        csv.writer(lines).writerows(
+            (guard(key), *figures, guard(BETWEEN_TAGS.join(tags))) for key, *figures, tags in page
+        )
         yield lines.getvalue()
 
 
@@ -99,12 +105,16 @@ def _object(row: Row) -> str:
 
 
 def _columns(page: list[Row]) -> dict[str, list[Any]]:
-    return {name: [row[place] for row in page] for place, name in enumerate(COLUMNS)}
+    columns: dict[str, list[Any]] = {name: [row[place] for row in page] for place, name in enumerate(COLUMNS)}
+    return {**columns, "tags": [BETWEEN_TAGS.join(tags) for tags in columns["tags"]]}
 
 
 def _arrays(pages: Iterable[list[Row]]) -> dict[str, Array]:
     """Return all rows as arrays, named as those of feature files are."""
     rows = [row for page in pages for row in page]
-    keys = np.array([key for key, _, _ in rows], dtype=str)
-    clusters = np.array([cluster for _, cluster, _ in rows], dtype=np.int32)
-    return {"keys": keys, "clusters": clusters, "confidence": np.array([row[2] for row in rows], dtype=np.float64)}
+    return {
+        "keys": np.array([row[0] for row in rows], dtype=str),
+        "clusters": np.array([row[1] for row in rows], dtype=np.int32),
+        "confidence": np.array([row[2] for row in rows], dtype=np.float64),
+        "tags": np.array([BETWEEN_TAGS.join(row[3]) for row in rows], dtype=str),
+    }

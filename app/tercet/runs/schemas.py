@@ -175,8 +175,10 @@ class RunList(BaseModel):
 class MapItem(PlacedItem):
     """An item with its row in the map, which is its position."""
 
+    tags: list[str] = Field(description="words that analysts put on it")
 
-class ClusterItem(MapItem):
+
+class ClusterItem(PlacedItem):
     """One item of a cluster."""
 
     confidence: float

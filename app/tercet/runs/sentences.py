@@ -22,6 +22,17 @@ def why(run: RunOut) -> str:
     return run.name or PURPOSES.get(run.purpose) or REASONS.get(run.reason, run.reason)
 
 
+def restored(run: RunOut | None, algorithm: str) -> str:
+    """Return that clusters are those of an earlier run, and what becomes of them; empty where they are not."""
+    source = None if run is None else run.metrics.get("adopted_from")
+    if source is None:
+        return ""
+    further = "goes on from them and learns from all answers"
+    if algorithm != "dcrc":  # the others have no clusters to begin from
+        further = "is computed anew from all answers, and may look otherwise"
+    return f"These are the clusters of run {source}, restored. The next run {further}."
+
+
 def describe(run: RunOut) -> str:
     """Return what a finished run did, in sentences; empty if it has not ended well or its metrics say too little."""
     if run.status != RunStatus.DONE or "n_iter" not in run.metrics:

@@ -1,5 +1,6 @@
 """What can be done with runs and their clusters: find, cancel, describe, name."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,10 +94,18 @@ def cancel_run(session: Session, storage: Storage, project: Project, name: str) 
     return run
 
 
-def clusters(session: Session, storage: Storage, project: Project, run: Run, key: str) -> list[ClusterOut]:
-    """Return every cluster of a run with its typical and its least certain items."""
+def clusters(
+    session: Session, storage: Storage, project: Project, run: Run, key: str, passing: Sequence[int] | None = None
+) -> list[ClusterOut]:
+    """Return every cluster of a run with its typical and its least certain items.
+
+    `passing` are the positions of the only items to count and to show; None: all of them.
+    """
     stored = results.load_cached(storage, key)
     result = replace(stored, labels=labels_in_use(session, project.id, stored.labels))
+    if passing is not None:
+        is_passing = np.isin(np.arange(len(result.labels)), passing)
+        result = replace(result, labels=np.where(is_passing, result.labels, -1))
     coordinates = results.coordinates(storage, key)
     examples = {cluster: _examples(result, coordinates, cluster) for cluster in range(1, result.n_clusters + 1)}
     positions = sorted({int(position) for arrays in examples.values() for position in np.concatenate(arrays)})

@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from starlette.exceptions import HTTPException
 
 from tercet.web.known_names import fields_beside, nearest
+from tercet.web.languages import ENGLISH, Words, asked_for, to_translate, words_of
 from tercet.web.methods import allowed_methods
 from tercet.web.rendering import render
 
@@ -26,6 +27,13 @@ log = logging.getLogger(__name__)
 MOST_ERRORS = 100
 # What pydantic calls a field that a model, or a dataclass, does not have.
 UNKNOWN_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}
+# Those that labelers may see.
+TITLES = {
+    429: to_translate("Too Many Requests"),
+    500: to_translate("Internal Server Error"),
+    503: to_translate("Service Unavailable"),
+    507: to_translate("Insufficient Storage"),
+}
 DATABASE_AWAY = (OperationalError, NoConnectionFree)
 
 
@@ -111,7 +119,7 @@ class Overloaded(Problem):
 
     def __init__(self, retry_after: int) -> None:
         """Say so, and store the seconds."""
-        super().__init__("The server has more to do than it can soon. Try again in a moment.")
+        super().__init__(to_translate("The server has more to do than it can soon. Try again in a moment."))
         self.retry_after = retry_after
 
 
@@ -140,11 +148,16 @@ def respond(
     errors: list[FieldError] | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
-    """Answer with an error: a page to a person's browser, problem+json to a program."""
+    """Answer with an error: a page to a person's browser, problem+json to a program.
+
+    What labelers may be told is in their language. Everything else is in English, as all other pages are.
+    """
+    words = _words(request, detail)
+    detail = words.plain(detail)
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         body = problem_json(status, detail, errors)
         return JSONResponse(body, status, headers, media_type="application/problem+json")
-    title = HTTPStatus(status).phrase
+    title = TITLES.get(status) or HTTPStatus(status).phrase
     page = render(
         request,
         "web/error.html",
@@ -153,9 +166,17 @@ def respond(
         title=title,
         detail=detail,
         errors=errors or [],
+        words=words,
     )
     page.headers.update(headers or {})
     return page
+
+
+def _words(request: Request, detail: str) -> Words:
+    """Return the language that a browser asks for, if it has this sentence; English to programs."""
+    is_program = "tercet" not in request.cookies and "text/html" not in request.headers.get("accept", "")
+    words = asked_for(request)
+    return words_of(ENGLISH) if is_program or words.plain(detail) == detail else words
 
 
 def answer_problem(request: Request, problem: Exception) -> Response:
@@ -201,7 +222,7 @@ def _on_http(request: Request, error: Exception) -> Response:
 def answer_database_away(request: Request, error: Exception) -> Response:
     """Answer that the database is restarting or has no free connection: the request can be repeated."""
     log.warning("The database does not answer", exc_info=error)
-    detail = "The database does not answer just now. Try again in a moment."
+    detail = to_translate("The database does not answer just now. Try again in a moment.")
     return respond(request, 503, detail, headers={"Retry-After": "2"})
 
 
@@ -215,11 +236,13 @@ def _on_system_error(request: Request, error: Exception) -> Response:
     if not is_disk_full(error):
         raise error
     log.error("The disk is full", exc_info=error)
-    return respond(request, 507, "There is no room left on the server's disk. Nothing of this request was stored.")
+    detail = to_translate("There is no room left on the server's disk. Nothing of this request was stored.")
+    return respond(request, 507, detail)
 
 
 def _on_crash(request: Request, error: Exception) -> Response:
-    return respond(request, 500, "Something went wrong on our side. Nothing of this request was stored.")
+    detail = to_translate("Something went wrong on our side. Nothing of this request was stored.")
+    return respond(request, 500, detail)
 
 
 def install_error_handlers(app: FastAPI) -> None:

@@ -1,8 +1,8 @@
 """The languages of labelers' pages: gettext catalogues, and which of them a browser gets.
 
 Messages are English; `locales/<language>.po` has their translations. Templates mark them with `{% trans %}` and `_`,
-Python with `Words.say`, scripts with `say` of `static/web/words.js`. `python -m benchmarks.catalogues` brings the
-catalogues up to date; what has no translation is shown in English.
+Python with `Words.say` and `to_translate`, scripts with `say` of `static/web/words.js`. `python -m
+benchmarks.catalogues` brings the catalogues up to date; what has no translation is shown in English.
 """
 
 import io
@@ -102,9 +102,19 @@ def choose(chosen: str | None, accepted: str) -> str:
     return negotiate_locale(names, list(LANGUAGES), sep="-") or ENGLISH
 
 
-async def get_words(request: Request) -> Words:
+def to_translate(message: str) -> str:
+    """Return a message as it is, marked for the catalogues: it is translated where it is sent."""
+    return message
+
+
+def asked_for(request: Request) -> Words:
     """Return the messages in the language of the request."""
     return words_of(choose(request.cookies.get(COOKIE), request.headers.get("accept-language", "")))
+
+
+async def get_words(request: Request) -> Words:
+    """Return the messages in the language of the request, for handlers."""
+    return asked_for(request)
 
 
 InWords = Annotated[Words, Depends(get_words)]

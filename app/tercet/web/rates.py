@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tercet.web.errors import TooOften, answer_problem
+from tercet.web.languages import to_translate
 
 # An address has many people behind it where a school or a company has one for all.
 PER_ADDRESS = RateLimitItemPerMinute(1_200)
@@ -46,7 +47,7 @@ class Rates:
         """Count a request, or something of another cost; raise TooOften once the limit is reached."""
         if not self._limiter.hit(limit, who, cost=cost):
             seconds = self._limiter.get_window_stats(limit, who).reset_time - time.time()
-            raise TooOften("That is too often. Wait a moment.", retry_after=max(1, math.ceil(seconds)))
+            raise TooOften(to_translate("That is too often. Wait a moment."), retry_after=max(1, math.ceil(seconds)))
 
     def prove(self, credentials: str) -> None:
         """Note that these credentials are somebody's."""

@@ -1,6 +1,6 @@
 """Loads what analysts changed by hand, as links between items, and as the previous clusters with their changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,8 +12,13 @@ from tercet.database import Database
 from tercet.models import ClusterNote, Dismissal, Edit, EditKind, Link, Run
 from tercet.runs import queries
 from tercet.runs.results import Array
+from tercet_algorithms.dcrc.pattern_evidence import LINK_EPSILON
 
 MOST_CLUSTERS = 10_000
+SUREST = 1e-3  # no fit is surer than so against what an analyst says of an item
+SWEEPS = 5  # through the links; what belongs together follows in two or three
+# The kinds that say in which cluster an item is.
+PLACING = (EditKind.MOVE, EditKind.KEEP, EditKind.MERGE, EditKind.SPLIT)
 
 
 class Edits(NamedTuple):
@@ -82,21 +87,40 @@ def place(
 
 def _newest(stored: StoredEdits, links: Array, pairs: Array) -> Array:
     """Return which links count, (L,): of each pair those of the newest edit, of each item those of its newest place."""
-    kinds = (EditKind.MOVE, EditKind.KEEP, EditKind.MERGE, EditKind.SPLIT)
-    placing = [edit.id for edit in stored.edits if edit.kind in kinds]
-    is_placing = np.isin(links[:, 2], placing)
-    last_place: dict[int, int] = {}
-    for item, number in zip(pairs[is_placing, 0].tolist(), links[is_placing, 2].tolist(), strict=True):
-        last_place[item] = max(number, last_place.get(item, 0))
-    last_pair: dict[tuple[int, ...], int] = {}
-    keys = [tuple(sorted(pair)) for pair in pairs.tolist()]
-    for key, number in zip(keys, links[:, 2].tolist(), strict=True):
-        last_pair[key] = max(number, last_pair.get(key, 0))
-    rows = zip(keys, pairs[:, 0].tolist(), links[:, 2].tolist(), is_placing.tolist(), strict=True)
-    return np.array(
-        [last_pair[key] == number and not (placed and last_place[item] > number) for key, item, number, placed in rows],
-        dtype=bool,
-    )
+    numbers, (item, other) = links[:, 2], pairs.T
+    is_placing, is_out = _are_of(PLACING, stored, numbers), _are_of((EditKind.OUT,), stored, numbers)
+    is_joined = _are_of((EditKind.SPLIT,), stored, numbers) & (links[:, 3] == 1)
+    place, out = (_newest_of(item[rows], numbers[rows]) for rows in (is_placing, is_out))
+    low, high = np.sort(pairs, axis=1).T
+    pair = low * (high.max(initial=0) + 1) + high
+    is_overruled = numbers < _newest_of(pair, numbers)(pair)
+    # Thrown out of one cluster after another, an item is in none of them; a new place is one that it may have left.
+    is_overruled |= is_placing & (numbers < np.maximum(place(item), out(item)))
+    is_overruled |= is_out & (numbers < place(item))
+    # Both items of a pair that was split off have to be where the split has put them.
+    is_overruled |= is_joined & (numbers < np.maximum(place(other), out(other)))
+    return ~is_overruled
+
+
+def _are_of(kinds: Sequence[EditKind], stored: StoredEdits, numbers: Array) -> Array:
+    """Return which links are of edits of these kinds, by the numbers of their edits."""
+    return np.isin(numbers, [edit.id for edit in stored.edits if edit.kind in kinds])
+
+
+def _newest_of(keys: Array, numbers: Array) -> Callable[[Array], Array]:
+    """Return a function that gives the largest number that goes with each of some keys, 0 where there is none."""
+    known, rows = np.unique(keys, return_inverse=True)
+    largest = np.zeros(len(known) + 1, dtype=np.int64)
+    np.maximum.at(largest, rows.ravel(), numbers)
+
+    def look_up(keys: Array) -> Array:
+        places = np.searchsorted(known, keys)
+        is_known = places < len(known)
+        is_known[is_known] = known[places[is_known]] == keys[is_known]
+        values: Array = largest[np.where(is_known, places, len(known))]
+        return values
+
+    return look_up
 
 
 def _edited(
@@ -127,6 +151,31 @@ def _edited(
                 if edit.other != last:
                     renumbered.append((last, edit.other))
     return edited, tuple(renumbered)
+
+
+def placed(edits: Edits, posterior: Array) -> Array:
+    """Return a posterior (N, K) in which the items that analysts chose are where their links say.
+
+    For systems whose model may learn something else from links: the first item of each link follows the other one,
+    which stands for the cluster that was meant. Everything else stays as it was fitted.
+    """
+    links = np.concatenate([edits.must_link, edits.cannot_link])
+    if not len(links):
+        return posterior
+    weights = np.concatenate([edits.must_weights, edits.cannot_weights])[:, None]
+    alike = np.arange(len(links))[:, None] < len(edits.must_link)
+    item, other = links.T
+    chosen = np.unique(item)
+    fitted = np.log(np.maximum(posterior[chosen], SUREST))
+    values: Array = posterior.astype(float)
+    for _ in range(SWEEPS):
+        together = (1 - LINK_EPSILON) * values[other] + LINK_EPSILON * (1 - values[other])
+        said = weights * np.log(np.where(alike, together, 1 - together))
+        log_odds = fitted.copy()
+        np.add.at(log_odds, np.searchsorted(chosen, item), said)
+        values[chosen] = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+        values[chosen] /= values[chosen].sum(axis=1, keepdims=True)
+    return values
 
 
 def carry_names(database: Database, run: Run, edits: Edits) -> None:

@@ -1,12 +1,15 @@
 """Fits of SKLR, the learned kernel: its multipliers go on from the previous run."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tercet.models import Run
+from tercet.runs.results import Array
+from tercet.worker import hand_edits
 from tercet.worker.fits.outcome import Callback, FitOutcome
-from tercet.worker.fits.warm_start import plan_search, warm_outcome, warm_state
+from tercet.worker.fits.warm_start import edited_clusters, plan_search, warm_outcome, warm_state
 from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.models import model_of_sklr
 from tercet_algorithms import SKLR
@@ -18,10 +21,14 @@ def fit_sklr(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
     state = warm_state(run, inputs, ())
     plan = plan_search(run, inputs, state is not None)
     model = SKLR(**{**run.parameters, "n_init": plan.starts, **inputs.scaling()}, warm_start=state is not None)
+    edited = edited_clusters(run, inputs)
     if state is not None:
         model.set_state_arrays(state)
-    model.fit(np.asarray(inputs.features), **inputs.answer_arguments(), callback=callback, resume=resume)
-    return warm_outcome(
+        if edited is not None:
+            model.labels_ = edited  # from which its clusters go on
+    said = inputs.answer_arguments() | inputs.edits.fit_arguments()
+    model.fit(np.asarray(inputs.features), **said, callback=callback, resume=resume)
+    outcome = warm_outcome(
         model,
         plan,
         epsilon=ANSWER_EPSILON,
@@ -35,3 +42,10 @@ def fit_sklr(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
             "suggested_clusters": int(model.suggest_n_clusters()),
         },
     )
+    # A kernel that fits most links may leave some items where their features are.
+    posterior = hand_edits.placed(inputs.edits, outcome.posterior)
+    return outcome if posterior is outcome.posterior else _as_placed(outcome, posterior)
+
+
+def _as_placed(outcome: FitOutcome, posterior: Array) -> FitOutcome:
+    return replace(outcome, posterior=posterior, labels=posterior.argmax(axis=1))
