@@ -19,7 +19,7 @@ from tercet.projects.schemas import ProjectOut
 class TaggedPlace(Place, Protocol):
     """A project with the ETags of what was read, by the rest of the path."""
 
-    tags: dict[str, str]
+    etags: dict[str, str]
 
 
 def details(project: TaggedPlace, /) -> Steps[ProjectOut]:
@@ -77,13 +77,13 @@ def _place_of(key: str) -> str:
 
 def _read(project: TaggedPlace, rest: str) -> Steps[dict[str, Any]]:
     reply = yield from get(project, rest)
-    project.tags[rest] = reply.headers["ETag"]
+    project.etags[rest] = reply.headers["ETag"]
     return reply.json()  # type: ignore[no-any-return]
 
 
 def _change(project: TaggedPlace, rest: str, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
     """Change something, if it is as it was read; where the answer to the same change was lost, that is success."""
-    headers = {"If-Match": project.tags[rest]} if rest in project.tags else {}
+    headers = {"If-Match": project.etags[rest]} if rest in project.etags else {}
     try:
         reply = yield from respond(Call("PATCH", address(project, rest), {"json": dict(changes), "headers": headers}))
     except ChangedMeanwhile:
@@ -91,7 +91,7 @@ def _change(project: TaggedPlace, rest: str, changes: Mapping[str, Any]) -> Step
         if not _holds(stored, changes):
             raise
         return stored  # type: ignore[no-any-return]
-    project.tags[rest] = reply.headers["ETag"]
+    project.etags[rest] = reply.headers["ETag"]
     return reply.json()  # type: ignore[no-any-return]
 
 

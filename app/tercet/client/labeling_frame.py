@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from html import escape
+from typing import Protocol
 
-from tercet.client.changing import TaggedPlace
 from tercet.client.errors import ClientError
 from tercet.client.operations import Call, Steps, respond
-from tercet.client.project_operations import make_share_link
+from tercet.client.project_operations import Place, make_share_link
 
 FORBIDDEN = "frame-ancestors 'none'"
 NOT_ALLOWED = (
@@ -14,6 +14,12 @@ NOT_ALLOWED = (
     "notebook, such as http://localhost:8888, and starts it again. "
     "Until then, open this link in a window of its own: {}"
 )
+
+
+class LabeledPlace(Place, Protocol):
+    """A project with the labeling link of the last frame, which the next one opens too."""
+
+    labeling_url: str | None
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class LabelingFrame:
 
 
 def label(
-    project: TaggedPlace, /, *, labeler: str = "Notebook", url: str | None = None, height: int = 760
+    project: LabeledPlace, /, *, labeler: str = "Notebook", url: str | None = None, height: int = 760
 ) -> Steps[LabelingFrame]:
     """Return the labeling page for a cell of a notebook, which shows it in a frame.
 
@@ -51,10 +57,10 @@ def label(
     ClientError
         Where the server allows no frames; the sentence says which setting is needed, and has the link.
     """
-    made = url or project.tags.get("label")
+    made = url or project.labeling_url
     if made is None:
         made = (yield from make_share_link(project, labeler=labeler, days=1)).url
-    project.tags["label"] = made
+    project.labeling_url = made
     page = yield from respond(Call("GET", made))
     if FORBIDDEN in page.headers.get("Content-Security-Policy", ""):
         raise ClientError(NOT_ALLOWED.format(made))

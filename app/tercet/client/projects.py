@@ -21,7 +21,8 @@ class ProjectClient:
     def __init__(self, http: httpx.Client, key: str, frames: Library | None, *, progress: bool) -> None:
         """Store what the operations need."""
         self.http, self.key, self.frames, self.progress = http, key, frames, progress
-        self.tags: dict[str, str] = {}
+        self.etags: dict[str, str] = {}
+        self.labeling_url: str | None = None
 
     details = waiting(changing.details)
     update = waiting(changing.update)
@@ -96,7 +97,8 @@ class AsyncProjectClient:
     def __init__(self, http: httpx.AsyncClient, key: str, frames: Library | None, *, progress: bool) -> None:
         """Store what the operations need."""
         self.http, self.key, self.frames, self.progress = http, key, frames, progress
-        self.tags: dict[str, str] = {}
+        self.etags: dict[str, str] = {}
+        self.labeling_url: str | None = None
 
     details = awaited(changing.details)
     update = awaited(changing.update)
