@@ -1,4 +1,4 @@
-"""Takes the README's pictures: the labeling page and the dashboard of the demo after simulated answers.
+"""Takes the pictures of the README and of the guides: pages of the demo after simulated answers.
 
 python -m benchmarks.screenshots            needs a Chromium; writes static/help/*.png
 """
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tercet.demo.birdsong import true_patterns
 from tercet.demo.command import make_demo, owner_token
@@ -18,21 +18,31 @@ from tercet.demo.simulate import simulate
 from tercet.settings import Settings, asset
 
 ANSWERS = 300
+# What the owner sees: the rest of the address, the picture's name, and its height.
+OWNERS_PAGES = (
+    ("", "dashboard.png", 860),
+    ("/settings#labelers", "links.png", 700),
+)
 HELP = asset("static") / "help"
 
 
-def take(browser: Browser, url: str, way_in: str, page_path: str, name: str, height: int) -> None:
-    """Come in, open a page and keep a picture of it with few colours, which are all it has."""
-    context = browser.new_context(viewport={"width": 1280, "height": height}, device_scale_factor=1.5)
+def come_in(browser: Browser, way_in: str) -> Page:
+    """Open a window of somebody who comes by a link."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, device_scale_factor=1.5)
     page = context.new_page()
-    page.goto(f"{url}{way_in}")
+    page.goto(way_in)
     page.click("main button")
-    page.goto(f"{url}{page_path}")
+    return page
+
+
+def take(page: Page, address: str, name: str, height: int) -> None:
+    """Keep a picture of a page with few colours, which are all it has."""
+    page.set_viewport_size({"width": 1280, "height": height})
+    page.goto(address)
     page.wait_for_timeout(2500)
     path = HELP / name
     page.screenshot(path=path)
     Image.open(path).convert("RGB").quantize(192).save(path, optimize=True)
-    context.close()
 
 
 def main() -> None:
@@ -46,8 +56,12 @@ def main() -> None:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-quic"]
             )
-            take(browser, server.url, f"{links.join}?participant=ann", f"/projects/{PROJECT}/label", "label.png", 800)
-            take(browser, server.url, links.sign_in, f"/projects/{PROJECT}", "dashboard.png", 860)
+            project = f"{server.url}/projects/{PROJECT}"
+            labeler = come_in(browser, f"{server.url}{links.join}?participant=ann")
+            take(labeler, f"{project}/label", "label.png", 800)
+            owner = come_in(browser, f"{server.url}{links.sign_in}")
+            for path, name, height in OWNERS_PAGES:
+                take(owner, f"{project}{path}", name, height)
             browser.close()
 
 

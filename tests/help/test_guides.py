@@ -1,6 +1,7 @@
 """Guides run as they are written: their commands by a shell, their programs, and the server where they start one."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,17 @@ def run_guide(name: str) -> None:
             assert language == "sh"
             done = subprocess.run(["bash", "-eu", "-c", text], capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+
+
+def test_pictures_of_guides_and_readme_are_made_by_the_script() -> None:
+    root = Path(__file__).parents[2]
+    made = set(re.findall(r'"([\w-]+\.png)"', (root / "benchmarks" / "screenshots.py").read_text()))
+    texts = [path.read_text() for path in (*FOLDER.glob("*.md"), root / "README.md")]
+    named = {name for text in texts for name in re.findall(r"!\[[^\]]+\]\(/?static/help/([^)]+\.png)\)", text)}
+    assert named == made
+    pictures = {path.name: path.stat().st_size for path in (root / "static" / "help").glob("*.png")}
+    assert set(pictures) == made
+    assert max(pictures.values()) < 250_000
 
 
 def test_all_guides_are_listed_and_shown(anonymous: TestClient) -> None:
