@@ -3,8 +3,8 @@
 
 const COLUMNS = 400; // that the picture is looked at in
 const ROWS = 48;
-const QUIET = 0.2; // of the columns are taken to be no louder than the noise
-const SHARE = 0.2; // of the way from the noise to the loudest column: louder is sound
+const QUIET = 0.05; // of the columns are taken to be no louder than the noise
+const SHARE = 0.35; // of the way from the noise to the loudest column: louder is sound
 const LATEST = 0.5; // of the sound: what sets in later is no beginning
 
 /**
@@ -20,8 +20,9 @@ export function onsetOf(image, ground, { span, offset, seconds }) {
   const from = Math.round((offset / span) * all.length);
   const columns = all.slice(from, Math.max(from + 1, Math.round(((offset + seconds) / span) * all.length)));
   const sorted = [...columns].sort((a, b) => a - b);
-  const noise = sorted[Math.floor(QUIET * sorted.length)];
-  const least = noise + SHARE * (sorted[sorted.length - 1] - noise);
+  const [noise, loudest] = [sorted[Math.floor(QUIET * sorted.length)], sorted[sorted.length - 1]];
+  if (noise > loudest / 2) return 0; // it sounds all the time
+  const least = noise + SHARE * (loudest - noise);
   // Two columns one after the other: a single one may be a crackle.
   const first = columns.findIndex((value, at) => value > least && (columns[at + 1] ?? value) > least);
   const onset = (Math.max(first, 0) * span) / all.length;
@@ -29,7 +30,7 @@ export function onsetOf(image, ground, { span, offset, seconds }) {
 }
 
 /**
- * Return how far each column of a picture is from silence.
+ * Return how far each column of a picture is from silence, where it is farthest: a note is narrow, noise is everywhere.
  * @param {CanvasImageSource} image
  * @param {string} ground
  */
@@ -41,7 +42,8 @@ function loudness(image, ground) {
   const silence = [1, 3, 5].map((start) => parseInt(ground.slice(start, start + 2), 16));
   const columns = new Float32Array(COLUMNS);
   for (let k = 0; k < COLUMNS * ROWS; k += 1) {
-    columns[k % COLUMNS] += Math.abs(data[4 * k] - silence[0]) + Math.abs(data[4 * k + 1] - silence[1]) + Math.abs(data[4 * k + 2] - silence[2]);
+    const loud = Math.abs(data[4 * k] - silence[0]) + Math.abs(data[4 * k + 1] - silence[1]) + Math.abs(data[4 * k + 2] - silence[2]);
+    columns[k % COLUMNS] = Math.max(columns[k % COLUMNS], loud);
   }
   return columns;
 }
