@@ -183,6 +183,10 @@ def test_a_folder_of_sounds_becomes_clusters(tercet: Tercet, tmp_path: Path, ope
     with opened.reading() as session:
         assert session.scalars(select(Import.source)).all() == ["command"]
         assert session.scalar(select(func.count()).select_from(Item)) == 8
+    one = tercet("import", "one", str(folder / "site 0" / "tone 0.wav"), *options)
+    assert one.returncode == 0, one.stderr
+    assert "No features, and so no clusters: the items do not differ" in one.stdout
+    assert "/join/" in one.stdout
 
 
 def test_a_failed_first_import_leaves_no_project(tercet: Tercet, tmp_path: Path, opened: Database) -> None:

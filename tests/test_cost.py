@@ -36,7 +36,16 @@ BODIES = {
     "a big number": '{"n_clusters": ' + "9" * LARGE + "}",
 }
 FORM = "&".join(f"f{i}=1" for i in range(110_000))
-VALUES = {"project": "songs", "run": "1", "member": "1", "token_id": "1", "link": "1", "answer": "1", "labeler": "1"}
+VALUES = {
+    "project": "songs",
+    "run": "1",
+    "member": "1",
+    "token_id": "1",
+    "link": "1",
+    "invitation": "1",
+    "answer": "1",
+    "labeler": "1",
+}
 VALUES |= {
     "key": "item-0",
     "item": "item-0",
@@ -46,7 +55,7 @@ VALUES |= {
     "cluster": "1",
     "version": "1",
 }
-VALUES |= {"kind": "media", "name": "x", "invitation": "x", "session_id": "1", "edit": "1"}
+VALUES |= {"webhook": "1", "kind": "media", "name": "x", "invitation": "x", "session_id": "1", "edit": "1"}
 
 
 @pytest.fixture

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tercet.database import Database
+from tercet.settings import Settings
+
 TERCET = [sys.executable, "-m", "tercet.cli"]
 
 
@@ -17,6 +20,17 @@ def test_the_server_says_why_it_does_not_start(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert "TERCET_WORKERS" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_secrets_come_from_files_and_urls_as_hosts_write_them(tmp_path: Path) -> None:
+    (tmp_path / "tercet_database_url").write_text("postgres://ada:secret@db.example.org/songs\n")
+    settings = Settings(_secrets_dir=tmp_path)  # type: ignore[call-arg]
+    database = Database(settings.resolved_database_url())
+    assert (database.url.drivername, database.url.password, database.url.host) == (
+        "postgresql+psycopg",
+        "secret",
+        "db.example.org",
+    )
 
 
 CODE = """

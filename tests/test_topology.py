@@ -162,15 +162,18 @@ def test_several_processes_on_sqlite_are_refused_in_a_sentence(tmp_path: Path) -
 
 def test_compose_has_these_processes_with_health_checks_and_no_default_password() -> None:
     services = COMPOSE["services"]
-    assert set(services) == {"web", "scheduler", "worker", "postgres"}
+    assert set(services) == {"proxy", "web", "scheduler", "worker", "postgres"}
     assert all("healthcheck" in service for service in services.values())
     assert services["postgres"]["environment"]["POSTGRES_PASSWORD"].startswith("${TERCET_POSTGRES_PASSWORD:?")
     assert ":?" in services["web"]["environment"]["TERCET_DATABASE_URL"]
     assert "data:/data" in services["worker"]["volumes"]
     assert "container_name" not in services["worker"]
     assert COMPOSE["networks"]["inside"]["internal"] is True
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    assert all(services[name]["read_only"] for name in ("proxy", "web", "scheduler", "worker"))
 
 
 def test_compose_names_only_settings_that_exist() -> None:
     names = {f"TERCET_{name.upper()}" for name in Settings.model_fields}
-    assert set(COMPOSE["services"]["web"]["environment"]) <= names
+    of_uvicorn = {"FORWARDED_ALLOW_IPS"}
+    assert set(COMPOSE["services"]["web"]["environment"]) <= names | of_uvicorn

@@ -4,6 +4,7 @@ Handlers are plain functions that open a session in their body; never a yield-de
 every connection of the pool while all threads wait for one.
 """
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ class Database:
 
     def __init__(self, url: str, pool_size: int = 16) -> None:
         """Prepare the engine; nothing is opened before the first use."""
-        parsed = make_url(url)
+        parsed = make_url(re.sub("^postgres://", "postgresql://", url))  # as hosts of databases write it
         if parsed.get_backend_name() == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
         self.url = parsed

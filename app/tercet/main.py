@@ -22,10 +22,12 @@ from tercet.answers import api as answers_api
 from tercet.answers import pages as answers_pages
 from tercet.archives import api as archives_api
 from tercet.archives import pages as archives_pages
+from tercet.backups.schedule import BackupSchedule
 from tercet.catalogue import api as catalogue_api
 from tercet.comparisons import api as comparisons_api
 from tercet.comparisons import pages as comparisons_pages
 from tercet.dashboard import api as dashboard_api
+from tercet.dashboard import items_api as dashboard_items_api
 from tercet.dashboard import pages as dashboard_pages
 from tercet.database import Database
 from tercet.edits import api as edits_api
@@ -45,13 +47,17 @@ from tercet.labeling.answer_writer import AnswerWriter
 from tercet.live import api as live_api
 from tercet.live.feed import Feed
 from tercet.projects import api as projects_api
+from tercet.projects import invitations_api, share_links_api, tokens_api
 from tercet.projects import pages as projects_pages
-from tercet.projects import share_links_api, tokens_api
 from tercet.runs import api as runs_api
 from tercet.settings import Settings, asset
 from tercet.storage import Storage
+from tercet.system import api as system_api
+from tercet.system import pages as system_pages
+from tercet.system.state import StateCollector
 from tercet.tags import api as tags_api
 from tercet.web import api_docs, health
+from tercet.web.compression import Compression
 from tercet.web.errors import install_error_handlers
 from tercet.web.logs import RequestLog
 from tercet.web.methods import HeadRequests
@@ -61,6 +67,8 @@ from tercet.web.queries import refuse_unknown_parameters
 from tercet.web.rates import RateLimit, Rates
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.web.shedding import LoadShedding
+from tercet.webhooks import api as webhooks_api
+from tercet.webhooks.courier import Courier
 from tercet.worker.supervisor import Supervisor
 
 # Routes are tried in order, and those of labeling are requested most.
@@ -71,10 +79,15 @@ ROUTERS = (
     accounts_pages.router,
     audit_api.router,
     projects_api.router,
+    invitations_api.router,
     share_links_api.router,
     tokens_api.router,
+    system_api.router,
+    system_pages.router,
+    webhooks_api.router,
     projects_pages.router,
     items_api.router,
+    dashboard_items_api.router,
     intake_api.router,
     imports_api.router,
     intake_pages.router,
@@ -112,10 +125,16 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
     app.state.feed = Feed(app.state.database)
     supervisor = Supervisor(app.state.database, settings)
+    courier = Courier(app.state.database, private_too=settings.webhooks_to_private)
     if settings.workers or settings.dask_scheduler:
         supervisor.start()
+        courier.start()
+    schedule = BackupSchedule(settings)
+    schedule.start()
     yield
+    await courier.close()
     await app.state.feed.close()
+    await anyio.to_thread.run_sync(schedule.stop)
     await anyio.to_thread.run_sync(supervisor.stop)
     app.state.database.close()
 
@@ -135,6 +154,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(PlainAddress)
     app.add_middleware(LoadShedding, threads=settings.threads)
     app.add_middleware(RateLimit, rates=app.state.rates)
+    app.add_middleware(Compression)
     app.add_middleware(HeadRequests)
     if settings.cors_origins:
         # Without credentials: other sites' pages may use a token of their own, never the cookie of who looks at them.
@@ -176,6 +196,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.uses = Uses(app.state.database)
     app.state.rates = Rates()
     app.state.measures = health.Measures()
+    app.state.measures.registry.register(StateCollector(app.state.database))
     add_middleware(app, settings)
     install_error_handlers(app)
     app.mount("/static", StaticFiles(directory=asset("static")), name="static")

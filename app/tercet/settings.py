@@ -8,6 +8,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PACKAGE = Path(__file__).resolve().parent
+SECRETS = Path("/run/secrets")  # where Docker and others put them
 
 
 def asset(name: str) -> Path:
@@ -19,7 +20,8 @@ def asset(name: str) -> Path:
 class Settings(BaseSettings):
     """The settings; each description is the line of the README's table."""
 
-    model_config = SettingsConfigDict(env_prefix="TERCET_")
+    # A file of this folder named as a variable, in small letters, holds its value: passwords stay out of environments.
+    model_config = SettingsConfigDict(env_prefix="TERCET_", secrets_dir=SECRETS if SECRETS.is_dir() else None)
 
     data: Path = Field(Path("tercet-data"), description="folder of the database and the blobs")
     database_url: str = Field("", description="SQLAlchemy URL; empty means SQLite in the data folder")
@@ -30,6 +32,9 @@ class Settings(BaseSettings):
     )
     cors_origins: str = Field(
         "", description="origins whose pages may use the REST paths with a token, with commas between; `*` for all"
+    )
+    webhooks_to_private: bool = Field(
+        False, description="let webhooks go to addresses of private networks and of this machine: `true` or `false`"
     )
     dask_scheduler: str = Field("", description="tcp:// address of a Dask scheduler; empty starts workers here")
     workers: int = Field(
@@ -54,6 +59,9 @@ class Settings(BaseSettings):
         512, ge=1, description="largest upload of items, features or constraints, in megabytes; others: 1, answers 2"
     )
     max_import_mb: int = Field(20_000, ge=1, description="largest sum of the files of one import, in megabytes")
+    backup_folder: str = Field("", description="folder for backups that the server makes by itself; empty means none")
+    backup_hours: float = Field(24.0, ge=0.1, description="a backup is made when the newest one is older than this")
+    backups_kept: int = Field(7, ge=1, description="how many of these backups stay; older ones are removed")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_json: bool = Field(False, description="log one JSON object a line instead of plain text")
 

@@ -1,7 +1,7 @@
 """Further web processes that accept on the same socket as the first one: Python computes one thing at a time in each.
 
-The first one starts them, starts one again that has died, and ends them when it stops. They run no fits. When the first
-one is killed they end by themselves, so that its port is free for the next.
+The first one starts them, starts one again that has died, and ends them when it stops. They run no fits and make no
+backups. When the first one is killed they end by themselves, so that its port is free for the next.
 """
 
 import multiprocessing
@@ -30,7 +30,9 @@ class WebProcesses:
         """Prepare processes that run `serve`; raise Conflict where the database has one writer at a time."""
         if settings.web_processes > 1 and not settings.resolved_database_url().startswith("postgres"):
             raise Conflict("TERCET_WEB_PROCESSES above 1 needs PostgreSQL: SQLite has one writer at a time.")
-        self.settings = settings.model_copy(update={"workers": 0, "dask_scheduler": "", "web_processes": 1})
+        self.settings = settings.model_copy(
+            update={"workers": 0, "dask_scheduler": "", "web_processes": 1, "backup_folder": ""}
+        )
         self.listener = listener
         self.serve = serve
         self.others: list[BaseProcess] = []

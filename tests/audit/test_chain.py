@@ -39,13 +39,13 @@ def test_what_owners_do_is_in_it(database: Database, app: FastAPI) -> None:
         client.patch("/api/v1/projects/songs", json={"guidelines": "Listen.", "n_clusters": 3})
         client.post("/projects/songs/settings/share-links", data={"days": "3"})
         client.post("/projects/songs/settings/share-links/1/revoke", follow_redirects=False)
-        client.post("/projects/songs/settings/members", data={"email": "bo@example.org", "role": "analyst"})
+        client.post("/projects/songs/settings/invitations", data={"email": "bo@example.org", "role": "analyst"})
         client.post("/account/tokens", data={"name": "script", "scope": "read"})
         page = client.get("/projects/songs/audit").text
         lines = [json.loads(line) for line in client.get("/api/v1/projects/songs/audit").text.splitlines()]
         client.request("DELETE", "/api/v1/projects/songs")
     assert deeds(database) == [
-        *("signed in", "settings changed", "labeling link made", "labeling link revoked", "account made", "role"),
+        *("signed in", "settings changed", "labeling link made", "labeling link revoked", "invited"),
         *("API token made", "project deleted"),
     ]
     changed = next(line for line in lines if line["what"] == "settings changed")

@@ -18,14 +18,17 @@ from tercet import migrate
 from tercet.backups.checking import check_backup, is_backup
 from tercet.backups.layout import MANIFEST, rows_entry
 from tercet.backups.restoring import restore_backup
+from tercet.backups.schedule import BackupSchedule, backups, seconds_until_due
 from tercet.backups.writing import write_backup
 from tercet.cli import cli
 from tercet.database import Database
 from tercet.models import Answer, Base, Item, Role, User
 from tercet.runs.schedule import request_run
+from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, Invalid
 from tests.factories import add_features, add_member, make_project, row_counts, signed_in
+from tests.runs.support import wait_for
 
 
 @pytest.fixture
@@ -206,6 +209,29 @@ def test_a_backup_that_fails_leaves_no_file(
         write_backup(database, storage, tmp_path / "all.zip")
     assert not list(tmp_path.glob("all.zip*"))
     assert not is_backup(tmp_path / "all.zip")
+
+
+@pytest.mark.only_on("sqlite")
+def test_a_server_makes_backups_by_itself(
+    database: Database, settings: Settings, labeler: User, tmp_path: Path, place: Database
+) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    for name in ("tercet-2026-01-01T00-00-00Z.zip", "tercet-2026-01-02T00-00-00Z.zip", "tercet-mine.zip"):
+        (folder / name).write_bytes(b"old")
+    schedule = BackupSchedule(settings.model_copy(update={"backup_folder": str(folder), "backups_kept": 2}))
+    schedule.start()
+    wait_for(lambda: len(backups(folder)) == 2 and backups(folder)[-1].size > 10)
+    schedule.stop()
+    newest = backups(folder)[-1]
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "tercet-2026-01-02T00-00-00Z.zip",
+        newest.file.name,
+        "tercet-mine.zip",
+    ]
+    assert 0 < seconds_until_due(schedule.settings) <= 24 * 3600
+    restore_backup(place, Storage(str(tmp_path / "restored")), newest.file)
+    assert rows(place)["project"] == rows(database)["project"]
 
 
 @pytest.mark.only_on("sqlite")

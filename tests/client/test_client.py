@@ -51,10 +51,13 @@ def test_a_whole_project(client: tercet.Client) -> None:
     items = points.items()
     assert items["key"].tolist() == table["key"].tolist()
     assert items["metadata"].tolist()[:2] == [{"site": "A"}, {}]
+    assert points.items(keys=["p03", "p02"], metadata={"site": "A"})["key"].tolist() == ["p02"]
     done = points.run(n_clusters=3)
     assert done.status == "done"
     clusters = points.clusters()
     assert clusters.columns.tolist() == ["item", "cluster", "confidence"]
+    in_first = clusters.loc[clusters["cluster"] == 1, "item"].tolist()
+    assert points.items(cluster=1)["key"].tolist() == in_first
     assert clusters.groupby(clusters["item"].str[1:].astype(int) // 8)["cluster"].nunique().tolist() == [1, 1, 1]
     posterior = points.posterior(done.number)
     assert posterior.columns.tolist() == ["item", "cluster_1", "cluster_2", "cluster_3"]

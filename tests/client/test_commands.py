@@ -53,6 +53,14 @@ def test_a_project_from_a_table_to_clusters(folder: Path) -> None:
     link = remote("links", "points").stdout.split("\t")
     assert link[1:3] == ["Gus", "1"]
     assert remote("unlink", "points", link[0]).exit_code == 0
+    added = remote("webhooks", "add", "points", "https://example.org/told", "--every-answers", "50")
+    webhook = added.stdout.split("\t")[0]
+    assert added.exit_code == 0, added.stderr
+    assert remote("webhooks", "list", "points").stdout == f"{webhook}\thttps://example.org/told\tTrue\t50\n"
+    assert "address of a private" in remote("webhooks", "add", "points", "https://10.0.0.1").stderr
+    assert remote("webhooks", "deliveries", "points", webhook).stdout == ""
+    assert remote("webhooks", "remove", "points", webhook).exit_code == 0
+    assert "no webhook" in remote("webhooks", "test", "points", webhook).stderr
     ended = remote("cancel", "points", str(done["number"]))
     assert ended.exit_code == 1
     assert "it is done" in ended.stderr

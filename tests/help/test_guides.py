@@ -60,7 +60,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_guides_run_as_they_are_written(folder: Path) -> None:
     """One server does for all of them: starting one for each would take a minute."""
     port = int(os.environ["TERCET_SERVER"].rsplit(":", 1)[1])
-    with running_server({"data": str(folder / "data")}, port=port):
+    settings = {"data": str(folder / "data"), "webhooks_to_private": "true"}
+    with running_server(settings, port=port):
         for name in NAMES:
             run_guide(name)
 

@@ -109,18 +109,18 @@ def test_more_clusters_than_items_are_refused(client: TestClient, database: Data
 
 def test_members_come_and_go(client: TestClient, database: Database) -> None:
     client.post("/api/v1/projects", json={"name": "Team"})
-    added = client.post("/api/v1/projects/team/members", json={"email": "Bo@example.org", "role": "analyst"})
-    assert added.status_code == 201, added.text
-    same = client.post("/api/v1/projects/team/members", json={"email": "bo@example.org", "role": "labeler"})
-    assert (same.json()["id"], same.json()["role"]) == (added.json()["id"], "labeler")
+    with database.transaction() as session:
+        bo = add_member(session, session.scalars(sa.select(Project)).one(), Role.ANALYST, "Bo").id
+    same = client.patch(f"/api/v1/projects/team/members/{bo}", json={"role": "labeler"})
+    assert (same.json()["id"], same.json()["role"]) == (bo, "labeler")
     listed = client.get("/api/v1/projects/team/members").json()["members"]
     assert [m["role"] for m in listed] == ["owner", "labeler"]
     me = listed[0]["id"]
     assert client.delete(f"/api/v1/projects/team/members/{me}").status_code == 409
-    demoted = client.post("/api/v1/projects/team/members", json={"email": listed[0]["email"], "role": "labeler"})
+    demoted = client.patch(f"/api/v1/projects/team/members/{me}", json={"role": "labeler"})
     assert demoted.status_code == 409
-    assert client.delete(f"/api/v1/projects/team/members/{added.json()['id']}").status_code == 200
-    assert client.delete(f"/api/v1/projects/team/members/{added.json()['id']}").status_code == 404
+    assert client.delete(f"/api/v1/projects/team/members/{bo}").status_code == 200
+    assert client.delete(f"/api/v1/projects/team/members/{bo}").status_code == 404
 
 
 def test_an_analyst_may_change_but_not_delete(client: TestClient, database: Database) -> None:

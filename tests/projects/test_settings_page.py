@@ -118,48 +118,24 @@ def test_a_labeling_link_is_shown_once(owner: TestClient, database: Database) ->
 
 
 def test_members(owner: TestClient, database: Database, people: dict[str, User]) -> None:
-    page = owner.post(f"{PAGE}/members", data={"email": "new@example.org", "role": "analyst"})
+    page = owner.post(f"{PAGE}/invitations", data={"email": "new@example.org", "role": "analyst"})
     assert "new@example.org" in page.text
     assert 'tabindex="0" role="region" aria-label="Table of members"' in page.text, "a long one scrolls by keyboard"
-    wrong = owner.post(f"{PAGE}/members", data={"email": "nobody", "role": "boss"})
+    wrong = owner.post(f"{PAGE}/invitations", data={"email": "nobody", "role": "boss"})
     assert (wrong.status_code, 'id="email-problem"' in wrong.text, 'id="role-problem"' in wrong.text) == (
         422,
         True,
         True,
     )
-    last = owner.post(f"{PAGE}/members", data={"email": people["owner"].email, "role": "labeler"})
+    member = owner.post(f"{PAGE}/invitations", data={"email": people["owner"].email, "role": "labeler"})
+    assert (member.status_code, "is a member already" in member.text) == (409, True)
+    last = owner.post(f"{PAGE}/members/{people['owner'].id}", data={"role": "labeler"})
     assert (last.status_code, "only owner" in last.text) == (409, True)
+    assert owner.post(f"{PAGE}/members/{people['analyst'].id}", data={"role": "labeler"}).status_code == 200
     assert owner.post(f"{PAGE}/members/{people['labeler'].id}/remove").status_code == 200
     with database.reading() as session:
         roles = sorted(session.scalars(sa.select(Membership.role)))
-    assert roles == ["analyst", "analyst", "owner"]
-
-
-def test_somebody_new_gets_a_link_that_signs_them_in_once(
-    app: FastAPI, owner: TestClient, database: Database, people: dict[str, User]
-) -> None:
-    page = owner.post(f"{PAGE}/members", data={"email": "new@example.org", "role": "analyst"})
-    link = re.search(r"http://testserver(/sign-in/\S+)</code>", page.text)
-    assert page.status_code == 201
-    assert page.headers["cache-control"] == "no-store"
-    assert link is not None
-    assert "Copy the link for new@example.org now" in page.text
-    assert link[1] not in owner.get(PAGE).text
-    with TestClient(app) as browser:
-        assert browser.post(link[1]).status_code == 200
-        assert browser.get("/projects/songs").status_code == 200
-    with TestClient(app) as another:
-        assert another.post(link[1]).status_code == 404
-    again = owner.post(f"{PAGE}/members", data={"email": "new@example.org", "role": "labeler"})
-    assert "/sign-in/" not in again.text, "nobody signs in as somebody who has an account"
-
-
-def test_over_rest_the_link_comes_once(owner: TestClient, people: dict[str, User]) -> None:
-    body = {"email": "new@example.org", "role": "labeler"}
-    first, second = (owner.post("/api/v1/projects/songs/members", json=body).json() for _ in range(2))
-    assert first["sign_in_url"].startswith("http://testserver/sign-in/")
-    assert second == {**first, "sign_in_url": None}
-    assert "sign_in_url" not in owner.get("/api/v1/projects/songs/members").text
+    assert roles == ["labeler", "owner"]
 
 
 def test_put_away_and_taken_out_again(owner: TestClient, database: Database) -> None:

@@ -155,7 +155,10 @@ def read(tmp_path: Path, content: str | bytes) -> list[Selection]:
         (
             BIRDNET_RAVEN,
             "BirdNET-Analyzer selection table",
-            [(3.0, 6.0, 0, 15_000, "Black-capped Chickadee", "C:/rec/a b.wav", 1)],
+            [
+                (3.0, 6.0, 0, 15_000, "Black-capped Chickadee", "C:/rec/a b.wav", 1),
+                (0.0, 3.0, 0, 15_000, "nocall", "C:/rec/quiet.wav", 2),
+            ],
         ),
         (
             BIRDNET_CSV,
@@ -287,7 +290,6 @@ def test_every_fault_is_named(tmp_path: Path) -> None:
         (TEXTGRID.replace('text = "rür ü"', "text = 7"), "breaks off or is damaged after 6 intervals"),
         (TEXTGRID.replace("rür ü", "").replace('say ""hi"" 3', " "), "no interval with a text"),
         ("1.0\tpoint\n2.0\t2.0\tpoint\n", "only points"),
-        ("begin,end\n", "no selection: a header and no rows"),
         (b"ooBinaryFile\x08TextGrid\0\0\0", "anything is a binary TextGrid: save it from Praat as a text file"),
     ],
 )

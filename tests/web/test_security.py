@@ -52,6 +52,7 @@ def test_every_response_carries_the_headers(anonymous: TestClient, path: str) ->
         assert {name: headers[name] for name in HEADERS} == HEADERS
         assert headers["Cache-Control"]
         assert headers["X-Request-ID"]
+        assert float(headers["Server-Timing"].removeprefix("app;dur=")) >= 0
 
 
 def test_the_policy_allows_no_foreign_and_no_inline_code(anonymous: TestClient) -> None:

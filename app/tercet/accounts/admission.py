@@ -86,7 +86,9 @@ RULES = (
     BodyRule(_in_project(".*", "/share-links/[^/]+/(?:set-aside|put-back)"), may(Action.WRITE)),
     BodyRule(
         _in_project(
-            ".*", "/(?:(?:settings/)?(?:members|share-links|tokens)(?:/.*)?|settings/delete|imports/[^/]+/link)"
+            ".*",
+            "/(?:(?:settings/)?(?:members|invitations|share-links|tokens|webhooks)(?:/.*)?"
+            "|settings/delete|imports/[^/]+/link)",
         ),
         may(Action.OWN),
     ),

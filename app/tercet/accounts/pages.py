@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from tercet.accounts import queries, service, sessions
+from tercet.accounts import invitations, queries, service, sessions
 from tercet.accounts.access import Action, Caller, Me, authorize, identify_holder, identify_person, user_of_session
 from tercet.audit import chain
-from tercet.models import Scope
+from tercet.models import Invitation, Project, Role, Scope, User
 from tercet.web.dependencies import Db
-from tercet.web.errors import FieldError, Invalid, NotFound
+from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.web.languages import COOKIE, LANGUAGES, InWords, asked_for
 from tercet.web.numbers import Id
 from tercet.web.rendering import render
@@ -123,6 +123,48 @@ def join(request: Request, token: str, me: Me, db: Db, participant: Text = "", n
     if cookie is not None:
         sessions.set_cookie(request, response, cookie)
     sessions.set_browser_cookie(request, response, browser)
+    return response
+
+
+@router.get("/invitation/{token}")
+def invitation_page(request: Request, token: str, me: Me, db: Db) -> HTMLResponse:
+    """Show what one is invited to, and the button that accepts it."""
+    with db.reading() as session:
+        viewed, user = invitations.view(session, token), user_of_session(session, me)
+    return _invitation(request, viewed, user)
+
+
+def _invitation(
+    request: Request, viewed: tuple[Invitation, Project] | None, user: User | None, detail: str = ""
+) -> HTMLResponse:
+    status = 409 if detail else 200 if viewed else 404
+    invitation, project = viewed or (None, None)
+    values: dict[str, Any] = {
+        "invitation": invitation,
+        "project": project,
+        "over": invitations.INVITATION_OVER,
+        "detail": detail,
+    }
+    holder = user if user and user.has_account else None
+    return render(request, "accounts/invitation.html", status_code=status, holder=holder, **values)
+
+
+@router.post("/invitation/{token}")
+def accept_invitation(request: Request, token: str, me: Me, db: Db, name: Text = "") -> Response:
+    """Make who is signed in, or a new account, a member of the project, and open it."""
+    try:
+        with db.transaction() as session:
+            user = user_of_session(session, me)
+            accepted = invitations.accept(session, token, user, name)
+            cookie = None if user is accepted.user else sessions.start(session, request, accepted.user)
+    except (Conflict, NotFound) as problem:
+        with db.reading() as session:
+            viewed, user = invitations.view(session, token), user_of_session(session, me)
+        return _invitation(request, viewed, user, problem.detail if viewed else "")
+    page = "/label" if accepted.role == Role.LABELER else ""
+    response = go_to(f"/projects/{accepted.project.key}{page}")
+    if cookie is not None:
+        sessions.set_cookie(request, response, cookie)
     return response
 
 

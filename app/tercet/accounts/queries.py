@@ -136,6 +136,12 @@ def membership(session: Session, project_id: int, user_id: int) -> Membership | 
     return session.scalar(query)
 
 
+def member_with_address(session: Session, project_id: int, email: str) -> bool:
+    """Return whether somebody with this address is a member of the project."""
+    query = select(Membership.id).join(User, User.id == Membership.user_id)
+    return session.scalar(query.where(Membership.project_id == project_id, User.email == email)) is not None
+
+
 def participant_membership(session: Session, project_id: int, participant: str) -> Membership | None:
     """Find the member with this participant name, from a share link or an import."""
     query = select(Membership).where(Membership.project_id == project_id, Membership.participant == participant)

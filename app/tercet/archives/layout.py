@@ -30,7 +30,7 @@ ARCHIVED = (
 # Not archived: users and their rights, which are a matter of the other server, and everything in progress.
 LEFT_OUT = {
     *("user", "session", "membership", "sign_in_link", "api_token", "share_link", "audit"),
-    *("lease", "skip", "event", "job", "import", "import_file"),
+    *("lease", "skip", "event", "job", "import", "import_file", "webhook", "delivery"),
 }
 # Columns that have a meaning on this server only, or only at this moment.
 LEFT_OUT_COLUMNS = {

@@ -19,6 +19,7 @@ from tercet.archives.commands import archive
 from tercet.backups.commands import backup, check, restore
 from tercet.cli.import_command import import_files
 from tercet.client.commands import remote
+from tercet.client.webhook_commands import webhooks
 from tercet.command_setup import DataOption, describe_place, make_settings
 from tercet.demo.kinds import DemoKind
 from tercet.exchange.commands import export
@@ -93,6 +94,7 @@ cli.command("check")(check)
 cli.command("restore")(restore)
 cli.add_typer(people, name="user")
 cli.add_typer(remote, name="remote")
+remote.add_typer(webhooks, name="webhooks")
 
 
 def describe_mistake(error: Exception) -> list[str]:

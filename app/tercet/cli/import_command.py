@@ -124,9 +124,12 @@ def print_import(project: str, done: "LocalImport") -> None:
     changed = len(done.written.before)
     changes = f", and {changed} were changed" if changed else ""
     features = "" if done.features is None else f", and {done.features.d} features of {done.features.n} items"
-    typer.echo(f"{done.written.added} items were added to '{project}'{changes}{features}.")
+    added = "1 item was" if done.written.added == 1 else f"{done.written.added} items were"
+    typer.echo(f"{added} added to '{project}'{changes}{features}.")
     if done.features is not None and done.features.words:
         typer.echo(f"Features: {done.features.words}.")
+    if done.fault_of_features:
+        typer.echo(f"No features, and so no clusters: {done.fault_of_features}.")
     skipped = [(file.path, file.detail) for file in done.plan.files if file.became == "skipped"]
     skipped += [(fault.file or "", fault.detail) for fault in done.plan.faults]
     skipped += [(str(fault["file"]), fault["detail"]) for fault in done.report["left_out"]]

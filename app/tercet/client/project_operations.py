@@ -3,7 +3,7 @@
 import io
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, Protocol
 from urllib.parse import quote
@@ -43,7 +43,7 @@ ANSWER_COLUMNS = (
     "set_aside_at",
     "comment",
 )
-ITEM_COLUMNS = ("key", "position", "text", "media_type", "media_url", "bag", "metadata")
+ITEM_COLUMNS = ("key", "position", "text", "media_type", "media_url", "bag", "metadata", "tags")
 FLAG_COLUMNS = ("item", "labeler", "labeler_name", "reason", "note", "created_at")
 CLUSTER_COLUMNS = ("item", "cluster", "confidence")
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -207,15 +207,50 @@ def set_features(project: Place, /, X: ArrayLike, keys: Sequence[str] | None = N
     return FeaturesOut.model_validate((yield from respond(call)).json())
 
 
-def items(project: Place, /) -> Steps[Any]:
-    """Return a frame of all items in their order: key, position, text, media_type, media_url, bag, metadata."""
+def items(
+    project: Place,
+    /,
+    *,
+    keys: Sequence[str] | None = None,
+    bag: str | None = None,
+    label: str | None = None,
+    metadata: Mapping[str, object] | None = None,
+    tag: str | None = None,
+    cluster: int | None = None,
+    set_aside: bool = False,
+) -> Steps[Any]:
+    """Return a frame of items in their order: key, position, text, media_type, media_url, bag, metadata, tags.
+
+    Parameters
+    ----------
+    keys : sequence of str, optional
+        Only items with these keys, 500 at most.
+    bag, label : str, optional
+        Only items of a bag; of bags that have a label.
+    metadata : mapping, optional
+        Only items that have these values in these columns.
+    tag : str, optional
+        Only items with this tag.
+    cluster : int, optional
+        Only items that the newest run put in this cluster.
+    set_aside : bool
+        The items that are set aside, instead of those in use.
+    """
+    cells = None if metadata is None else [f"{column}={_as_text(value)}" for column, value in metadata.items()]
+    query = {"key": keys, "bag": bag, "label": label, "metadata": cells, "tag": tag, "cluster": cluster}
+    query["set_aside"] = set_aside
     rows: list[dict[str, Any]] = []
     after: int | None = -1
     while after is not None:
-        page = ItemList.model_validate((yield from get(project, "/items", after=after, limit=1000)).json())
+        page = ItemList.model_validate((yield from get(project, "/items", after=after, limit=1000, **query)).json())
         rows += [item.model_dump() for item in page.items]
         after = page.next
     return make_frame(project.frames, rows, ITEM_COLUMNS)
+
+
+def _as_text(value: object) -> str:
+    """Return a cell as the server compares it: truth values and numbers as JSON has them."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def media(project: Place, /, key: str, kind: Literal["media", "picture", "thumbnail"] = "media") -> Steps[bytes]:

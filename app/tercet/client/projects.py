@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 
 from tercet.client import project_operations as operations
+from tercet.client import webhook_operations
 from tercet.client.errors import Refused
 from tercet.client.events import PAUSE_SECONDS, EventStream, ProjectEvent
 from tercet.client.frames import Library
@@ -49,6 +50,11 @@ class ProjectClient:
     summary = waiting(operations.summary)
     edit = waiting(operations.edit)
     delete = waiting(operations.delete)
+    webhooks = waiting(webhook_operations.webhooks)
+    make_webhook = waiting(webhook_operations.make_webhook)
+    send_test = waiting(webhook_operations.send_test)
+    remove_webhook = waiting(webhook_operations.remove_webhook)
+    deliveries = waiting(webhook_operations.deliveries)
 
     def events(self) -> Iterator[ProjectEvent]:
         """Yield what happens in the project, without end; a lost stream goes on where it broke off."""
@@ -111,6 +117,11 @@ class AsyncProjectClient:
     summary = awaited(operations.summary)
     edit = awaited(operations.edit)
     delete = awaited(operations.delete)
+    webhooks = awaited(webhook_operations.webhooks)
+    make_webhook = awaited(webhook_operations.make_webhook)
+    send_test = awaited(webhook_operations.send_test)
+    remove_webhook = awaited(webhook_operations.remove_webhook)
+    deliveries = awaited(webhook_operations.deliveries)
 
     async def events(self) -> AsyncIterator[ProjectEvent]:
         """Yield what happens in the project, without end; a lost stream goes on where it broke off."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from tercet.help.docstrings import Docstring, parse_docstring
 
 ESTIMATORS = "tercet_algorithms"
-OPERATIONS = "tercet.client.project_operations"
+OPERATIONS = ("tercet.client.project_operations", "tercet.client.webhook_operations")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def read_class(name: str) -> DocClass:
 @cache
 def read_operations() -> list[DocMethod]:
     """Read what the Python client does with a project: the functions whose first argument is the project alone."""
-    functions = [node for node in _tree(OPERATIONS).body if isinstance(node, ast.FunctionDef) and node.args.posonlyargs]
+    nodes = [node for module in OPERATIONS for node in _tree(module).body]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.args.posonlyargs]
     return [DocMethod(function.name, _signature(function.name, function), _doc(function)) for function in functions]
 
 

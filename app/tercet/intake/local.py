@@ -29,12 +29,13 @@ from tercet.web.errors import Conflict, FieldError
 
 @dataclass(frozen=True)
 class LocalImport:
-    """A finished import: its plan, what was written, its report, and the project's latest features."""
+    """A finished import: its plan, what was written, its report, and the project's latest features or why none."""
 
     plan: ImportPlan
     written: Written
     report: Mapping[str, Any]
     features: FeatureSet | None
+    fault_of_features: str = ""
 
 
 def import_here(
@@ -61,7 +62,10 @@ def import_here(
         row.report |= checking.inspect_items(plan, target, n_clusters, part(progress, 0.15, 0.25))
         sources, storage_share = source_files(files, Path(scratch)), _Reporting(progress, 0.25, 0.6)
         written = storing.store(database, storage, row, plans.items_of(plan), sources, plan.features, storage_share)
-    features = _features(database, storage, target.id, _Reporting(progress, 0.6, 1.0))
+    try:
+        features = _features(database, storage, target.id, _Reporting(progress, 0.6, 1.0))
+    except ValueError as error:  # as where a worker makes them, the items stay
+        return LocalImport(plan, written, row.report, None, str(error))
     return LocalImport(plan, written, row.report, features)
 
 

@@ -8,15 +8,13 @@ from fastapi import APIRouter, Query, Request, Response
 from tercet.accounts.access import Action, Me, authorize
 from tercet.items import queries
 from tercet.items.media_types import CONTENT_TYPES
-from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut, ItemList, ItemOut
+from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut, ItemOut
 from tercet.items.sending import send
 from tercet.sounds.playing import FASTEST, SLOWEST, Playing
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.entity_tags import entity_tag
 from tercet.web.errors import NotFound
-from tercet.web.numbers import Count, Position
 from tercet.web.problems import problems
-from tercet.web.texts import Text
 
 router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404))
 BYTES = {name: {"example": "bytes"} for name in sorted(set(CONTENT_TYPES.values()))}
@@ -28,28 +26,6 @@ class Medium(StrEnum):
     MEDIA = "media"
     PICTURE = "picture"
     THUMBNAIL = "thumbnail"
-
-
-@router.get("/{project}/items")
-def get_items(
-    project: str,
-    me: Me,
-    db: Db,
-    after: Annotated[Position, Query(description="position of the last item of the page before")] = -1,
-    limit: Annotated[Count, Query(ge=1, le=1_000)] = 100,
-    set_aside: Annotated[bool, Query(description="list the items that are set aside instead")] = False,
-    tag: Annotated[Text, Query(max_length=40, description="only the items with this tag")] = "",
-) -> ItemList:
-    """List the items in their order, without those that are set aside.
-
-    Give `next` of one page as `after` of the next.
-    """
-    with db.reading() as session:
-        access = authorize(session, me, project, Action.READ)
-        rows = queries.page_of_items(session, access.project.id, after, limit + 1, set_aside=set_aside, tag=tag)
-        tags = queries.tags_by_position(session, access.project.id, [item.position for item, _ in rows])
-        page = [ItemOut.of_item(access.project.key, item, bag, tags) for item, bag in rows[:limit]]
-        return ItemList(items=page, next=page[-1].position if len(rows) > limit else None)
 
 
 @router.get("/{project}/items/{key:path}")

@@ -1,9 +1,10 @@
 """Reads items: counts, pages, and look-ups from keys to ids and back."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import bindparam, func, select, true
+from sqlalchemy import ColumnElement, String, bindparam, case, cast, func, select
 from sqlalchemy.orm import Session
 
 from tercet.models import Bag, FeatureSet, Item, Tag
@@ -91,21 +92,70 @@ def item_by_key(session: Session, project_id: int, key: str) -> Item | None:
     return session.scalar(select(Item).where(Item.project_id == project_id, Item.key == key, Item.deleted_at.is_(None)))
 
 
+@dataclass(frozen=True)
+class ItemFilters:
+    """Which items of a project to list; what is left out excludes none.
+
+    `metadata` are columns with what an item has in them, as text; `positions` those that something else has chosen.
+    """
+
+    set_aside: bool = False
+    keys: Sequence[str] = ()
+    bag: str | None = None
+    label: str | None = None
+    metadata: Sequence[tuple[str, str]] = ()
+    tag: str | None = None
+    positions: Sequence[int] | None = None
+
+
 def page_of_items(
-    session: Session, project_id: int, after: int, limit: int, *, set_aside: bool = False, tag: str = ""
+    session: Session, project_id: int, after: int, limit: int, filters: ItemFilters
 ) -> list[tuple[Item, str | None]]:
-    """Return up to `limit` items after a position, each with the key of its bag: those in use, or those set aside."""
-    tagged = select(Tag.item_id).where(Tag.project_id == project_id, Tag.name == tag)
+    """Return up to `limit` items after a position that pass the filters, each with the key of its bag."""
     statement = (
         select(Item, Bag.key)
         .outerjoin(Bag, Bag.id == Item.bag_id)
         .where(Item.project_id == project_id, Item.position > after, Item.deleted_at.is_(None))
-        .where(Item.set_aside_at.is_not(None) if set_aside else Item.set_aside_at.is_(None))
-        .where(Item.id.in_(tagged) if tag else true())
+        .where(Item.set_aside_at.is_not(None) if filters.set_aside else Item.set_aside_at.is_(None))
+        .where(*_conditions(filters, is_sqlite=session.get_bind().dialect.name == "sqlite"))
         .order_by(Item.position)
-        .limit(limit)
     )
-    return [(item, bag) for item, bag in session.execute(statement)]
+    if filters.positions is None:
+        return [(item, bag) for item, bag in session.execute(statement.limit(limit))]
+    rows: list[tuple[Item, str | None]] = []
+    for chunk in _chunks([position for position in filters.positions if position > after]):
+        page = session.execute(statement.where(Item.position.in_(chunk)).limit(limit - len(rows)))
+        rows += [(item, bag) for item, bag in page]
+        if len(rows) == limit:
+            break
+    return rows
+
+
+def _conditions(filters: ItemFilters, *, is_sqlite: bool) -> Iterator[ColumnElement[bool]]:
+    if filters.keys:
+        yield Item.key.in_(filters.keys)
+    if filters.bag is not None:
+        yield Bag.key == filters.bag
+    if filters.label is not None:
+        each = func.json_each if is_sqlite else func.jsonb_array_elements_text
+        labels = each(Bag.labels).table_valued("value")
+        yield select(labels.c.value).where(labels.c.value == filters.label).exists()
+    if filters.tag is not None:
+        yield Item.id.in_(select(Tag.item_id).where(Tag.name == filters.tag))
+    for column, text in filters.metadata:
+        yield _has_cell(column, text, is_sqlite=is_sqlite)
+
+
+def _has_cell(column: str, text: str, *, is_sqlite: bool) -> ColumnElement[bool]:
+    """Return the condition that an item has a text in a column of metadata; numbers and truth values are as in JSON."""
+    if is_sqlite:
+        cells = func.json_each(Item.details).table_valued("key", "value", "type")
+        is_truth = cells.c.type.in_(("true", "false"))
+        content: ColumnElement[str] = case((is_truth, cells.c.type), else_=cast(cells.c.value, String))
+    else:
+        cells = func.jsonb_each_text(Item.details).table_valued("key", "value")
+        content = cells.c.value
+    return select(cells.c.key).where(cells.c.key == column, content == text).exists()
 
 
 def item_and_bag(session: Session, project_id: int, key: str) -> tuple[Item, str | None] | None:

@@ -12,9 +12,10 @@ from tercet.models.edits import Edit, EditKind, Link
 from tercet.models.items import Bag, FeatureSet, Item, Tag
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
 from tercet.models.labeling import Answer, Decision, Flag, FlagReason, Lease, Skip, Source, Triplet, Verdict
-from tercet.models.projects import Membership, Project, ProjectView, QuestionKind, Role, ShareLink
+from tercet.models.projects import Invitation, Membership, Project, ProjectView, QuestionKind, Role, ShareLink
 from tercet.models.runs import WAITING_FOR_ANSWERS, ClusterNote, Event, Purpose, Run, RunStatus
 from tercet.models.suggestions import Dismissal, SuggestionKind
+from tercet.models.webhooks import Delivery, DeliveryStatus, Occasion, Webhook
 
 __all__ = [
     "WAITING_FOR_ANSWERS",
@@ -27,6 +28,8 @@ __all__ = [
     "BrowserSession",
     "ClusterNote",
     "Decision",
+    "Delivery",
+    "DeliveryStatus",
     "Dismissal",
     "Edit",
     "EditKind",
@@ -38,12 +41,14 @@ __all__ = [
     "ImportFile",
     "ImportSource",
     "ImportStatus",
+    "Invitation",
     "Item",
     "JobKind",
     "JobStatus",
     "Lease",
     "Link",
     "Membership",
+    "Occasion",
     "Project",
     "ProjectView",
     "Purpose",
@@ -61,5 +66,6 @@ __all__ = [
     "Triplet",
     "User",
     "Verdict",
+    "Webhook",
     "now",
 ]

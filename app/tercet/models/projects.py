@@ -125,6 +125,28 @@ class Membership(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class Invitation(Base):
+    """A role in a project that somebody was invited to: whoever accepts it by its link has the role from then on.
+
+    `email` is the address that the link was made for, and that a new account made by it has. An invitation that was
+    accepted or revoked is deleted.
+    """
+
+    __tablename__ = "invitation"
+    __table_args__ = (
+        UniqueConstraint("project_id", "email"),
+        CheckConstraint("role IN ('labeler', 'analyst', 'owner')", name="role"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"))
+    email: Mapped[str] = mapped_column(String(254))
+    role: Mapped[str] = mapped_column(String(10))
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime]
+
+
 class ShareLink(Base):
     """A labeling link to one project, until it is revoked or expires.
 

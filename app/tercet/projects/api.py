@@ -2,20 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
 from tercet.projects import deleting, queries, service
 from tercet.projects.schemas import (
     Done,
-    MemberIn,
     MemberList,
     MemberOut,
-    NewMemberOut,
     ProjectIn,
     ProjectList,
     ProjectOut,
     ProjectPatch,
+    RoleIn,
 )
 from tercet.runs.queries import lock_project
 from tercet.web.dependencies import Db
@@ -23,7 +22,6 @@ from tercet.web.entity_tags import IfMatch, check_unchanged, entity_tag
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
 from tercet.web.problems import problems
-from tercet.web.rendering import site_address
 
 router = APIRouter(prefix="/api/v1/projects", tags=["projects"], responses=problems(401, 403), route_class=JsonRoute)
 COUNTERS = ("answers",)
@@ -115,18 +113,12 @@ def get_members(project: str, me: Me, db: Db) -> MemberList:
         return MemberList(members=[MemberOut.of(user, member) for user, member in rows])
 
 
-@router.post("/{project}/members", status_code=201, responses=problems(404, 409, 422))
-def post_member(request: Request, project: str, body: MemberIn, me: Me, db: Db) -> NewMemberOut:
-    """Add someone by address, or give a member another role.
-
-    Somebody without an account gets one, and `sign_in_url` is the link to send them. 409: the project would be left
-    without an owner.
-    """
+@router.patch("/{project}/members/{member}", responses=problems(404, 409, 422))
+def patch_member(project: str, member: Id, body: RoleIn, me: Me, db: Db) -> MemberOut:
+    """Give a member another role; others are invited. 409: the project would be left without an owner."""
     with db.transaction() as session:
         access = authorize(session, me, project, Action.OWN)
-        user, member, token = service.set_member(session, access.project, **body.model_dump())
-        url = None if token is None else f"{site_address(request)}/sign-in/{token}"
-        return NewMemberOut.of(user, member, sign_in_url=url)
+        return MemberOut.of(*service.change_role(session, access.project, member, body.role))
 
 
 @router.delete("/{project}/members/{member}", responses=problems(404, 409))

@@ -5,11 +5,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from tercet.accounts import invitations
 from tercet.accounts import service as accounts
 from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
 from tercet.catalogue import forms
 from tercet.projects import deleting, service
-from tercet.projects.schemas import MemberIn, ProjectIn, ProjectPatch, ShareLinkIn
+from tercet.projects.schemas import InvitationIn, ProjectIn, ProjectPatch, RoleIn, ShareLinkIn
 from tercet.sounds.colour_maps import COLOUR_MAPS
 from tercet.sounds.picture_settings import PRESETS
 from tercet.web.dependencies import Db
@@ -17,9 +18,11 @@ from tercet.web.errors import Conflict, FieldError, Invalid
 from tercet.web.forms import Fields, parse
 from tercet.web.numbers import Id
 from tercet.web.rendering import render, site_address
+from tercet.webhooks import service as webhooks
+from tercet.webhooks.schemas import WebhookIn
 
 router = APIRouter(include_in_schema=False)
-NO_LINK = {"new_link": "", "invited": "", "labeler": ""}
+NO_LINK = {"new_link": "", "invited": "", "labeler": "", "new_secret": ""}
 
 
 @router.get("/projects/{project}/settings")
@@ -74,9 +77,13 @@ def renew_share_link(request: Request, project: str, link: Id, me: Me, db: Db) -
 def _show_link(
     request: Request, view: service.SettingsView, path: str, *, invited: str = "", labeler: str = ""
 ) -> HTMLResponse:
-    """Show a new link, which signs in who was invited, or is that of one labeler, or else anybody's."""
-    link = {"new_link": f"{site_address(request)}/{path}", "invited": invited, "labeler": labeler}
-    page = _page(request, view, 201, new_link=link)
+    """Show a new link: an invitation, or a labeling link of one labeler, or else anybody's."""
+    return _show_once(request, view, new_link=f"{site_address(request)}/{path}", invited=invited, labeler=labeler)
+
+
+def _show_once(request: Request, view: service.SettingsView, **secret: str) -> HTMLResponse:
+    """Render the page with what is not shown again."""
+    page = _page(request, view, 201, new_link=NO_LINK | secret)
     page.headers["Cache-Control"] = "no-store"
     return page
 
@@ -89,21 +96,42 @@ def revoke_share_link(project: str, link: Id, me: Me, db: Db) -> Response:
     return _back(project, "links")
 
 
-@router.post("/projects/{project}/settings/members")
-def set_member(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Response:
-    """Add a member, or give one another role."""
+@router.post("/projects/{project}/settings/invitations")
+def invite(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Response:
+    """Invite somebody and show the link, once."""
     try:
         with db.transaction() as session:
             access = authorize(session, me, project, Action.OWN)
-            user, _, token = service.set_member(session, access.project, **parse(MemberIn, fields).model_dump())
+            values = parse(InvitationIn, fields).model_dump()
+            invitation, token = invitations.invite(session, access.project, **values)
             view = service.view_settings(session, access)
     except (Invalid, Conflict) as problem:
         with db.reading() as session:
             view = service.view_settings(session, authorize(session, me, project, Action.OWN))
         return _page(request, view, problem.status, typed=fields, detail=problem.detail, errors=problem.errors)
-    if token is None:
-        return _back(project, "members")
-    return _show_link(request, view, f"sign-in/{token}", invited=user.email or "")
+    return _show_link(request, view, f"invitation/{token}", invited=invitation.email)
+
+
+@router.post("/projects/{project}/settings/invitations/{invitation}/revoke")
+def revoke_invitation(project: str, invitation: Id, me: Me, db: Db) -> Response:
+    """End an invitation."""
+    with db.transaction() as session:
+        invitations.revoke(session, authorize(session, me, project, Action.OWN).project, invitation)
+    return _back(project, "members")
+
+
+@router.post("/projects/{project}/settings/members/{member}")
+def change_role(request: Request, project: str, member: Id, fields: Fields, me: Me, db: Db) -> Response:
+    """Give a member another role."""
+    try:
+        with db.transaction() as session:
+            access = authorize(session, me, project, Action.OWN)
+            service.change_role(session, access.project, member, parse(RoleIn, fields).role)
+    except (Invalid, Conflict) as problem:
+        with db.reading() as session:
+            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
+        return _page(request, view, problem.status, detail=problem.detail, errors=problem.errors)
+    return _back(project, "members")
 
 
 @router.post("/projects/{project}/settings/members/{member}/remove")
@@ -120,6 +148,39 @@ def revoke_token(project: str, token_id: Id, me: Me, db: Db) -> Response:
     with db.transaction() as session:
         accounts.revoke_project_token(session, authorize(session, me, project, Action.OWN).project, token_id)
     return _back(project, "tokens")
+
+
+@router.post("/projects/{project}/settings/webhooks")
+def make_webhook(request: Request, project: str, fields: Fields, me: Me, db: Db) -> HTMLResponse:
+    """Make a webhook and show its secret, once."""
+    private_too = request.app.state.settings.webhooks_to_private
+    try:
+        with db.transaction() as session:
+            access = authorize(session, me, project, Action.OWN)
+            asked = parse(WebhookIn, {"every_answers": 0} | {name: value for name, value in fields.items() if value})
+            made = webhooks.make_webhook(session, access.project, **asked.model_dump(), private_too=private_too)
+            view = service.view_settings(session, access)
+    except (Invalid, Conflict) as problem:
+        with db.reading() as session:
+            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
+        return _page(request, view, problem.status, typed=fields, detail=problem.detail, errors=problem.errors)
+    return _show_once(request, view, new_secret=made.secret)
+
+
+@router.post("/projects/{project}/settings/webhooks/{webhook}/test")
+def send_test(project: str, webhook: Id, me: Me, db: Db) -> Response:
+    """Send a webhook a message that only says that it is a test."""
+    with db.transaction() as session:
+        webhooks.queue_test(session, authorize(session, me, project, Action.OWN).project, webhook)
+    return _back(project, "webhooks")
+
+
+@router.post("/projects/{project}/settings/webhooks/{webhook}/remove")
+def remove_webhook(project: str, webhook: Id, me: Me, db: Db) -> Response:
+    """Remove a webhook."""
+    with db.transaction() as session:
+        webhooks.remove_webhook(session, authorize(session, me, project, Action.OWN).project, webhook)
+    return _back(project, "webhooks")
 
 
 @router.post("/projects/{project}/settings/delete")

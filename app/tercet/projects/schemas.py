@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from tercet.accounts.queries import HeldToken, LinkInUse
-from tercet.models import Membership, Project, QuestionKind, Role, Scope, User
+from tercet.models import Invitation, Membership, Project, QuestionKind, Role, Scope, User
 from tercet.web.numbers import Count
 from tercet.web.texts import Name, Text
 
@@ -43,6 +43,13 @@ MEMBER_EXAMPLE: dict[str, Any] = {
     "email": "ada@example.org",
     "role": "analyst",
     "participant": None,
+}
+INVITATION_EXAMPLE: dict[str, Any] = {
+    "id": 3,
+    "email": "ada@example.org",
+    "role": "analyst",
+    "created_at": "2026-05-02T09:30:00Z",
+    "expires_at": "2026-05-09T09:30:00Z",
 }
 
 Key = Annotated[str, Field(pattern=KEY_PATTERN, max_length=80, description="a-z, 0-9 and single hyphens")]
@@ -173,16 +180,60 @@ SHARE_LINK_EXAMPLE: dict[str, Any] = {
 }
 
 
-class MemberIn(BaseModel):
-    """Someone to add, or to give another role."""
+class RoleIn(BaseModel):
+    """Another role of a member."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"role": "analyst"}]})
+
+    role: Role
+
+
+class InvitationIn(BaseModel):
+    """Someone to invite."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"email": "ada@example.org", "role": "analyst"}]}
+        extra="forbid", json_schema_extra={"examples": [{"email": "ada@example.org", "role": "analyst", "days": 7}]}
     )
 
     email: Annotated[Name, Field(pattern=r"^[^@\s]+@[^@\s]+$", max_length=254)]
     role: Role
-    name: Name | None = None
+    days: Annotated[Count, Field(ge=1, le=365, description="it ends after so many")] = 7
+
+
+class InvitationOut(BaseModel):
+    """An invitation that was not accepted yet."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [INVITATION_EXAMPLE]})
+
+    id: int
+    email: str
+    role: Role
+    created_at: datetime
+    expires_at: datetime
+
+    @classmethod
+    def of(cls, invitation: Invitation, **values: Any) -> Self:
+        """Show an invitation; `values` are those of further fields."""
+        shown = {name: getattr(invitation, name) for name in ("id", "email", "role", "created_at", "expires_at")}
+        return cls(**shown, **values)
+
+
+class NewInvitationOut(InvitationOut):
+    """An invitation just made: whoever opens `url` can accept it, once. The address is not shown again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{**INVITATION_EXAMPLE, "url": "https://tercet.example.org/invitation/..."}]}
+    )
+
+    url: str
+
+
+class InvitationList(BaseModel):
+    """The invitations that can still be accepted, oldest first."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"invitations": [INVITATION_EXAMPLE]}]})
+
+    invitations: list[InvitationOut]
 
 
 class MemberOut(BaseModel):
@@ -197,16 +248,10 @@ class MemberOut(BaseModel):
     participant: str | None
 
     @classmethod
-    def of(cls, user: User, member: Membership, **values: Any) -> Self:
-        """Show a member; `values` are those of further fields."""
+    def of(cls, user: User, member: Membership) -> Self:
+        """Show a member."""
         shown = {"id": user.id, "name": user.name, "email": user.email}
-        return cls(**shown, role=Role(member.role), participant=member.participant, **values)
-
-
-class NewMemberOut(MemberOut):
-    """A member; `sign_in_url` signs somebody who had no account in, once, within a week, and is not shown again."""
-
-    sign_in_url: str | None
+        return cls(**shown, role=Role(member.role), participant=member.participant)
 
 
 class MemberList(BaseModel):

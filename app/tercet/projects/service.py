@@ -8,9 +8,10 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from tercet.accounts import invitations
 from tercet.accounts import queries as accounts
 from tercet.accounts.access import ROLE_MAY, Access, Action
-from tercet.accounts.service import end_labeling, make_sign_in_link, make_user
+from tercet.accounts.service import end_labeling
 from tercet.audit import chain
 from tercet.catalogue import algorithms, forms
 from tercet.items.queries import count_in_use, latest_features
@@ -20,6 +21,7 @@ from tercet.models import (
     ApiToken,
     BackgroundJob,
     FeatureSet,
+    Invitation,
     JobKind,
     Membership,
     Project,
@@ -32,10 +34,10 @@ from tercet.projects.media_settings import Clip, GroupChoice, clips_to_try, grou
 from tercet.runs import outlook, preconditions
 from tercet.runs.queries import last_done
 from tercet.web.errors import Conflict, FieldError, NotFound
+from tercet.webhooks import queries as webhooks
 
 LONGEST_KEY = 80
 # How long somebody new has to use the link that signs them in.
-INVITATION_HOURS = 24.0 * 7
 # Addresses of pages below /projects that are not of a project.
 RESERVED_KEYS = {"new"}
 
@@ -54,7 +56,9 @@ class SettingsView:
     clips: list[Clip]
     links: list[accounts.LinkInUse]
     members: list[tuple[User, Membership]]
+    invitations: list[Invitation]
     tokens: list[accounts.HeldToken]
+    webhooks: list[webhooks.WebhookInUse]
     me: User
     may_write: bool
     may_own: bool
@@ -77,6 +81,8 @@ def view_settings(session: Session, access: Access) -> SettingsView:
         links=accounts.share_links(session, project.id, revoked_too=True),
         tokens=accounts.api_tokens(session, ApiToken.project_id == project.id),
         members=queries.members(session, project.id),
+        invitations=invitations.waiting(session, project.id),
+        webhooks=webhooks.webhooks(session, project.id),
         me=access.user,
         may_write=Action.WRITE in ROLE_MAY[access.role],
         may_own=Action.OWN in ROLE_MAY[access.role],
@@ -185,37 +191,28 @@ def blob_folder(project_id: int) -> str:
     return f"projects/{project_id}"
 
 
-def set_member(
-    session: Session, project: Project, *, email: str, role: Role, name: str | None = None
-) -> tuple[User, Membership, str | None]:
-    """Give the person with an address a role, and return them.
+def change_role(session: Session, project: Project, user_id: int, role: Role) -> tuple[User, Membership]:
+    """Give a member another role."""
+    member = find_member(session, project, user_id)
+    _keep_an_owner(session, member, role)
+    user, before = session.get_one(User, user_id), member.role
+    member.role = role
+    after = {"user": user.id, "email": user.email, "role": role}
+    chain.record(session, "role", project=project, before={"role": before}, after=after)
+    return user, member
 
-    An unknown address becomes a user; then the token of a link is returned too, which signs them in once. Nobody else's
-    is made: it would let an owner in as somebody who has an account already.
-    """
-    user, token = accounts.user_by_email(session, email), None
-    if user is None:
-        user = make_user(session, name or email.partition("@")[0], email=email)
-        token = make_sign_in_link(session, user, hours=INVITATION_HOURS)
-    member = accounts.membership(session, project.id, user.id)
+
+def find_member(session: Session, project: Project, user_id: int) -> Membership:
+    """Find a member of the project, or raise NotFound."""
+    member = accounts.membership(session, project.id, user_id)
     if member is None:
-        member = Membership(project_id=project.id, user_id=user.id)
-        session.add(member)
-    else:
-        _keep_an_owner(session, member, role)
-    before, member.role = member.role, role
-    session.flush()
-    chain.record(
-        session, "role", project=project, before={"role": before}, after={"user": user.id, "email": email, "role": role}
-    )
-    return user, member, token
+        raise NotFound(f"Project '{project.key}' has no member {user_id}.")
+    return member
 
 
 def remove_member(session: Session, project: Project, user_id: int) -> None:
     """Take someone out of the project; their answers stay."""
-    member = accounts.membership(session, project.id, user_id)
-    if member is None:
-        raise NotFound(f"Project '{project.key}' has no member {user_id}.")
+    member = find_member(session, project, user_id)
     _keep_an_owner(session, member, None)
     end_labeling(session, project, session.get_one(User, user_id))
     chain.record(session, "member removed", project=project, before={"user": user_id, "role": member.role})

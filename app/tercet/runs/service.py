@@ -17,7 +17,7 @@ from tercet.runs.in_use import labels_in_use
 from tercet.runs.results import Array, Result
 from tercet.runs.schemas import BagLabelShare, ClusterItem, ClusterName, ClusterOut, RunOut
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, NotFound
+from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
 MOST_BETWEEN = 500
 MOST_EXAMPLES = 6  # items of each cluster, typical ones and least certain ones
@@ -47,6 +47,16 @@ def find_result(session: Session, project: Project, name: str) -> tuple[Run, str
         reason = "it compares algorithms" if run.purpose == Purpose.COMPARISON else f"it is {run.status}"
         raise Conflict(f"Run {run.number} has no clusters: {reason}.")
     return run, run.result
+
+
+def positions_in_cluster(session: Session, storage: Storage, project: Project, cluster: int) -> list[int]:
+    """Return the positions of the items in a cluster of the newest run; raise Invalid if it has no such cluster."""
+    run, key = find_result(session, project, "latest")
+    result = results.load_cached(storage, key)
+    if not 1 <= cluster <= result.n_clusters:
+        fault = f"run {run.number} has the clusters 1 to {result.n_clusters}"
+        raise Invalid("There is no such cluster.", [FieldError("cluster", fault)])
+    return [int(position) for position in np.flatnonzero(result.labels == cluster)]
 
 
 def find_resolutions(session: Session, storage: Storage, project: Project, name: str) -> tuple[str, bytes]:

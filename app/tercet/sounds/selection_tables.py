@@ -87,7 +87,10 @@ def _program(names: set[str]) -> str:
 
 
 def read(text: str) -> list[Selection]:
-    """Return the selections of a table; the rows that Raven writes for several views of one selection are one."""
+    """Return the selections of a table; the rows that Raven writes for several views of one selection are one.
+
+    A table of a header alone, as programs write where nothing was selected, has none.
+    """
     rows = _rows(text)
     columns = _columns_of(next(rows))
     assert columns is not None
@@ -101,12 +104,9 @@ def read(text: str) -> list[Selection]:
         except ValueError as error:
             faults.append(SelectionFault(number, str(error.args[0]), str(error.args[1])))
             continue
-        if selection.label != NOTHING_CALLED:
-            view = _text(row, columns.selection)
-            place = (view, selection.begin_s, selection.end_s, selection.recording) if view else (None, number)
-            selections.setdefault(place, selection)
-    if not selections and not faults:
-        raise ValueError("the table holds no selection: a header and no rows")
+        view = _text(row, columns.selection)
+        place = (view, selection.begin_s, selection.end_s, selection.recording) if view else (None, number)
+        selections.setdefault(place, selection)
     return checked(list(selections.values()), faults)
 
 

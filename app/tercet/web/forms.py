@@ -26,5 +26,8 @@ def parse(schema: type[SchemaT], fields: Mapping[str, object]) -> SchemaT:
     try:
         return schema.model_validate(fields)
     except ValidationError as error:
-        errors = [FieldError(".".join(map(str, e["loc"])) or "form", e["msg"]) for e in error.errors()]
+        errors = [
+            FieldError(".".join(map(str, e["loc"])) or "form", e["msg"].removeprefix("Value error, "))
+            for e in error.errors()
+        ]
         raise Invalid("Nothing was changed: see the fields marked below.", errors) from error

@@ -85,8 +85,10 @@ class RequestLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["X-Request-ID"] = name
-                scope["app"].state.measures.started(scope, status, time.perf_counter() - began)
+                seconds = time.perf_counter() - began
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"], headers["Server-Timing"] = name, f"app;dur={1000 * seconds:.1f}"
+                scope["app"].state.measures.started(scope, status, seconds)
             await send(message)
 
         try:

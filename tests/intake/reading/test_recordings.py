@@ -82,6 +82,14 @@ def test_selections_beyond_the_end_are_named(read: Read) -> None:
     assert keys(plan) == ["rec_0.500"]
 
 
+@pytest.mark.parametrize("table", [RAVEN, RAVEN + "1\tS\t1\t0\t3\t0\t15000\tnocall\n"])
+def test_a_recording_in_which_nothing_is_selected_is_no_item(read: Read, table: str) -> None:
+    plan = read({"quiet.wav": wav(1.0), "quiet.Table.1.selections.txt": table, "rec.wav": wav(2.0), "rec.txt": TWO})
+    assert plan.faults == ()
+    assert keys(plan) == ["rec_0.500", "rec_1.000"]
+    assert "selects nothing in 1 recording: no item is made there" in reason(plan, "quiet.Table.1.selections.txt")
+
+
 def test_every_fault_of_a_table_is_listed(read: Read) -> None:
     plan = read({"rec.wav": wav(1.0), "rec.txt": RAVEN + "1\tS\t1\t0.5\t0.2\t1\t2\tx\n2\tS\t1\t0.8\t0.1\t1\t2\ty\n"})
     assert [fault.row for fault in plan.faults] == [1, 2]

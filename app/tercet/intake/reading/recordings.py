@@ -14,6 +14,7 @@ from tercet.intake.reading.plan import FileReport, MediaSource, ReadOptions, Sou
 from tercet.sounds.decoding import SoundInfo
 from tercet.sounds.segments import segment_recording
 from tercet.sounds.selection import Selection, SelectionsError
+from tercet.sounds.selection_tables import NOTHING_CALLED
 from tercet.sounds.selections import FIRST_BYTES, read_selections, selection_format
 from tercet.web.errors import FieldError, Invalid
 
@@ -23,8 +24,8 @@ Cuts = dict[SourceFile, list[Selection]]
 
 
 def selections_of(tables: Sequence[Recognised], sounds: Sounds, options: ReadOptions, findings: Findings) -> Cuts:
-    """Return the selections of each recording that a selection table belongs to."""
-    cuts: Cuts = defaultdict(list)
+    """Return the selections of each recording that a selection table belongs to, none where nothing was selected."""
+    cuts: Cuts = {}
     for table in tables:
         if options.cut == "never":
             findings.note(FileReport(table.path, "skipped", "cutting by selection tables is turned off"))
@@ -34,23 +35,46 @@ def selections_of(tables: Sequence[Recognised], sounds: Sounds, options: ReadOpt
         except Invalid as problem:
             findings.refuse(table.path, problem)
             continue
+        of_table: Cuts = {}
         for recording, selection in pairs:
-            cuts[recording].append(selection)
-        recordings = len({recording.path for recording, _ in pairs})
-        format_name = selection_format(table.source.local.read_bytes()[:FIRST_BYTES]) or "selections"
-        words = f"{format_name}: cuts {recordings} {'recording' if recordings == 1 else 'recordings'}"
-        findings.note(FileReport(table.path, "selections", words, len(pairs)))
+            of_table.setdefault(recording, []).extend([selection] if selection else [])
+        for recording, selections in of_table.items():
+            cuts.setdefault(recording, []).extend(selections)
+        findings.note(FileReport(table.path, "selections", _words(table, of_table), sum(map(len, of_table.values()))))
     return cuts
 
 
-def _pairs(table: Recognised, sounds: Sounds, findings: Findings) -> list[tuple[SourceFile, Selection]]:
-    """Return the selections of a table, each with its recording; those outside of it are faults and left out."""
+def _words(table: Recognised, of_table: Cuts) -> str:
+    """Return a sentence on what a table cuts, and in what it selects nothing."""
+    format_name = selection_format(table.source.local.read_bytes()[:FIRST_BYTES]) or "selections"
+    cut = sum(bool(selections) for selections in of_table.values())
+    words = [f"cuts {_recordings(cut)}"] if cut or not of_table else []
+    if cut < len(of_table):
+        words.append(f"selects nothing in {_recordings(len(of_table) - cut)}: no item is made there")
+    return f"{format_name}: {', and '.join(words)}"
+
+
+def _recordings(count: int) -> str:
+    return "1 recording" if count == 1 else f"{count} recordings"
+
+
+def _pairs(table: Recognised, sounds: Sounds, findings: Findings) -> list[tuple[SourceFile, Selection | None]]:
+    """Return the selections of a table, each with its recording, or None with one in which nothing is selected.
+
+    Selections that are not within their recording are faults and left out.
+    """
     index, of_table = FileIndex(sounds), None
-    pairs = []
-    for selection in _read(table):
+    pairs: list[tuple[SourceFile, Selection | None]] = []
+    selections = _read(table)
+    if not selections and (of_table := recording_of(table.source, [*sounds])):
+        pairs.append((of_table, None))
+    for selection in selections:
         recording = _named(selection, index, table) if selection.recording else None
         if recording is None:
             of_table = recording = of_table or recording_of(table.source, [*sounds])
+        if selection.label == NOTHING_CALLED:
+            pairs += [(recording, None)] if recording else []
+            continue
         if recording is None:
             raise fail("recording", _why_no_recording(table, selection), row=selection.row or None, file=table.path)
         if detail := _fault_of(selection, recording, sounds[recording].seconds):
@@ -124,12 +148,16 @@ def cut_drafts(
         if file is None or file not in sounds:
             result.append(draft)
             continue
-        selections = cuts.get(file)
-        if selections is None and options.cut == "segments":
+        seconds = sounds[file].seconds
+        if file in cuts:
+            result += _pieces(draft, cuts[file], seconds)
+        elif options.cut == "segments":
             note = f"Looking for segments in {file.path.name}, {number + 1:,} of {len(drafts):,}"
             report(number / len(drafts), note)
-            selections = [replace(piece, label=None) for piece in segment_recording(file.local, options.segments)]
-        result += _pieces(draft, selections, sounds[file].seconds) if selections else [draft]
+            segments = [replace(piece, label=None) for piece in segment_recording(file.local, options.segments)]
+            result += _pieces(draft, segments, seconds) or [draft]
+        else:
+            result.append(draft)
     return result
 
 
