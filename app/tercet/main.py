@@ -172,7 +172,7 @@ def add_middleware(app: FastAPI, settings: Settings) -> None:
 def make_routes() -> list[BaseRoute]:
     """Return the routes of all packages."""
     router = APIRouter(
-        responses=problems(422, 429, 503),
+        responses=problems(400, 422, 429, 503),
         dependencies=[Depends(refuse_unknown_parameters)],
         generate_unique_id_function=operation_id,
     )

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 SENTENCES = {
-    400: "The body cannot be read.",
+    400: "The address or the body cannot be read.",
     401: "Sign in first: open your sign-in link, or send an API token as 'Authorization: Bearer'.",
     403: "Your role here is labeler: it does not allow this. Ask the project's owner for more.",
     404: "There is no project 'forest-songs' that you belong to.",
