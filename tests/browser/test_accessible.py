@@ -6,7 +6,7 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from sqlalchemy.orm import Session
 
-from tercet.accounts import service
+from tercet.accounts import invitations, service
 from tercet.main import create_app
 from tercet.models import Import, ImportSource, Membership, Project, Role, Run, User, now
 from tercet.settings import Settings
@@ -37,8 +37,10 @@ class World:
     owner: User
     labeler: User
     newcomer: User
+    admin: User
     join: str
     sign_in: str
+    invitation: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,9 @@ VIEWS = {
     "an old sign-in link": View("/sign-in/{token}", "/sign-in/unknown", 404),
     "join": View("/join/{token}", "/join/{world.join}"),
     "an old share link": View("/join/{token}", "/join/unknown", 404),
+    "invitation": View("/invitation/{token}", "/invitation/{world.invitation}", who="nobody"),
+    "an old invitation": View("/invitation/{token}", "/invitation/unknown", 404),
+    "system": View("/system", "/system", who="admin"),
     "account": View("/account", "/account"),
     "nobody signed in": View("/account", "/account", 401, who="nobody"),
     "a new project": View("/projects/new", "/projects/new"),
@@ -121,8 +126,10 @@ def make_world(live: LiveServer) -> World:
             owner,
             labeler,
             make_user(session),
+            make_user(session, is_admin=True),
             service.make_share_link(session, full),
             service.make_sign_in_link(session, owner),
+            invitations.invite(session, full, email="bo@example.org", role=Role.ANALYST, days=7)[1],
         )
 
 
@@ -157,6 +164,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
             ("owner", world.owner),
             ("labeler", world.labeler),
             ("newcomer", world.newcomer),
+            ("admin", world.admin),
             ("nobody", None),
         )
     }
