@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tercet import DCRC, interop
 
@@ -147,6 +148,42 @@ def test_the_labeling_interface_shows_what_tasks_hold(kind: Any) -> None:
     choices = view.find("Choices")
     assert choices is not None
     assert choices.get("toName") in {tag.get("name") for tag in view.findall(kind)}
+
+
+def test_coco_there_and_back(tmp_path: Path) -> None:
+    colours = {"red": (220, 30, 30), "blue": (30, 30, 220)}
+    document: dict[str, Any] = {"info": {"year": 2026}, "images": [], "annotations": [], "categories": []}
+    document["categories"] = [{"id": 7, "name": "cat"}, {"id": 9, "name": "dog"}]
+    for number in range(1, 5):
+        picture = Image.new("RGB", (80, 60), "white")
+        for box, colour in enumerate(colours.values()):
+            picture.paste(colour, (40 * box + number, 5, 40 * box + number + 20, 45))
+            about = {"image_id": number, "category_id": 7 + 2 * box, "bbox": [40 * box + number, 5.0, 20, 40]}
+            document["annotations"].append({"id": 10 * number + box, **about, "iscrowd": 0, "area": 800})
+        picture.save(tmp_path / f"{number}.png")
+        document["images"].append({"id": number, "file_name": f"{number}.png", "width": 80, "height": 60})
+    whole = interop.from_coco(document, tmp_path)
+    assert whole[0] == {"key": "1.png", "file": str(tmp_path / "1.png"), "category": "cat; dog"}
+    rows = interop.from_coco(document, tmp_path, tmp_path / "crops")
+    with Image.open(rows[1]["file"]) as cut:
+        assert (cut.size, cut.getpixel((0, 0))) == ((20, 40), colours["blue"])
+    about_image = {"bag": "1.png", "bag_labels": "cat; dog"}
+    assert rows[1] == {"key": "1.png#11", "file": rows[1]["file"], "category": "dog", **about_image}
+    clusters = [{"item": row["key"], "cluster": 1 + (row["category"] == "dog"), "confidence": 0.9} for row in rows]
+    made = interop.to_coco(document, clusters[1:], names={2: "hound"})
+    assert made["categories"] == [{"id": 1, "name": "cluster 1"}, {"id": 2, "name": "hound"}]
+    assert made["info"] == {"year": 2026}
+    assert made["annotations"][0] == {**document["annotations"][1], "category_id": 2, "score": 0.9}
+    assert len(made["annotations"]) == 7, "an item in no cluster is left out"
+    placed = interop.to_coco(document, [{"item": "2.png", "cluster": 1, "confidence": 0.5}])
+    [annotation] = placed["annotations"]
+    assert (annotation["image_id"], annotation["bbox"], annotation["category_id"]) == (2, [0, 0, 80, 60], 1)
+    document["annotations"].append({"id": 99, "image_id": 1, "category_id": 7, "bbox": [90, 0, 5, 5]})
+    with pytest.raises(ValueError, match=r"annotation 99: its bbox .* is outside of 1\.png"):
+        interop.from_coco(document, tmp_path, tmp_path / "crops")
+    document["annotations"].append({"id": 100, "image_id": 5, "category_id": 7, "bbox": [0, 0, 5, 5]})
+    with pytest.raises(ValueError, match="annotation 100: its image_id"):
+        interop.from_coco(document, tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Answers and pairs to and from other programs: cblearn, metric-learn, tables of pairs, Label Studio.
+"""Answers, pairs and pictures to and from other programs: cblearn, metric-learn, tables of pairs, Label Studio, COCO.
 
 Answers are tables with the columns anchor, left, right and answer, as `tercet.Client` gives and takes them: frames of
 pandas or polars, lists of dicts, or dicts of columns. Those programs name items by positions, so each function takes
@@ -6,7 +6,9 @@ the keys of the items in the order of their features. Salmon's files, and cblear
 import and export of a project.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
@@ -353,3 +355,112 @@ def _anchored(quadruplet: list[int], number: int) -> list[int]:
         if anchor in farther:
             return [anchor, nearer[1 - nearer.index(anchor)], farther[1 - farther.index(anchor)]]
     raise ValueError(f"row {number}: the pairs {nearer} and {farther} share no item, which would be the anchor")
+
+
+def from_coco(
+    document: Mapping[str, Any], images: str | PathLike[str], crops: str | PathLike[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the pictures of a COCO file as items, or the boxes that are marked in them.
+
+    Parameters
+    ----------
+    document : mapping
+        What `json.load` reads of the file: images, categories and annotations.
+    images : path
+        The folder in which the names of the images are.
+    crops : path, optional
+        A folder to write each box to, as a picture of its own: the boxes are the items then, and the image that they
+        are cut from is their bag, whose labels are all categories in it.
+
+    Returns
+    -------
+    list of dict
+        Rows that `Project.push` takes with `media="file"`. The column category has the names of the categories.
+
+    Raises
+    ------
+    ValueError
+        If an annotation names an image or a category that is not there, or has a box outside of its image.
+    FileNotFoundError
+        If an image is not in the folder.
+    """
+    names = {category["id"]: str(category["name"]) for category in document.get("categories", [])}
+    boxes_of: dict[Any, list[Mapping[str, Any]]] = {image["id"]: [] for image in document.get("images", [])}
+    for box in document.get("annotations", []):
+        if box.get("image_id") not in boxes_of or box.get("category_id") not in names:
+            raise ValueError(f"annotation {box.get('id')}: its image_id or its category_id is not in the file")
+        boxes_of[box["image_id"]].append(box)
+    rows = []
+    for image in document.get("images", []):
+        boxes, file = boxes_of[image["id"]], Path(images) / image["file_name"]
+        categories = sorted({names[box["category_id"]] for box in boxes})
+        if crops is None:
+            rows.append({"key": image["file_name"], "file": str(file), "category": "; ".join(categories)})
+            continue
+        about = {"bag": image["file_name"], "bag_labels": "; ".join(categories)}
+        rows += [
+            {"key": _box_key(image, box), "file": str(path), "category": names[box["category_id"]], **about}
+            for box, path in zip(boxes, _cut(file, image, boxes, Path(crops)), strict=True)
+        ]
+    return rows
+
+
+def to_coco(document: Mapping[str, Any], clusters: Any, names: Mapping[int, str] | None = None) -> dict[str, Any]:
+    """Return a COCO file with clusters as its categories, for items that `from_coco` made of a file.
+
+    Parameters
+    ----------
+    document : mapping
+        The file that the items are of.
+    clusters : frame of pandas or polars, list of dicts, or dict of columns
+        With the columns item, cluster and confidence, as `Project.clusters` returns it.
+    names : mapping of int to str, optional
+        Names of clusters by their numbers; the others are called "cluster 3".
+
+    Returns
+    -------
+    dict
+        The images of the file, an annotation for each box, or for each whole image where these are the items, and a
+        category for each cluster. An annotation's `score` is the item's confidence. What is in no cluster is left out.
+    """
+    placed = {str(row["item"]): row for row in rows_of(clusters)}
+    images = {image["id"]: image for image in document.get("images", [])}
+    marked = [(_box_key(images[box["image_id"]], box), dict(box)) for box in document.get("annotations", [])]
+    if not any(key in placed for key, _ in marked):
+        marked = [(image["file_name"], _whole(image, number)) for number, image in enumerate(images.values(), 1)]
+    annotations = [
+        {**box, "category_id": int(placed[key]["cluster"]), "score": float(placed[key]["confidence"])}
+        for key, box in marked
+        if key in placed
+    ]
+    numbers = sorted({annotation["category_id"] for annotation in annotations})
+    categories = [{"id": number, "name": (names or {}).get(number, f"cluster {number}")} for number in numbers]
+    return {**document, "images": list(images.values()), "annotations": annotations, "categories": categories}
+
+
+def _box_key(image: Mapping[str, Any], box: Mapping[str, Any]) -> str:
+    return f"{image['file_name']}#{box['id']}"
+
+
+def _whole(image: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return an annotation of a whole image."""
+    width, height = image["width"], image["height"]
+    area = {"area": width * height, "iscrowd": 0}
+    return {"id": number, "image_id": image["id"], "bbox": [0, 0, width, height], **area}
+
+
+def _cut(file: Path, image: Mapping[str, Any], boxes: Sequence[Mapping[str, Any]], folder: Path) -> Iterator[Path]:
+    """Write each box of a picture to a file of its own, and yield the files."""
+    from PIL import Image
+
+    with Image.open(file) as picture:
+        for box in boxes:
+            left, top, width, height = box["bbox"]
+            start = max(0, round(left)), max(0, round(top))
+            end = min(picture.width, round(left + width)), min(picture.height, round(top + height))
+            if start[0] >= end[0] or start[1] >= end[1]:
+                raise ValueError(f"annotation {box['id']}: its bbox {box['bbox']} is outside of {image['file_name']}")
+            path = folder / f"{image['id']}-{box['id']}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            picture.crop((*start, *end)).convert("RGB").save(path)
+            yield path

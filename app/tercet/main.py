@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from tercet import migrate
-from tercet.accounts import audit_api
+from tercet.accounts import audit_api, users_api
 from tercet.accounts import pages as accounts_pages
 from tercet.accounts.admission import BodyAdmission
 from tercet.accounts.usage import Uses
@@ -22,6 +22,7 @@ from tercet.answers import api as answers_api
 from tercet.answers import pages as answers_pages
 from tercet.archives import api as archives_api
 from tercet.archives import pages as archives_pages
+from tercet.backups import api as backups_api
 from tercet.backups.schedule import BackupSchedule
 from tercet.catalogue import api as catalogue_api
 from tercet.comparisons import api as comparisons_api
@@ -78,6 +79,8 @@ ROUTERS = (
     api_docs.router,
     accounts_pages.router,
     audit_api.router,
+    users_api.router,
+    backups_api.router,
     projects_api.router,
     invitations_api.router,
     share_links_api.router,
@@ -144,7 +147,8 @@ class Service(DescribedApp):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Wrap the stack, which begins with the handler of crashes."""
-        return RequestLog(SecurityHeaders(super().build_middleware_stack()))
+        settings: Settings = self.state.settings
+        return RequestLog(SecurityHeaders(super().build_middleware_stack(), settings.frame_origins))
 
 
 def add_middleware(app: FastAPI, settings: Settings) -> None:

@@ -33,6 +33,11 @@ class Settings(BaseSettings):
     cors_origins: str = Field(
         "", description="origins whose pages may use the REST paths with a token, with commas between; `*` for all"
     )
+    frame_origins: str = Field(
+        "",
+        pattern=r"^(https?://[\w.*-]+(:(\d+|\*))?(, ?|$))*$",
+        description="origins, such as notebooks, that may show the labeling page in a frame, with commas between",
+    )
     webhooks_to_private: bool = Field(
         False, description="let webhooks go to addresses of private networks and of this machine: `true` or `false`"
     )

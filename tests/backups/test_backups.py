@@ -30,19 +30,25 @@ from tercet.web.errors import Conflict, Invalid
 from tests.factories import add_features, add_member, make_project, row_counts, signed_in
 from tests.runs.support import wait_for
 
+N_ITEMS = 60
+
 
 @pytest.fixture
 def labeler(database: Database, storage: Storage) -> User:
     """A project with items, features, a labeler and a run."""
     with database.transaction() as session:
-        project = make_project(session, n_items=6, n_clusters=2, guidelines="Hört genau hin: ♪", focus={"items": []})
-        add_features(session, storage, project, np.eye(6))
+        project = make_project(
+            session, n_items=N_ITEMS, n_clusters=2, guidelines="Hört genau hin: ♪", focus={"items": []}
+        )
+        add_features(session, storage, project, np.eye(N_ITEMS))
         request_run(session, project, reason="request")
         return add_member(session, project, Role.LABELER)
 
 
 def answer(number: int) -> dict[str, object]:
-    keys = [f"item-{number % 6}", f"item-{(number + 1) % 6}", f"item-{(number + 2) % 6}"]
+    # A question of its own each time: a second answer of the same person to the same one is no other answer.
+    step = 1 + number // N_ITEMS
+    keys = [f"item-{(number + way) % N_ITEMS}" for way in (0, step, step + 1)]
     return {"id": str(uuid.uuid4()), "triplet": keys, "answer": "yes", "response_ms": 900}
 
 

@@ -72,7 +72,7 @@ def live_server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
     shutil.copy(sqlite_template, data / "tercet.db")
     database = Database(f"sqlite:///{data / 'tercet.db'}")
     migrate.upgrade(database)
-    settings = {"data": str(data), "workers": "0", "log_level": "warning"}
+    settings = {"data": str(data), "workers": "0", "log_level": "warning", "frame_origins": "http://localhost:*"}
     with running_server(settings) as server:
         yield LiveServer(server.url, database, Storage(str(data / "blobs")))
     database.close()

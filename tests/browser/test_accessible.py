@@ -73,7 +73,7 @@ VIEWS = {
     "settings": View("/projects/{project}/settings", "/projects/{world.full.key}/settings"),
     **{
         f"settings: {section}": View("/projects/{project}/settings", f"/projects/{{world.full.key}}/settings#{section}")
-        for section in ("items", "labelers", "clustering", "features", "project")
+        for section in ("items", "labelers", "clustering", "features", "webhooks", "project")
     },
     "settings refused": View("/projects/{project}/settings", "/projects/{world.full.key}/settings", 403, who="labeler"),
     "dashboard": View("/projects/{project}", "/projects/{world.full.key}"),
@@ -102,6 +102,7 @@ VIEWS = {
     "no comparison": View("/projects/{project}/compare", "/projects/{world.empty.key}/compare"),
     "help": View("/help", "/help", who="nobody"),
     "a guide": View("/help/guides/{name}", "/help/guides/formats", who="nobody"),
+    "every number": View("/help/numbers", "/help/numbers", who="nobody"),
     "which system when": View("/help/systems", "/help/systems", who="nobody"),
     "estimators": View("/help/estimators", "/help/estimators", who="nobody"),
     "an estimator": View("/help/estimators/{name}", "/help/estimators/DCRC", who="nobody"),

@@ -25,7 +25,7 @@ from PIL import Image
 
 import tercet
 from tercet.client import operations
-from tercet.client.errors import ClientError, NoConnection, Refused
+from tercet.client.errors import ChangedMeanwhile, ClientError, NoConnection, Refused
 from tercet.client.projects import AsyncProjectClient, ProjectClient
 from tercet.client.uploading import PART
 from tercet.demo.server import free_port
@@ -78,6 +78,29 @@ def test_a_whole_project(client: tercet.Client) -> None:
     assert (link.labeler, link.url.split("/join/")[0]) == ("Gus", str(points.http.base_url).removesuffix("/api/v1/"))
     assert [each.id for each in points.share_links()] == [link.id]
     assert points.revoke_share_link(link.id).revoked_at is not None
+    with pytest.raises(ClientError, match=r"TERCET_FRAME_ORIGINS .* http://127.0.0.1:\d+/join/"):
+        points.label()
+
+
+def test_nobody_overwrites_what_they_have_not_seen(client: tercet.Client) -> None:
+    mine = client.create_project("Shared", n_clusters=2)
+    mine.push([{"key": "a", "site": "A1", "text": "owl"}, {"key": "b", "text": "wren"}, {"key": "c"}])
+    other = client.project(mine.key)
+    assert (mine.details().name, mine.item("a").metadata) == ("Shared", {"site": "A1"})
+    other.update(name="Theirs")
+    other.change_item("a", metadata={"site": "B2"})
+    with pytest.raises(ChangedMeanwhile, match="read it again") as refusal:
+        mine.update(name="Mine")
+    assert refusal.value.status == 412
+    with pytest.raises(ChangedMeanwhile):
+        mine.change_item("a", text="mine")
+    assert mine.update(name="Theirs").name == "Theirs", "the same change, whose answer may have been lost"
+    assert (mine.details().name, mine.item("a").text) == ("Theirs", "owl")
+    assert mine.update(name="Mine").name == "Mine"
+    assert mine.update(name="Mine again").name == "Mine again"
+    assert mine.change_item("a", text="mine", bag="rec").bag == "rec"
+    assert mine.delete_item("b").set_aside is False
+    assert mine.items()["key"].tolist() == ["a", "c"]
 
 
 def test_answers_come_out_as_they_go_in(client: tercet.Client) -> None:

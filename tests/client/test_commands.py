@@ -1,6 +1,7 @@
 """`tercet remote` against a real server: what is printed, and how each command ends."""
 
 import json
+import stat
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from tercet.backups.checking import check_backup
 from tercet.cli import cli
 from tercet.demo.server import free_port
 from tercet.runs.schemas import RUN_EXAMPLE
@@ -61,9 +63,40 @@ def test_a_project_from_a_table_to_clusters(folder: Path) -> None:
     assert remote("webhooks", "deliveries", "points", webhook).stdout == ""
     assert remote("webhooks", "remove", "points", webhook).exit_code == 0
     assert "no webhook" in remote("webhooks", "test", "points", webhook).stderr
+    made = json.loads(remote("tokens", "create", "points", "--scope", "read", "--days", "3", "--json").stdout)
+    assert remote("runs", "points", "--token", made["token"]).exit_code == 0
+    assert remote("tokens", "list", "points").stdout.split("\t")[:4] == [str(made["id"]), "command line", "Ada", "read"]
+    assert remote("tokens", "revoke", "points", str(made["id"])).exit_code == 0
+    assert remote("runs", "points", "--token", made["token"]).exit_code == 1
+    assert "administrators" in remote("users", "list").stderr
+    assert "administrators" in remote("backup", "all.zip").stderr
     ended = remote("cancel", "points", str(done["number"]))
     assert ended.exit_code == 1
     assert "it is done" in ended.stderr
+
+
+def test_administrators_add_people_keep_them_out_and_take_everything_home(
+    folder: Path, administrator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERCET_TOKEN", administrator)
+    assert "/sign-in/" in remote("users", "add", "di@example.org", "--name", "Di").stdout
+    assert "a user with the address" in remote("users", "add", "di@example.org").stderr
+
+    def listed() -> dict[str, object]:
+        rows = map(json.loads, remote("users", "list", "--json").stdout.splitlines())
+        return next(row for row in rows if row["name"] == "Di")
+
+    number = str(listed()["id"])
+    assert listed()["disabled_at"] is None
+    assert remote("users", "disable", number).exit_code == 0
+    assert listed()["disabled_at"] is not None
+    assert remote("users", "enable", number).exit_code == 0
+    assert listed()["disabled_at"] is None
+    assert remote("users", "disable", "999").exit_code == 1
+    saved = remote("backup", "all.zip")
+    assert saved.exit_code == 0, saved.stderr
+    assert check_backup(folder / "all.zip").rows["user"] >= 3
+    assert stat.S_IMODE((folder / "all.zip").stat().st_mode) == 0o600
 
 
 def test_files_of_a_column_are_sent(folder: Path) -> None:

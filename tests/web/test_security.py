@@ -65,6 +65,26 @@ def test_the_policy_allows_no_foreign_and_no_inline_code(anonymous: TestClient) 
         assert directive in policy
 
 
+def test_only_the_labeling_page_is_framed_and_only_by_listed_origins(settings: Settings, database: Database) -> None:
+    lists = settings.model_copy(update={"frame_origins": "http://localhost:8888, https://hub.example.org"})
+    with TestClient(create_app(lists)) as client:
+        for path in ("/join/x", "/projects/songs/label"):
+            headers = client.get(path).headers
+            assert (
+                "frame-ancestors http://localhost:8888 https://hub.example.org;" in headers["Content-Security-Policy"]
+            )
+            assert "X-Frame-Options" not in headers
+        for path in ("/", "/projects/songs", "/projects/songs/settings", "/join/x/y", "/api/v1/projects/songs/label"):
+            assert "frame-ancestors 'none'" in client.get(path).headers["Content-Security-Policy"], path
+            assert client.get(path).headers["X-Frame-Options"] == "DENY"
+
+
+@pytest.mark.parametrize("origins", ["*", "http://a b", "https://a.example; script-src *", "ftp://a.example"])
+def test_origins_of_frames_are_origins(origins: str) -> None:
+    with pytest.raises(ValueError, match="frame_origins"):
+        Settings(frame_origins=origins)
+
+
 def test_a_crash_is_answered_with_the_headers_and_no_detail(app: FastAPI) -> None:
     def crash() -> None:
         raise RuntimeError("the secret inside")

@@ -23,6 +23,7 @@ from tercet.accounts.access import (
     authorize,
     caller_of,
     identify,
+    identify_administrator,
     identify_holder,
     identify_person,
 )
@@ -69,6 +70,10 @@ RULES = (
     BodyRule(
         re.compile("POST /account/(?:tokens|password)"),
         lambda session, caller, _: identify_holder(session, caller),
+    ),
+    BodyRule(
+        re.compile("(?:POST|PATCH) /api/v1/users(?:/.*)?"),
+        lambda session, caller, _: identify_administrator(session, caller),
     ),
     BodyRule(re.compile(".* /account/.*", re.DOTALL), lambda session, caller, _: identify_person(session, caller)),
     BodyRule(_in_project("POST|PUT", "/(?:items|features|constraints)"), may(Action.WRITE), None),

@@ -143,6 +143,7 @@ def join_page(
         project=project,
         participant=participant,
         returning=returning,
+        framed=sessions.is_framed_elsewhere(request),
         detail="" if project else words.plain(service.SHARE_OVER),
         words=words,
     )
@@ -152,7 +153,9 @@ def join_page(
 
 
 @router.post("/join/{token}")
-def join(request: Request, token: str, me: Me, db: Db, participant: Text = "", name: Text = "") -> Response:
+def join(
+    request: Request, token: str, me: Me, db: Db, participant: Text = "", name: Text = "", framed: Text = ""
+) -> Response:
     """Make the visitor a labeler of the project and open its labeling page."""
     browser = sessions.browser_secret(request)
     with db.transaction() as session:
@@ -161,7 +164,7 @@ def join(request: Request, token: str, me: Me, db: Db, participant: Text = "", n
         cookie = None if user is joined.user else sessions.start(session, request, joined.user, joined.until)
     response = go_to(f"/projects/{joined.project.key}/label")
     if cookie is not None:
-        sessions.set_cookie(request, response, cookie)
+        sessions.set_cookie(request, response, cookie, framed=bool(framed))
     sessions.set_browser_cookie(request, response, browser)
     return response
 

@@ -313,6 +313,17 @@ def disable_user(session: Session, user: User) -> None:
     chain.record(session, "account disabled", after=_named(user))
 
 
+def set_disabled(session: Session, administrator: User, user_id: int, *, disabled: bool) -> User:
+    """Keep somebody with an account out, or let them come in again; administrators cannot keep themselves out."""
+    user = session.get(User, user_id)
+    if user is None or not user.has_account:
+        raise NotFound(f"There is nobody with an account and the number {user_id}.")
+    if user.id == administrator.id and disabled:
+        raise Conflict("You would keep yourself out: another administrator can.")
+    (disable_user if disabled else enable_user)(session, user)
+    return user
+
+
 def enable_user(session: Session, user: User) -> None:
     """Let a disabled user come in again, by a new sign-in link or the API tokens of before."""
     user.disabled_at = None

@@ -4,6 +4,7 @@ A cookie that was copied is worth nothing once its session has ended.
 """
 
 from datetime import datetime
+from typing import Literal
 
 from fastapi import Request, Response
 from sqlalchemy import delete
@@ -79,9 +80,16 @@ def end_current(session: Session, caller: Caller) -> None:
         chain.record(session, "signed out", by=user)
 
 
-def set_cookie(request: Request, response: Response, token: str) -> None:
-    """Have the browser keep the token of its session."""
-    _set(request, response, SESSION_COOKIE, token, int(LONGEST.total_seconds()), "/")
+def set_cookie(request: Request, response: Response, token: str, *, framed: bool = False) -> None:
+    """Have the browser keep the token of its session; in a frame of another site, for the frames of that site alone."""
+    _set(request, response, SESSION_COOKIE, token, int(LONGEST.total_seconds()), "/", framed=framed)
+
+
+def is_framed_elsewhere(request: Request) -> bool:
+    """Return whether a page is opened in a frame of another site, where browsers keep no cookies of the usual kind."""
+    headers, settings = request.headers, request.app.state.settings
+    in_frame = (headers.get("sec-fetch-dest"), headers.get("sec-fetch-site")) == ("iframe", "cross-site")
+    return in_frame and bool(settings.frame_origins)
 
 
 def browser_secret(request: Request) -> str:
@@ -105,6 +113,12 @@ def forget_visits(response: Response) -> None:
     response.delete_cookie(BROWSER_COOKIE, "/join")
 
 
-def _set(request: Request, response: Response, name: str, value: str, seconds: int, path: str) -> None:
-    secure = request.url.scheme == "https" or site_address(request).startswith("https:")
-    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite="lax")
+def _set(
+    request: Request, response: Response, name: str, value: str, seconds: int, path: str, *, framed: bool = False
+) -> None:
+    secure = framed or request.url.scheme == "https" or site_address(request).startswith("https:")
+    samesite: Literal["none", "lax"] = "none" if framed else "lax"
+    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite=samesite)
+    if framed:  # Python writes this attribute from 3.14 on
+        key, header = response.raw_headers.pop()
+        response.raw_headers.append((key, header + b"; Partitioned"))

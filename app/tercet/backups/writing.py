@@ -2,10 +2,11 @@
 
 import hashlib
 import os
-import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
@@ -16,8 +17,10 @@ from tercet.backups.layout import BLOBS, FORMAT, MANIFEST, Entry, Manifest, Stor
 from tercet.database import Database
 from tercet.models import Answer, Base, Project, now
 from tercet.storage import MEGABYTE, Storage
+from tercet.web.zip_stream import ZipStream
 
 ROWS_AT_ONCE = 1_000
+Pieces = Generator[bytes, None, Manifest]
 
 
 def write_backup(database: Database, storage: Storage, file: Path) -> Manifest:
@@ -27,56 +30,79 @@ def write_backup(database: Database, storage: Storage, file: Path) -> Manifest:
         undo.callback(partial.unlink, missing_ok=True)
         # Rows hold addresses and names of people: nobody else on this machine may read them.
         with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b") as target:
-            with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                manifest = _write(database, storage, archive)
-                archive.writestr(MANIFEST, manifest.model_dump_json(indent=1))
+            manifest = _save(backup_pieces(database, storage), target)
             target.flush()
             os.fsync(target.fileno())
         partial.replace(file)
     return manifest
 
 
-def _write(database: Database, storage: Storage, archive: zipfile.ZipFile) -> Manifest:
+def _save(pieces: Pieces, target: BinaryIO) -> Manifest:
+    while True:
+        try:
+            target.write(next(pieces))
+        except StopIteration as ended:
+            return ended.value  # type: ignore[no-any-return]
+
+
+def backup_pieces(database: Database, storage: Storage) -> Pieces:
+    """Yield the bytes of a backup in pieces, and return what it holds."""
+    archive = ZipStream()
     entries: dict[str, Entry] = {}
     rows: dict[str, int] = {}
     with database.snapshot() as session:
         revision = session.scalar(text("SELECT version_num FROM alembic_version"))
         projects = _projects(session)
         for table in Base.metadata.sorted_tables:
-            lines = _Counted(_rows(session, table.name))
-            entries[rows_entry(table.name)] = _put(archive, rows_entry(table.name), lines)
-            rows[table.name] = lines.count
+            lines = _Measured(_rows(session, table.name))
+            yield from archive.add(rows_entry(table.name), lines, packed=True)
+            entries[rows_entry(table.name)], rows[table.name] = lines.entry(), lines.count
     for key in storage.all_keys():
         # Written as they are: sounds and pictures are compressed already. One that was just deleted is in no row.
         try:
-            entries[BLOBS + key] = _put(archive, BLOBS + key, _pieces(storage, key), zipfile.ZIP_STORED)
+            pieces = _Measured(_begun(_pieces(storage, key)))
         except FileNotFoundError:
             continue
-    made_at = now().isoformat(timespec="seconds")
-    return Manifest(
+        yield from archive.add(BLOBS + key, pieces)
+        entries[BLOBS + key] = pieces.entry()
+    manifest = Manifest(
         format=FORMAT,
         version=__version__,
         revision=str(revision),
-        made_at=made_at,
+        made_at=now().isoformat(timespec="seconds"),
         projects=projects,
         rows=rows,
         entries=entries,
     )
+    yield from archive.add(MANIFEST, [manifest.model_dump_json(indent=1).encode()], packed=True)
+    yield from archive.close()
+    return manifest
 
 
-class _Counted:
-    """Lines that are counted while they are read."""
+def _begun(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Read the first piece now, so that of what is missing nothing is written."""
+    return chain([next(pieces, b"")], pieces)
 
-    def __init__(self, lines: Iterable[bytes]) -> None:
+
+class _Measured:
+    """Pieces that are counted, added up and hashed while they are read."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
         """Begin with none."""
-        self.lines = lines
-        self.count = 0
+        self.pieces = pieces
+        self.count, self.size, self.digest = 0, 0, hashlib.sha256()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the lines."""
-        for line in self.lines:
+        """Yield the pieces."""
+        for piece in self.pieces:
             self.count += 1
-            yield line
+            self.size += len(piece)
+            self.digest.update(piece)
+            yield piece
+
+    def entry(self) -> Entry:
+        """Return what the manifest says of them."""
+        return Entry(size=self.size, sha256=self.digest.hexdigest())
 
 
 def _projects(session: Session) -> dict[str, Stored]:
@@ -97,21 +123,3 @@ def _pieces(storage: Storage, key: str) -> Iterator[bytes]:
     with storage.open(key) as stream:
         read: Callable[[], bytes] = lambda: stream.read(MEGABYTE)  # noqa: E731 - for iter()
         yield from iter(read, b"")
-
-
-def _put(
-    archive: zipfile.ZipFile, name: str, pieces: Iterable[bytes], compression: int = zipfile.ZIP_DEFLATED
-) -> Entry:
-    """Write an entry; its first piece is read before, so that what is missing leaves nothing behind."""
-    iterator = iter(pieces)
-    piece = next(iterator, b"")
-    size, digest = 0, hashlib.sha256()
-    info = zipfile.ZipInfo(name, now().timetuple()[:6])
-    info.compress_type = compression
-    with archive.open(info, "w", force_zip64=True) as entry:
-        while piece:
-            entry.write(piece)
-            digest.update(piece)
-            size += len(piece)
-            piece = next(iterator, b"")
-    return Entry(size=size, sha256=digest.hexdigest())

@@ -18,6 +18,7 @@ from tercet.accounts.commands import people
 from tercet.archives.commands import archive
 from tercet.backups.commands import backup, check, restore
 from tercet.cli.import_command import import_files
+from tercet.client.access_commands import download_backup, tokens, users
 from tercet.client.commands import remote
 from tercet.client.webhook_commands import webhooks
 from tercet.command_setup import DataOption, describe_place, make_settings
@@ -95,6 +96,9 @@ cli.command("restore")(restore)
 cli.add_typer(people, name="user")
 cli.add_typer(remote, name="remote")
 remote.add_typer(webhooks, name="webhooks")
+remote.add_typer(tokens, name="tokens")
+remote.add_typer(users, name="users")
+remote.command("backup")(download_backup)
 
 
 def describe_mistake(error: Exception) -> list[str]:

@@ -1,14 +1,16 @@
 """`Client` and `AsyncClient`: a connection to a server, and the projects there."""
 
 import os
+from os import PathLike
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, BinaryIO, Generic, Self, TypeVar
 
 import httpx
 
-from tercet.client.errors import ClientError
+from tercet.client import server_operations
+from tercet.client.errors import ClientError, Refused
 from tercet.client.frames import Library
-from tercet.client.operations import Call, Steps, carry_out, carry_out_awaited, respond
+from tercet.client.operations import Call, Steps, awaited, carry_out, carry_out_awaited, respond, waiting
 from tercet.client.projects import AsyncProjectClient, ProjectClient
 from tercet.projects.schemas import ProjectList, ProjectOut
 
@@ -86,6 +88,19 @@ class Client(Connection[httpx.Client]):
         """Make a project and return it; the settings are the fields of `POST /api/v1/projects`."""
         return self.project(carry_out(self.http, make(name, **settings)).key)
 
+    users = waiting(server_operations.users)
+    add_user = waiting(server_operations.add_user)
+    disable_user = waiting(server_operations.disable_user)
+
+    def backup(self, file: str | PathLike[str]) -> int:
+        """Write everything that the server stores to a file, and return its size in bytes; for administrators."""
+        with self.http.stream("GET", "backup") as response:
+            if response.is_error:
+                response.read()
+                raise Refused.of(response)
+            with open_private(file) as target:
+                return sum(map(target.write, response.iter_bytes()))
+
     def close(self) -> None:
         """Close the connection."""
         self.http.close()
@@ -122,6 +137,19 @@ class AsyncClient(Connection[httpx.AsyncClient]):
         """Make a project and return it; the settings are the fields of `POST /api/v1/projects`."""
         return self.project((await carry_out_awaited(self.http, make(name, **settings))).key)
 
+    users = awaited(server_operations.users)
+    add_user = awaited(server_operations.add_user)
+    disable_user = awaited(server_operations.disable_user)
+
+    async def backup(self, file: str | PathLike[str]) -> int:
+        """Write everything that the server stores to a file, and return its size in bytes; for administrators."""
+        async with self.http.stream("GET", "backup") as response:
+            if response.is_error:
+                await response.aread()
+                raise Refused.of(response)
+            with open_private(file) as target:
+                return sum([target.write(piece) async for piece in response.aiter_bytes()])
+
     async def close(self) -> None:
         """Close the connection."""
         await self.http.aclose()
@@ -154,3 +182,8 @@ def make(name: str, **settings: Any) -> Steps[ProjectOut]:
     """Make a project and return its settings."""
     reply = yield from respond(Call("POST", "projects", {"json": {"name": name, **settings}}, repeatable=False))
     return ProjectOut.model_validate(reply.json())
+
+
+def open_private(file: str | PathLike[str]) -> BinaryIO:
+    """Open a file to write that nobody else on this machine may read: a backup holds addresses and names of people."""
+    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")

@@ -30,10 +30,21 @@ class Refused(ClientError):
     @classmethod
     def of(cls, response: httpx.Response) -> "Refused":
         """Read a refusal; one by a proxy is no problem+json, and is named by its status."""
+        if response.status_code == httpx.codes.PRECONDITION_FAILED:
+            return ChangedMeanwhile()
         if response.headers.get("content-type", "").startswith("application/problem+json"):
             problem = response.json()
             return cls(response.status_code, problem["detail"], problem.get("errors", []))
         return cls(response.status_code, f"{response.status_code} {response.reason_phrase}", [])
+
+
+class ChangedMeanwhile(Refused):
+    """Somebody else has changed what was read before, so nothing was done."""
+
+    def __init__(self) -> None:
+        """Say what to do."""
+        detail = "Somebody else has changed it since you read it, so nothing was done: read it again, then decide."
+        super().__init__(httpx.codes.PRECONDITION_FAILED, detail, [])
 
 
 def _line(error: dict[str, object]) -> str:

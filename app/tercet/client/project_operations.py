@@ -24,7 +24,7 @@ from tercet.intake.schemas import FileReceived, ImportOut, ImportPreview, Receiv
 from tercet.items.schemas import FeaturesOut, ItemList
 from tercet.labeling.schemas import AnswersOut, FlaggedList, FlagOut, NextOut, TripletOut
 from tercet.models import ImportStatus
-from tercet.projects.schemas import NewShareLinkOut, ProjectOut, ShareLinkList, ShareLinkOut
+from tercet.projects.schemas import NewShareLinkOut, ShareLinkList, ShareLinkOut
 from tercet.runs.schemas import ClusterList, NamedCluster, RunList, RunOut
 
 # How often an import that is waited for is looked at, in seconds.
@@ -76,23 +76,6 @@ def get(project: Place, rest: str = "", **query: Any) -> Steps[httpx.Response]:
     """Read something of a project."""
     parameters = {name: value for name, value in query.items() if value is not None}
     return (yield from respond(Call("GET", address(project, rest), {"params": parameters})))
-
-
-def details(project: Place, /) -> Steps[ProjectOut]:
-    """Read the project's settings and counts."""
-    return ProjectOut.model_validate((yield from get(project)).json())
-
-
-def update(project: Place, /, **settings: Any) -> Steps[ProjectOut]:
-    """Change settings of the project, such as `n_clusters` or `question_text`, and return all of them.
-
-    Parameters
-    ----------
-    **settings :
-        Fields of `PATCH /api/v1/projects/{project}`; what is left out stays as it is.
-    """
-    changed = yield from respond(Call("PATCH", address(project), {"json": settings}))
-    return ProjectOut.model_validate(changed.json())
 
 
 def push(

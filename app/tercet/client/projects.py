@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import httpx
 
+from tercet.client import access_operations, changing, labeling_frame, webhook_operations
 from tercet.client import project_operations as operations
-from tercet.client import webhook_operations
 from tercet.client.errors import Refused
 from tercet.client.events import PAUSE_SECONDS, EventStream, ProjectEvent
 from tercet.client.frames import Library
@@ -21,9 +21,13 @@ class ProjectClient:
     def __init__(self, http: httpx.Client, key: str, frames: Library | None, *, progress: bool) -> None:
         """Store what the operations need."""
         self.http, self.key, self.frames, self.progress = http, key, frames, progress
+        self.tags: dict[str, str] = {}
 
-    details = waiting(operations.details)
-    update = waiting(operations.update)
+    details = waiting(changing.details)
+    update = waiting(changing.update)
+    item = waiting(changing.item)
+    change_item = waiting(changing.change_item)
+    delete_item = waiting(changing.delete_item)
     push = waiting(operations.push)
     set_features = waiting(operations.set_features)
     items = waiting(operations.items)
@@ -50,6 +54,10 @@ class ProjectClient:
     summary = waiting(operations.summary)
     edit = waiting(operations.edit)
     delete = waiting(operations.delete)
+    label = waiting(labeling_frame.label)
+    tokens = waiting(access_operations.tokens)
+    make_token = waiting(access_operations.make_token)
+    revoke_token = waiting(access_operations.revoke_token)
     webhooks = waiting(webhook_operations.webhooks)
     make_webhook = waiting(webhook_operations.make_webhook)
     send_test = waiting(webhook_operations.send_test)
@@ -88,9 +96,13 @@ class AsyncProjectClient:
     def __init__(self, http: httpx.AsyncClient, key: str, frames: Library | None, *, progress: bool) -> None:
         """Store what the operations need."""
         self.http, self.key, self.frames, self.progress = http, key, frames, progress
+        self.tags: dict[str, str] = {}
 
-    details = awaited(operations.details)
-    update = awaited(operations.update)
+    details = awaited(changing.details)
+    update = awaited(changing.update)
+    item = awaited(changing.item)
+    change_item = awaited(changing.change_item)
+    delete_item = awaited(changing.delete_item)
     push = awaited(operations.push)
     set_features = awaited(operations.set_features)
     items = awaited(operations.items)
@@ -117,6 +129,10 @@ class AsyncProjectClient:
     summary = awaited(operations.summary)
     edit = awaited(operations.edit)
     delete = awaited(operations.delete)
+    label = awaited(labeling_frame.label)
+    tokens = awaited(access_operations.tokens)
+    make_token = awaited(access_operations.make_token)
+    revoke_token = awaited(access_operations.revoke_token)
     webhooks = awaited(webhook_operations.webhooks)
     make_webhook = awaited(webhook_operations.make_webhook)
     send_test = awaited(webhook_operations.send_test)

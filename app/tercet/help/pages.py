@@ -5,6 +5,7 @@ from fastapi.responses import HTMLResponse
 
 from tercet import ESTIMATORS, MODEL_SELECTION
 from tercet.help.guides import NAMES, read_guide, read_guides
+from tercet.help.numbers import NUMBERS
 from tercet.help.source import read_class, read_operations, read_packages
 from tercet.help.tokens import read_tokens
 from tercet.web.errors import NotFound
@@ -25,6 +26,12 @@ def guide_page(request: Request, name: str) -> HTMLResponse:
     if name not in NAMES:
         raise NotFound("There is no guide of this name: /help lists all.")
     return render(request, "help/guide.html", guide=read_guide(name), guides=read_guides())
+
+
+@router.get("/help/numbers")
+def numbers_page(request: Request) -> HTMLResponse:
+    """Explain every number that pages and the REST interface show."""
+    return render(request, "help/numbers.html", numbers=NUMBERS)
 
 
 @router.get("/help/systems")

@@ -13,7 +13,10 @@ from pathlib import Path
 from tercet.help.docstrings import Docstring, parse_docstring
 
 ESTIMATORS = "tercet_algorithms"
-OPERATIONS = ("tercet.client.project_operations", "tercet.client.webhook_operations")
+OPERATIONS = tuple(
+    f"tercet.client.{name}"
+    for name in ("changing", "project_operations", "labeling_frame", "access_operations", "webhook_operations")
+)
 
 
 @dataclass(frozen=True)

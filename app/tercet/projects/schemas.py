@@ -336,6 +336,18 @@ TOKEN_EXAMPLE: dict[str, Any] = {
 }
 
 
+class ProjectTokenIn(BaseModel):
+    """A new API token for one project; without `days` it works until it is revoked."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": "field recorder", "scope": "label", "days": 90}]}
+    )
+
+    name: Name
+    scope: Scope
+    days: Annotated[Count, Field(ge=1, le=3650)] | None = None
+
+
 class ProjectToken(BaseModel):
     """An API token for one project; `user` is the name of who has it."""
 
@@ -350,11 +362,19 @@ class ProjectToken(BaseModel):
     last_used_at: datetime | None
 
     @classmethod
-    def of(cls, row: HeldToken) -> Self:
-        """Show a token, without its secret, which is not stored."""
+    def of(cls, row: HeldToken, **values: Any) -> Self:
+        """Show a token, without its secret, which is not stored; `values` are those of further fields."""
         token = row.token
         moments = {name: getattr(token, name) for name in ("created_at", "expires_at", "last_used_at")}
-        return cls(id=token.id, name=token.name, user=row.user, scope=Scope(token.scope), **moments)
+        return cls(id=token.id, name=token.name, user=row.user, scope=Scope(token.scope), **moments, **values)
+
+
+class NewProjectToken(ProjectToken):
+    """An API token for one project with its secret, which is not shown again."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [TOKEN_EXAMPLE | {"token": "tercet_Vq3zT0"}]})
+
+    token: str
 
 
 class ProjectTokens(BaseModel):

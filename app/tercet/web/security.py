@@ -4,6 +4,7 @@ Plain ASGI middleware, because responses may stream for hours.
 """
 
 import ipaddress
+import re
 import socket
 from urllib.parse import urlsplit
 
@@ -13,13 +14,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tercet.web.errors import respond
 
+# What pages of other origins may show in a frame where the settings list them: a labeling link, and the page behind it.
+FRAMED = re.compile(r"/join/[^/]+|/projects/[^/]+/label(?:/.*)?")
+NO_FRAMES = "frame-ancestors 'none'"
 CONTENT_SECURITY_POLICY = "; ".join(
     [
         "default-src 'self'",
         "img-src 'self' blob: data:",
         "media-src 'self' blob:",
         "object-src 'none'",
-        "frame-ancestors 'none'",
+        NO_FRAMES,
         "base-uri 'none'",
         "form-action 'self'",
     ]
@@ -45,17 +49,22 @@ CROSS_SITE = "This request came from another site, so it was refused. Open the p
 class SecurityHeaders:
     """Puts the headers on every response, error pages included."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap an app."""
+    def __init__(self, app: ASGIApp, frame_origins: str = "") -> None:
+        """Wrap an app; `frame_origins`, separated by commas, may show the labeling page in a frame."""
         self.app = app
+        ancestors = f"frame-ancestors {' '.join(origin.strip() for origin in frame_origins.split(','))}"
+        self.framed = {**HEADERS, "Content-Security-Policy": CONTENT_SECURITY_POLICY.replace(NO_FRAMES, ancestors)}
+        del self.framed["X-Frame-Options"]  # it knows no lists
+        self.may_be_framed = bool(frame_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and add the headers when its response starts."""
+        framed = self.may_be_framed and FRAMED.fullmatch(scope.get("path", "")) is not None
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
+                headers.update(self.framed if framed else HEADERS)
                 headers.setdefault("Cache-Control", CACHE_CONTROL)
                 if scope.get("scheme") == "https":
                     headers["Strict-Transport-Security"] = HSTS
