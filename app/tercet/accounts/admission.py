@@ -66,7 +66,10 @@ RULES = (
         lambda session, caller, _: allow_new_project(identify(session, caller)),
         None,
     ),
-    BodyRule(re.compile("POST /account/tokens"), lambda session, caller, _: identify_holder(session, caller)),
+    BodyRule(
+        re.compile("POST /account/(?:tokens|password)"),
+        lambda session, caller, _: identify_holder(session, caller),
+    ),
     BodyRule(re.compile(".* /account/.*", re.DOTALL), lambda session, caller, _: identify_person(session, caller)),
     BodyRule(_in_project("POST|PUT", "/(?:items|features|constraints)"), may(Action.WRITE), None),
     BodyRule(_in_project("PUT", "/imports/[^/]+/files/.+"), may(Action.WRITE), None),
