@@ -148,9 +148,9 @@ export class Gallery {
     const src = item.picture_url ?? item.thumbnail_url;
     const looks = src ? createElement("img", { src, alt: item.text || item.key }) : createElement("span", { className: "words", textContent: item.text || item.key });
     const words = createElement("p", {}, chip(cluster), ` ${item.key} `,
-      createElement("span", { className: "number muted", textContent: confidence.toFixed(2) }),
-      ...(item.tags.length ? [createElement("span", { className: "muted", textContent: ` ${item.tags.join(", ")}` })] : []));
-    const tile = createElement("div", { id: `tile-${place}`, className: mark ? `tile ${mark.kind}` : "tile" }, looks, words,
+      createElement("span", { className: "number muted", textContent: confidence.toFixed(2) }));
+    const tags = item.tags.length ? [createElement("span", { className: "tile-tags small", textContent: item.tags.join(", ") })] : [];
+    const tile = createElement("div", { id: `tile-${place}`, className: mark ? `tile ${mark.kind}` : "tile" }, looks, words, ...tags,
       ...(mark ? [createElement("strong", { textContent: mark.words })] : []));
     tile.setAttribute("role", "option");
     tile.setAttribute("aria-selected", String(place === this.at));

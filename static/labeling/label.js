@@ -61,7 +61,7 @@ const listening = new Listening({
     view.showPlaying(place, time);
   },
   onFailure: (place) => view.showPlaying(place, null, say("Cannot play")),
-  region: () => spectrograms.visible,
+  region: (place) => spectrograms.visible(place),
 });
 
 /** @type {string | null} the key that is held to hear two sounds by turns */
@@ -519,7 +519,7 @@ function onClick(event) {
   if (!media || spectrograms.wasDragged || getSelection()?.toString()) return;
   const { x, y } = part(media, event);
   const value = ANSWERS_BY_PLACE[place];
-  if (media.classList.contains("spectrogram") && y > SEEK_STRIP) listening.play(place, spectrograms.timeAt(x));
+  if (media.classList.contains("spectrogram") && y > SEEK_STRIP) listening.play(place, spectrograms.timeAt(place, x));
   else if (value) answer(value);
   else listening.toggle(place);
 }

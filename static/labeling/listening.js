@@ -24,9 +24,9 @@ export class Listening {
 
   /**
    * `onTime(place, time)` is called in every frame while a sound is played, and with null when it ends;
-   * `onFailure(place)` is called if it cannot be played; `region()` returns the seconds that are played again and again.
+   * `onFailure(place)` is called if it cannot be played; `region(place)` returns the seconds of a sound that are played again and again.
    * @param {{ onTime: (place: number, time: number | null) => void, onFailure: (place: number) => void,
-   *   region: () => { from: number, to: number } }} options
+   *   region: (place: number) => { from: number, to: number } }} options
    */
   constructor({ onTime, onFailure, region }) {
     this.onTime = onTime;
@@ -139,7 +139,7 @@ export class Listening {
   #end(current) {
     if (this.#playing !== current) return;
     this.stop();
-    const { from } = this.region();
+    const { from } = this.region(current.place);
     if (this.#isLooping && from < current.audio.duration) this.play(current.place, from, current.then);
     else if (current.then) this.#pause = setTimeout(current.then, PAUSE);
   }
@@ -147,8 +147,8 @@ export class Listening {
   /** @param {Playing} current */
   #follow(current) {
     if (this.#playing !== current) return;
-    const { from, to } = this.region();
     const { audio, place } = current;
+    const { from, to } = this.region(place);
     if (this.#isLooping && (audio.currentTime >= to || audio.currentTime < from - 0.05)) audio.currentTime = from;
     this.onTime(place, audio.currentTime);
     requestAnimationFrame(() => this.#follow(current));

@@ -1,7 +1,8 @@
-// The spectrograms of a question. All three show the same length of time and range of frequencies, and their sounds begin
+// The spectrograms of a question. All three show the same length of time and range of frequencies, and their sounds set in
 // at the same place, so that they can be compared; zooming one zooms all. The pictures come without marks, which are drawn here.
 
 import { createElement } from "../web/dom.js";
+import { onsetOf } from "./onset.js";
 
 /**
  * The ranges that the pictures of a project show: frequencies in Hz, the seconds of a picture's usual width; and the
@@ -11,8 +12,8 @@ import { createElement } from "../web/dom.js";
 /** @typedef {{ begin: number, seconds: number, low: number, high: number }} Range */
 /**
  * A spectrogram on the screen: `span` is how many seconds its picture shows, `offset` where in it the sound begins: a
- * short sound stands in the middle of its picture.
- * @typedef {{ media: HTMLElement, image: HTMLImageElement, span: number, offset: number, marks: HTMLElement,
+ * short sound stands in the middle of its picture. `onset` is at which second of the sound it sets in.
+ * @typedef {{ media: HTMLElement, image: HTMLImageElement, span: number, offset: number, onset: number, marks: HTMLElement,
  *   cursor: HTMLElement, playhead: HTMLElement }} Box
  */
 
@@ -117,20 +118,27 @@ export class Spectrograms {
     return { begin: 0, seconds, low, high };
   }
 
-  /** Where all sounds begin, in seconds from the left: where the longest one does, so that no picture is cut off. */
+  /** Where all sounds set in, in seconds from the left: where the first one does, so that no picture begins too late. */
   get #lead() {
-    const offsets = this.#boxes.flatMap((box) => (box ? [box.offset] : []));
-    return offsets.length ? Math.min(...offsets) : 0;
+    const places = this.#boxes.flatMap((box) => (box ? [box.offset + box.onset] : []));
+    return places.length ? Math.min(...places) : 0;
   }
 
-  /** @returns {Range} */
+  /** @returns {Range} from where the earliest picture begins to where the last one ends */
   #limits() {
-    return { ...this.#usual(), seconds: Math.max(this.#scales.seconds, ...this.#boxes.map((box) => box?.span ?? 0)) };
+    const lead = this.#lead;
+    const edges = this.#boxes.flatMap((box) => (box ? [lead - box.offset - box.onset] : []));
+    const ends = this.#boxes.flatMap((box) => (box ? [lead - box.offset - box.onset + box.span] : []));
+    const begin = Math.min(0, ...edges);
+    return { ...this.#usual(), begin, seconds: Math.max(this.#scales.seconds, ...ends) - begin };
   }
 
-  /** The part of the sounds that is on the screen, in seconds from their beginning. */
-  get visible() {
-    const from = this.#range.begin - this.#lead;
+  /**
+   * Return the part of a sound that is on the screen, in seconds of the sound.
+   * @param {number} place
+   */
+  visible(place) {
+    const from = this.#range.begin - this.#lead + (this.#boxes[place]?.onset ?? 0);
     return { from: Math.max(from, 0), to: from + this.#range.seconds };
   }
 
@@ -162,7 +170,10 @@ export class Spectrograms {
     media.style.setProperty("--ground", this.#scales.ground);
     media.classList.add("spectrogram");
     media.classList.toggle("on-light", isLight(this.#scales.ground));
-    this.#boxes[place] = { media, image, span, offset: (span - seconds) / 2, marks, cursor, playhead };
+    const offset = (span - seconds) / 2;
+    const onset = onsetOf(image, this.#scales.ground, { span, offset, seconds });
+    media.dataset.onset = onset.toFixed(3);
+    this.#boxes[place] = { media, image, span, offset, onset, marks, cursor, playhead };
     this.#listen(media);
     this.#paint();
   }
@@ -183,11 +194,20 @@ export class Spectrograms {
   }
 
   /**
-   * Return the time in the sounds at a share of the width of their boxes.
+   * Return the time in a sound at a share of the width of its box.
+   * @param {number} place
    * @param {number} x
    */
-  timeAt(x) {
-    return Math.max(this.#range.begin + x * this.#range.seconds - this.#lead, 0);
+  timeAt(place, x) {
+    return Math.max(this.#sinceOnset(x) + (this.#boxes[place]?.onset ?? 0), 0);
+  }
+
+  /**
+   * Return the time since the sounds set in at a share of the width of their boxes.
+   * @param {number} x
+   */
+  #sinceOnset(x) {
+    return this.#range.begin + x * this.#range.seconds - this.#lead;
   }
 
   /**
@@ -198,7 +218,7 @@ export class Spectrograms {
   showPlayhead(place, time) {
     const box = this.#boxes[place];
     if (!box) return;
-    const x = time === null ? -1 : (time + this.#lead - this.#range.begin) / this.#range.seconds;
+    const x = time === null ? -1 : (time - box.onset + this.#lead - this.#range.begin) / this.#range.seconds;
     box.playhead.hidden = x < 0 || x > 1;
     box.playhead.style.left = `${100 * x}%`;
   }
@@ -214,7 +234,7 @@ export class Spectrograms {
     for (const box of this.#boxes) {
       if (!box) continue;
       Object.assign(box.image.style, {
-        left: `${(-100 * (begin + box.offset - lead)) / seconds}%`,
+        left: `${(-100 * (begin + box.offset + box.onset - lead)) / seconds}%`,
         width: `${(100 * box.span) / seconds}%`,
         top: `${(-100 * (scales.high - high)) / (high - low)}%`,
         height: `${(100 * (scales.high - scales.low)) / (high - low)}%`,
@@ -282,7 +302,7 @@ export class Spectrograms {
       const level = createElement("i", { className: "level" });
       upright.style.left = `${100 * x}%`;
       level.style.top = `${100 * y}%`;
-      const reading = `${this.timeAt(x).toFixed(2)} s, ${describe(high - y * (high - low), high, true)}`;
+      const reading = `${this.#sinceOnset(x).toFixed(2)} s, ${describe(high - y * (high - low), high, true)}`;
       box.cursor.replaceChildren(upright, level, ...(box.media === media ? [createElement("span", { textContent: reading })] : []));
     });
   }

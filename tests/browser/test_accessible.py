@@ -55,6 +55,7 @@ class View:
 
 VIEWS = {
     "home": View("/", "/"),
+    "sign in with a password": View("/sign-in", "/sign-in", who="nobody"),
     "sign in": View("/sign-in/{token}", "/sign-in/{world.sign_in}"),
     "an old sign-in link": View("/sign-in/{token}", "/sign-in/unknown", 404),
     "join": View("/join/{token}", "/join/{world.join}"),

@@ -636,7 +636,7 @@ def test_a_key_that_is_held_plays_two_sounds_by_turns(live_server: LiveServer, o
     assert shown(page), "no key was an answer"
 
 
-def test_sounds_begin_at_one_place_whatever_their_length(live_server: LiveServer, open_page: OpenPage) -> None:
+def test_sounds_set_in_at_one_place_whatever_their_length(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     with live_server.database.reading() as session:
         items = session.scalars(select(Item).where(Item.project_id == project.id)).all()
@@ -648,12 +648,13 @@ def test_sounds_begin_at_one_place_whatever_their_length(live_server: LiveServer
         keys = [unquote(address.rpartition("/")[2]) for address in shown(page)]
         assert len({round(lengths[key], 2) for key in keys}) > 1
         styles = page.locator(".media img").evaluate_all(
-            "images => images.map(({ style }) => [parseFloat(style.left), parseFloat(style.width)])"
+            "images => images.map(({ style, parentElement }) => [parseFloat(style.left), parseFloat(style.width),"
+            " parseFloat(parentElement.dataset.onset)])"
         )
         # In a picture as long as usual a shorter sound stands in the middle.
         starts = [
-            left + width * max(usual - lengths[key], 0) / 2 / max(lengths[key], usual)
-            for key, (left, width) in zip(keys, styles, strict=True)
+            left + width * (max(usual - lengths[key], 0) / 2 + onset) / max(lengths[key], usual)
+            for key, (left, width, onset) in zip(keys, styles, strict=True)
         ]
         assert starts == pytest.approx([starts[0]] * 3, abs=0.1)
         press_and_see(page, "y")

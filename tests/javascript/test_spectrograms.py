@@ -20,6 +20,32 @@ def call(page: Page, name: str, *arguments: Any) -> Any:
     return page.evaluate(script, [name, *arguments])
 
 
+# Where a sound of two seconds, in the middle of a picture of four, sets in: drawn from `from` to `to`, over noise.
+ONSET = """async ([from, to, noise]) => {
+  const { onsetOf } = await import("/static/labeling/onset.js");
+  const canvas = Object.assign(document.createElement("canvas"), { width: 400, height: 100 });
+  const context = canvas.getContext("2d");
+  context.fillStyle = "#000000";
+  context.fillRect(0, 0, 400, 100);
+  for (let x = 100; x < 300; x += 1) {
+    context.fillStyle = `rgb(${noise} ${noise + (x % 3) * 4} ${noise})`;
+    context.fillRect(x, 0, 1, 100);
+  }
+  context.fillStyle = "#ffee88";
+  context.fillRect(100 + 100 * from, 40, 100 * (to - from), 8);
+  return onsetOf(canvas, "#000000", { span: 4, offset: 1, seconds: 2 });
+}"""
+
+
+@pytest.mark.parametrize(
+    ("drawn", "onset"),
+    [((0.6, 1.2, 0), 0.6), ((0.3, 2.0, 30), 0.3), ((0.0, 1.5, 10), 0), ((1.6, 2.0, 10), 0), ((0.5, 0.5, 20), 0)],
+    ids=["silence before", "noise before", "at once", "no beginning", "noise alone"],
+)
+def test_where_a_sound_sets_in(page: Page, drawn: tuple[float, float, int], onset: float) -> None:
+    assert page.evaluate(ONSET, drawn) == pytest.approx(onset, abs=0.03)
+
+
 @pytest.mark.parametrize(("smallest", "step"), [(0.011, 0.02), (1, 1), (1.1, 2), (230, 500), (700, 1000)])
 def test_steps_are_round(page: Page, smallest: float, step: float) -> None:
     assert call(page, "roundStep", smallest) == pytest.approx(step)

@@ -68,10 +68,13 @@ RULES = (
         None,
     ),
     BodyRule(
+        re.compile("POST /account/(?:tokens|password)"),
+        lambda session, caller, _: identify_holder(session, caller),
+    ),
+    BodyRule(
         re.compile("(?:POST|PATCH) /api/v1/users(?:/.*)?"),
         lambda session, caller, _: identify_administrator(session, caller),
     ),
-    BodyRule(re.compile("POST /account/tokens"), lambda session, caller, _: identify_holder(session, caller)),
     BodyRule(re.compile(".* /account/.*", re.DOTALL), lambda session, caller, _: identify_person(session, caller)),
     BodyRule(_in_project("POST|PUT", "/(?:items|features|constraints)"), may(Action.WRITE), None),
     BodyRule(_in_project("PUT", "/imports/[^/]+/files/.+"), may(Action.WRITE), None),

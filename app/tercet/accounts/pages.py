@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from tercet.accounts import invitations, queries, service, sessions
+from tercet.accounts import invitations, passwords, queries, service, sessions
 from tercet.accounts.access import Action, Caller, Me, authorize, identify_holder, identify_person, user_of_session
 from tercet.audit import chain
 from tercet.models import Invitation, Project, Role, Scope, User
@@ -18,6 +18,7 @@ from tercet.web.dependencies import Db
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.web.languages import COOKIE, LANGUAGES, InWords, asked_for
 from tercet.web.numbers import Id
+from tercet.web.rates import PER_PASSWORD
 from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
@@ -62,6 +63,45 @@ def sign_in(request: Request, token: str, db: Db) -> Response:
     sessions.forget_visits(response)
     sessions.set_cookie(request, response, cookie)
     return response
+
+
+@router.get("/sign-in")
+def password_page(request: Request) -> HTMLResponse:
+    """Show the form for an address and a password."""
+    return render(request, "accounts/password_sign_in.html", email="", detail="")
+
+
+@router.post("/sign-in")
+def sign_in_with_password(request: Request, db: Db, email: Text, password: Text) -> Response:
+    """Sign in who has this address and password; for each address, a few wrong ones a minute are looked at."""
+    request.app.state.rates.count(PER_PASSWORD, f"password of {email.strip().lower()}")
+    try:
+        with db.transaction() as session:
+            user = passwords.user_with_password(session, email, password)
+            chain.act_as(user)
+            chain.record(session, "signed in", after={"by": "password"})
+            cookie = sessions.start(session, request, user)
+    except NotFound as problem:
+        detail = problem.detail
+        return render(request, "accounts/password_sign_in.html", status_code=401, email=email, detail=detail)
+    response = go_to("/")
+    sessions.forget_visits(response)
+    sessions.set_cookie(request, response, cookie)
+    return response
+
+
+@router.post("/account/password")
+def set_password(request: Request, me: Me, db: Db, password: Text = "", current: Text = "") -> Response:
+    """Set, change or remove the caller's password; all their other sessions end."""
+    try:
+        with db.transaction() as session:
+            user = identify_holder(session, me).user
+            passwords.set_password(session, user, password=password, current=current, keep=me.session)
+    except Invalid as problem:
+        with db.reading() as session:
+            view = service.view_account(session, identify_holder(session, me).user)
+        return _account(request, me, view, wrong={error.field: error.detail for error in problem.errors})
+    return go_to("/account?done=password")
 
 
 @router.post("/sign-out")
@@ -197,9 +237,16 @@ def account_page(request: Request, me: Me, db: Db) -> HTMLResponse:
     return _account(request, me, view)
 
 
-def _account(request: Request, me: Caller, view: service.AccountView, new_token: str | None = None) -> HTMLResponse:
-    status = 200 if new_token is None else 201
-    context: dict[str, Any] = {"current": me.session, "scopes": list(Scope)}
+def _account(
+    request: Request,
+    me: Caller,
+    view: service.AccountView,
+    new_token: str | None = None,
+    wrong: dict[str, str] | None = None,
+) -> HTMLResponse:
+    status = 422 if wrong else 200 if new_token is None else 201
+    context: dict[str, Any] = {"current": me.session, "scopes": list(Scope), "wrong": wrong or {}}
+    context["password_set"] = request.query_params.get("done") == "password"
     page = render(request, "accounts/account.html", status_code=status, new_token=new_token, **context, **vars(view))
     if new_token is not None:
         page.headers["Cache-Control"] = "no-store"

@@ -29,7 +29,7 @@ ARCHIVED = (
 )
 # Not archived: users and their rights, which are a matter of the other server, and everything in progress.
 LEFT_OUT = {
-    *("user", "session", "membership", "sign_in_link", "api_token", "share_link", "audit"),
+    *("user", "session", "membership", "sign_in_link", "api_token", "share_link", "invitation", "audit"),
     *("lease", "skip", "event", "job", "import", "import_file", "webhook", "delivery"),
 }
 # Columns that have a meaning on this server only, or only at this moment.

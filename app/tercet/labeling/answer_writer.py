@@ -99,8 +99,15 @@ class AnswerWriter:
     def _write_together(self, project: str, requests: Sequence[SentAnswers]) -> list[Outcome]:
         with self.database.transaction() as session:
             checked = check_answers(session, project, requests)
-            accepted = [outcome for outcome in checked if isinstance(outcome, CheckedAnswers)]
-            accepted = self._second_tabs.leave_out(session, accepted)
+            callers = [request.caller for request in requests]
+            accepted = self._second_tabs.leave_out(
+                session,
+                [
+                    (outcome, caller.session is not None)
+                    for outcome, caller in zip(checked, callers, strict=True)
+                    if isinstance(outcome, CheckedAnswers)
+                ],
+            )
             stored = iter(store_answers(session, accepted) if accepted else [])
         self._second_tabs.note(accepted)
         return [next(stored) if isinstance(outcome, CheckedAnswers) else outcome for outcome in checked]

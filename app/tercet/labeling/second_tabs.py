@@ -35,15 +35,18 @@ class SecondTabs:
         self._newest: dict[Question, _Answered] = {}
         self._lock = threading.Lock()
 
-    def leave_out(self, session: Session, requests: Sequence[CheckedAnswers]) -> list[CheckedAnswers]:
-        """Return the answers of requests without those of second tabs, which count as stored before."""
+    def leave_out(self, session: Session, requests: Sequence[tuple[CheckedAnswers, bool]]) -> list[CheckedAnswers]:
+        """Return the answers of requests without those of second tabs, which count as stored before.
+
+        With each request goes whether a browser has sent it: programs have no tabs.
+        """
         moment = time.monotonic()
         with self._lock:
             newest = {question: told for question, told in self._newest.items() if moment - told.at < SECONDS}
             self._newest = dict(newest)
         passing = []
-        for request in requests:
-            again = {answer.id for answer in request.new if _is_answered(session, newest, answer)}
+        for request, is_in_browser in requests:
+            again = {answer.id for answer in request.new if is_in_browser and _is_answered(session, newest, answer)}
             new = [answer for answer in request.new if answer.id not in again]
             passing.append(request._replace(new=new, repeated=request.repeated + len(again)))
             newest |= _of_pages(new, moment)

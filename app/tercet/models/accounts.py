@@ -29,6 +29,7 @@ class User(Base):
     is_admin: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)
     disabled_at: Mapped[datetime | None]
+    password_hash: Mapped[str | None] = mapped_column(String(200))
 
     @property
     def has_account(self) -> bool:

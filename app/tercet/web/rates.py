@@ -23,6 +23,8 @@ from tercet.web.languages import to_translate
 PER_ADDRESS = RateLimitItemPerMinute(1_200)
 # Opening one link, or pressing its button; a class comes within a minute.
 PER_LINK = RateLimitItemPerMinute(1_000)
+# Passwords tried for one address, from wherever.
+PER_PASSWORD = RateLimitItemPerMinute(10)
 # A session or a token. A page that uploads thousands of small files sends the most.
 PER_CALLER = RateLimitItemPerMinute(12_000)
 # Answers of one labeler: thirty times as many as the fastest people give.
