@@ -18,7 +18,6 @@ from tercet.web.dependencies import Db
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.web.languages import COOKIE, LANGUAGES, InWords, asked_for
 from tercet.web.numbers import Id
-from tercet.web.rates import PER_PASSWORD
 from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)
@@ -74,7 +73,7 @@ def password_page(request: Request) -> HTMLResponse:
 @router.post("/sign-in")
 def sign_in_with_password(request: Request, db: Db, email: Text, password: Text) -> Response:
     """Sign in who has this address and password; for each address, a few wrong ones a minute are looked at."""
-    request.app.state.rates.count(PER_PASSWORD, f"password of {email.strip().lower()}")
+    request.app.state.rates.count_password(request.scope, email)
     try:
         with db.transaction() as session:
             user = passwords.user_with_password(session, email, password)

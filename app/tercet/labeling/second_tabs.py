@@ -42,7 +42,7 @@ class SecondTabs:
         """
         moment = time.monotonic()
         with self._lock:
-            newest = {question: told for question, told in self._newest.items() if moment - told.at < SECONDS}
+            newest = {question: last for question, last in self._newest.items() if moment - last.at < SECONDS}
             self._newest = dict(newest)
         passing = []
         for request, is_in_browser in requests:

@@ -23,8 +23,9 @@ from tercet.web.languages import to_translate
 PER_ADDRESS = RateLimitItemPerMinute(1_200)
 # Opening one link, or pressing its button; a class comes within a minute.
 PER_LINK = RateLimitItemPerMinute(1_000)
-# Passwords tried for one address, from wherever.
-PER_PASSWORD = RateLimitItemPerMinute(10)
+# Passwords tried for one account: from one network, and from wherever, where a stranger's tries must not keep its owner
+# out too easily.
+PER_PASSWORD, PER_ACCOUNT = RateLimitItemPerMinute(10), RateLimitItemPerMinute(100)
 # A session or a token. A page that uploads thousands of small files sends the most.
 PER_CALLER = RateLimitItemPerMinute(12_000)
 # Answers of one labeler: thirty times as many as the fastest people give.
@@ -50,6 +51,12 @@ class Rates:
         if not self._limiter.hit(limit, who, cost=cost):
             seconds = self._limiter.get_window_stats(limit, who).reset_time - time.time()
             raise TooOften(to_translate("That is too often. Wait a moment."), retry_after=max(1, math.ceil(seconds)))
+
+    def count_password(self, scope: Scope, email: str) -> None:
+        """Count a password that is tried for an account; raise TooOften once there were too many."""
+        account = _digest(email.strip().lower())
+        self.count(PER_PASSWORD, f"password of {account} from {_network(scope)}")
+        self.count(PER_ACCOUNT, f"password of {account}")
 
     def prove(self, credentials: str) -> None:
         """Note that these credentials are somebody's."""
