@@ -136,7 +136,7 @@ function onAnswers(counts) {
 }
 
 function onProject() {
-  items.items.clear(); // somebody may have put tags on them
+  items.forget(); // somebody may have put tags on them
   filter.apply();
 }
 

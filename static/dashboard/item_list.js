@@ -32,13 +32,19 @@ export class ItemStore {
    * @returns {Promise<Item[]>}
    */
   async at(positions) {
-    const missing = positions.filter((position) => !this.items.has(position));
+    const { items } = this; // what is forgotten meanwhile must leave no gap in what is shown
+    const missing = positions.filter((position) => !items.has(position));
     if (missing.length) {
       const response = await fetch(`${this.url}?at=${missing.join(",")}`).catch(() => null);
       const page = response?.ok ? await readBody(response) : null;
-      for (const item of page?.items ?? []) this.items.set(item.position, item);
+      for (const item of page?.items ?? []) items.set(item.position, item);
     }
-    return positions.map((position) => this.items.get(position)).filter((item) => item !== undefined);
+    return positions.map((position) => items.get(position)).filter((item) => item !== undefined);
+  }
+
+  /** Fetch every item anew from now on. */
+  forget() {
+    this.items = new Map();
   }
 
   /**

@@ -31,3 +31,18 @@ def test_a_server_that_is_not_reached_is_reported(page: Page, response: object) 
 def test_a_question_that_is_lost_on_the_way_is_reported(page: Page) -> None:
     served = [{"status": 200, "body": ITEMS}, None]
     assert page.evaluate(ASK, [served, [0, 2]]) == [["a", "c"], NOT_REACHED, ["GET", "PUT"]]
+
+
+def test_what_is_forgotten_meanwhile_leaves_no_gap(page: Page) -> None:
+    program = """async (responses) => {
+      const { ItemStore } = await import("/static/dashboard/item_list.js");
+      window.responses = responses;
+      const store = new ItemStore("/api");
+      await store.at([0]);
+      const asked = store.at([0, 2]);
+      store.forget();
+      return [(await asked).map((item) => item.key), store.items.size];
+    }"""
+    first, second = ('{"items": [{"position": 0, "key": "a"}]}', '{"items": [{"position": 2, "key": "c"}]}')
+    served = [{"status": 200, "body": first}, {"status": 200, "body": second}]
+    assert page.evaluate(program, served) == [["a", "c"], 0]
