@@ -132,6 +132,7 @@ def test_pictures_of_a_table_are_sent(client: tercet.Client, tmp_path: Path) -> 
     greys = client.create_project("Greys", n_clusters=1)
     done = greys.push({"key": ["a", "b", "c"], "file": paths}, media="file")
     assert (done.status, done.report.content, done.report.added) == ("done", "pictures", 3)
+    assert greys.run().status == "done", "their features were waited for"
     for shade, key in zip((20, 120, 220), "abc", strict=True):
         with Image.open(io.BytesIO(greys.media(key))) as stored:
             assert stored.size == (40, 30)

@@ -105,13 +105,15 @@ def test_groups_are_chosen_on_the_page(sounds: TestClient, database: Database, s
 
 
 def test_a_recipe_over_rest(sounds: TestClient, database: Database, settings: Settings) -> None:
-    assert sounds.get(RECIPE).json() == {"groups": None, "words": None}
+    assert sounds.get(RECIPE).json() == {"groups": None, "words": None, "making": False}
     groups = [{"kind": "sound_outline", "numbers": 3, "weight": 1.0}]
     put = sounds.put(RECIPE, json={"groups": groups})
     assert (put.status_code, put.json()["groups"]) == (202, groups)
     assert put.json()["words"] == "up to 3 numbers for the outline of each sound in time and pitch"
     sounds.put(RECIPE, json={"groups": groups})
+    assert sounds.get(RECIPE).json()["making"] is True
     assert do_jobs(database, settings) == ["done"], "two wishes in a row are one job"
+    assert sounds.get(RECIPE).json()["making"] is False
     assert newest(database).d == 3
 
 

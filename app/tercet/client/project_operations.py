@@ -81,9 +81,9 @@ def get(project: Place, rest: str = "", **query: Any) -> Steps[httpx.Response]:
 def push(
     project: Place, /, table: Any, *, media: str | None = None, X: ArrayLike | None = None, skip_bad: bool = False
 ) -> Steps[ImportOut]:
-    """Add items, or update those whose keys the project has, and wait until they are stored.
+    """Add items, or update those whose keys the project has, and wait until they are stored and have features.
 
-    Features and the first clusters follow by themselves.
+    The first clusters follow by themselves.
 
     Parameters
     ----------
@@ -116,7 +116,11 @@ def push(
         checked = yield from _until_worked(project, imported, report)
         yield from _refuse_faults(project, imported, checked)
         yield from respond(Call("POST", address(project, f"{imported}/start"), {}, False))
-        return (yield from _until_worked(project, imported, report))
+        done = yield from _until_worked(project, imported, report)
+        while X is None and (yield from get(project, "/feature-recipe")).json()["making"]:
+            report(1.0, "Waiting for features of the items")
+            yield Pause(SOONEST)
+        return done
 
 
 def _send(project: Place, imported: str, package: Package, report: Report) -> Steps[None]:

@@ -21,6 +21,8 @@ from tercet.intake.schemas import (
     RecipeOut,
 )
 from tercet.items.schemas import FeaturesOut, ItemOut
+from tercet.jobs import queries as jobs
+from tercet.models import JobKind
 from tercet.storage import Storage
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.entity_tags import IfMatch, entity_tag
@@ -160,9 +162,11 @@ def get_picture_trial(project: str, asked: Annotated[PictureQuery, Query()], me:
 
 @router.get("/{project}/feature-recipe")
 def get_recipe(project: str, me: Me, db: Db) -> RecipeOut:
-    """Read which groups of features were chosen for the items of the project."""
+    """Read which groups of features were chosen for the items of the project, and whether features are made now."""
     with db.reading() as session:
-        return RecipeOut.of(authorize(session, me, project, Action.READ).project)
+        access = authorize(session, me, project, Action.READ)
+        making = jobs.unfinished(session, access.project.id, JobKind.MAKE_FEATURES)
+        return RecipeOut.of(access.project, making=bool(making))
 
 
 @router.put("/{project}/feature-recipe", status_code=202)
@@ -172,7 +176,7 @@ def put_recipe(project: str, body: RecipeIn, me: Me, db: Db) -> RecipeOut:
         access = authorize(session, me, project, Action.WRITE)
         recipe = body.groups and featuring.read_groups([group.model_dump() for group in body.groups])
         featuring.choose(session, access.project, recipe or None, access.user)
-        return RecipeOut.of(access.project)
+        return RecipeOut.of(access.project, making=True)
 
 
 def _allow(db: Database, me: Caller, project: str, action: Action) -> int:

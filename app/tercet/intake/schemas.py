@@ -416,21 +416,24 @@ class RecipeIn(BaseModel):
 
 
 class RecipeOut(BaseModel):
-    """The chosen groups, and the same in words; null: the default for these items."""
+    """The chosen groups, and the same in words; null: the default for these items. `making`: features are made now."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"groups": [GROUP_EXAMPLE], "words": "up to 32 numbers learned from these recordings"}]
+            "examples": [
+                {"groups": [GROUP_EXAMPLE], "words": "up to 32 numbers learned from these recordings", "making": False}
+            ]
         }
     )
 
     groups: list[GroupIn] | None
     words: str | None
+    making: bool
 
     @classmethod
-    def of(cls, project: Project) -> "RecipeOut":
+    def of(cls, project: Project, *, making: bool) -> "RecipeOut":
         """Show the recipe of a project."""
         if project.feature_recipe is None:
-            return cls(groups=None, words=None)
+            return cls(groups=None, words=None, making=making)
         groups = [GroupIn.model_validate(group) for group in project.feature_recipe["groups"]]
-        return cls(groups=groups, words=describe(Recipe.from_dict(project.feature_recipe)))
+        return cls(groups=groups, words=describe(Recipe.from_dict(project.feature_recipe)), making=making)
