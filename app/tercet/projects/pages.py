@@ -7,14 +7,15 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tercet.accounts import invitations
 from tercet.accounts import service as accounts
-from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
+from tercet.accounts.access import Action, Caller, Me, allow_new_project, authorize, identify
 from tercet.catalogue import forms
+from tercet.database import Database
 from tercet.projects import deleting, service
 from tercet.projects.schemas import InvitationIn, ProjectIn, ProjectPatch, RoleIn, ShareLinkIn
 from tercet.sounds.colour_maps import COLOUR_MAPS
 from tercet.sounds.picture_settings import PRESETS
 from tercet.web.dependencies import Db
-from tercet.web.errors import Conflict, FieldError, Invalid
+from tercet.web.errors import Conflict, FieldError, Invalid, Problem
 from tercet.web.forms import Fields, parse
 from tercet.web.numbers import Id
 from tercet.web.rendering import render, site_address
@@ -42,9 +43,7 @@ def change_settings(request: Request, project: str, fields: Fields, me: Me, db: 
             changes = parse(ProjectPatch, forms.without_choice(fields)).fields_sent() | forms.read_choice(fields)
             service.change_project(session, access.project, changes)
     except Invalid as problem:
-        with db.reading() as session:
-            view = service.view_settings(session, authorize(session, me, project, Action.WRITE))
-        return _page(request, view, 422, typed=fields, detail=problem.detail, errors=problem.errors)
+        return _refused(request, db, me, project, problem, fields)
     return RedirectResponse(f"/projects/{project}/settings?done=saved", 303)  # in the section where the form is
 
 
@@ -57,9 +56,7 @@ def make_share_link(request: Request, project: str, fields: Fields, me: Me, db: 
             token = accounts.make_share_link(session, access.project, **parse(ShareLinkIn, fields).model_dump())
             view = service.view_settings(session, access)
     except Invalid as problem:
-        with db.reading() as session:
-            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
-        return _page(request, view, 422, typed=fields, detail=problem.detail, errors=problem.errors)
+        return _refused(request, db, me, project, problem, fields)
     return _show_link(request, view, f"join/{token}", labeler=fields.get("labeler", ""))
 
 
@@ -106,9 +103,7 @@ def invite(request: Request, project: str, fields: Fields, me: Me, db: Db) -> Re
             invitation, token = invitations.invite(session, access.project, **values)
             view = service.view_settings(session, access)
     except (Invalid, Conflict) as problem:
-        with db.reading() as session:
-            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
-        return _page(request, view, problem.status, typed=fields, detail=problem.detail, errors=problem.errors)
+        return _refused(request, db, me, project, problem, fields)
     return _show_link(request, view, f"invitation/{token}", invited=invitation.email)
 
 
@@ -128,9 +123,7 @@ def change_role(request: Request, project: str, member: Id, fields: Fields, me: 
             access = authorize(session, me, project, Action.OWN)
             service.change_role(session, access.project, member, parse(RoleIn, fields).role)
     except (Invalid, Conflict) as problem:
-        with db.reading() as session:
-            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
-        return _page(request, view, problem.status, detail=problem.detail, errors=problem.errors)
+        return _refused(request, db, me, project, problem)
     return _back(project, "members")
 
 
@@ -161,9 +154,7 @@ def make_webhook(request: Request, project: str, fields: Fields, me: Me, db: Db)
             made = webhooks.make_webhook(session, access.project, **asked.model_dump(), private_too=private_too)
             view = service.view_settings(session, access)
     except (Invalid, Conflict) as problem:
-        with db.reading() as session:
-            view = service.view_settings(session, authorize(session, me, project, Action.OWN))
-        return _page(request, view, problem.status, typed=fields, detail=problem.detail, errors=problem.errors)
+        return _refused(request, db, me, project, problem, fields)
     return _show_once(request, view, new_secret=made.secret)
 
 
@@ -214,6 +205,15 @@ def copy_settings(project: str, fields: Fields, me: Me, db: Db) -> Response:
         settings = service.settings_of(access.project) | parse(ProjectIn, fields).fields_sent()
         copy = service.create_project(session, access.user, **settings)
         return RedirectResponse(f"/projects/{copy.key}/imports", 303)
+
+
+def _refused(
+    request: Request, db: Database, me: Caller, project: str, problem: Problem, typed: dict[str, str] | None = None
+) -> HTMLResponse:
+    """Show the page again with what is wrong."""
+    with db.reading() as session:
+        view = service.view_settings(session, authorize(session, me, project, Action.WRITE))
+    return _page(request, view, problem.status, typed=typed, detail=problem.detail, errors=problem.errors)
 
 
 def _page(
