@@ -108,7 +108,7 @@ class BackupSchedule:
 
 def seconds_until_due(settings: Settings) -> float:
     """Return in how many seconds the next backup is due, at most 0 once it is."""
-    made = backups(Path(settings.backup_folder))
-    if not made:
+    written = backups(Path(settings.backup_folder))
+    if not written:
         return 0.0
-    return settings.backup_hours * 3600 - (now() - made[-1].made_at).total_seconds()
+    return settings.backup_hours * 3600 - (now() - written[-1].made_at).total_seconds()

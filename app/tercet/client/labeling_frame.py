@@ -57,11 +57,11 @@ def label(
     ClientError
         Where the server allows no frames; the sentence says which setting is needed, and has the link.
     """
-    made = url or project.labeling_url
-    if made is None:
-        made = (yield from make_share_link(project, labeler=labeler, days=1)).url
-    project.labeling_url = made
-    page = yield from respond(Call("GET", made))
+    address = url or project.labeling_url
+    if address is None:
+        address = (yield from make_share_link(project, labeler=labeler, days=1)).url
+    project.labeling_url = address
+    page = yield from respond(Call("GET", address))
     if FORBIDDEN in page.headers.get("Content-Security-Policy", ""):
-        raise ClientError(NOT_ALLOWED.format(made))
-    return LabelingFrame(made, height)
+        raise ClientError(NOT_ALLOWED.format(address))
+    return LabelingFrame(address, height)

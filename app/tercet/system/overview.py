@@ -40,7 +40,7 @@ def view_system(database: Database, settings: Settings) -> Overview:
         versions, size = _versions(session, database), _database_size(session, database)
     disk = shutil.disk_usage(settings.data)
     folder = settings.backup_folder
-    made = backups(Path(folder)) if folder else []
+    written = backups(Path(folder)) if folder else []
     return Overview(
         state=state,
         failures=failed,
@@ -48,7 +48,7 @@ def view_system(database: Database, settings: Settings) -> Overview:
         disk_free=disk.free,
         disk_total=disk.total,
         database_size=size,
-        backup=made[-1] if made else None,
+        backup=written[-1] if written else None,
         backup_is_late=bool(folder) and seconds_until_due(settings) < -settings.backup_hours * 3600 / 2,
         audit_break=broken,
     )

@@ -109,15 +109,15 @@ def _are_of(kinds: Sequence[EditKind], stored: StoredEdits, numbers: Array) -> A
 
 def _newest_of(keys: Array, numbers: Array) -> Callable[[Array], Array]:
     """Return a function that gives the largest number that goes with each of some keys, 0 where there is none."""
-    known, rows = np.unique(keys, return_inverse=True)
-    largest = np.zeros(len(known) + 1, dtype=np.int64)
+    distinct, rows = np.unique(keys, return_inverse=True)
+    largest = np.zeros(len(distinct) + 1, dtype=np.int64)
     np.maximum.at(largest, rows.ravel(), numbers)
 
     def look_up(keys: Array) -> Array:
-        places = np.searchsorted(known, keys)
-        is_known = places < len(known)
-        is_known[is_known] = known[places[is_known]] == keys[is_known]
-        values: Array = largest[np.where(is_known, places, len(known))]
+        places = np.searchsorted(distinct, keys)
+        is_known = places < len(distinct)
+        is_known[is_known] = distinct[places[is_known]] == keys[is_known]
+        values: Array = largest[np.where(is_known, places, len(distinct))]
         return values
 
     return look_up

@@ -26,8 +26,8 @@ def fit_sklr(run: Run, inputs: JobInputs, resume: Any, callback: Callback) -> Fi
         model.set_state_arrays(state)
         if edited is not None:
             model.labels_ = edited  # from which its clusters go on
-    said = inputs.answer_arguments() | inputs.edits.fit_arguments()
-    model.fit(np.asarray(inputs.features), **said, callback=callback, resume=resume)
+    arguments = inputs.answer_arguments() | inputs.edits.fit_arguments()
+    model.fit(np.asarray(inputs.features), **arguments, callback=callback, resume=resume)
     outcome = warm_outcome(
         model,
         plan,
