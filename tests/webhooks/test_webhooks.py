@@ -1,5 +1,6 @@
 """Webhooks: who is told what, to where, signed how, how often, and what is left when nobody listens."""
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -268,3 +269,26 @@ def test_the_settings_page_has_them(owner: TestClient, receiver: Receiver) -> No
     assert "newest message waiting" in owner.get(page).text
     assert owner.post(f"{page}/webhooks/{number}/remove").status_code == 200
     assert receiver.url not in owner.get(page).text
+
+
+@pytest.mark.only_on("sqlite")
+def test_the_courier_goes_on_whatever_one_message_brings_about(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+
+    async def look() -> None:
+        looks.append("looked")
+        if len(looks) == 1:
+            raise RuntimeError("nobody foresaw this")
+
+    async def go_on() -> None:
+        tried = Courier(database, private_too=True)
+        monkeypatch.setattr(tried, "look", look)
+        tried.start()
+        while len(looks) < 2:
+            await asyncio.sleep(0.01)
+        await tried.close()
+
+    monkeypatch.setattr(courier, "POLL_SECONDS", 0.0)
+    run(asyncio.wait_for(go_on(), 10))

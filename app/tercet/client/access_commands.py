@@ -33,8 +33,8 @@ def create_token(
 ) -> None:
     """Make a token that acts for you in one project, and print it; it is not shown again."""
     with connected(server, token) as client:
-        made = client.project(project).make_token(name, scope=scope, days=days)
-    show([made], ("token",), as_json=as_json)
+        row = client.project(project).make_token(name, scope=scope, days=days)
+    show([row], ("token",), as_json=as_json)
 
 
 @tokens.command("revoke")
@@ -62,8 +62,8 @@ def add_user(
 ) -> None:
     """Add somebody, and print a link that signs them in once."""
     with connected(server, token) as client:
-        made = client.add_user(email, name)
-    show([made], ("sign_in_url",), as_json=as_json)
+        row = client.add_user(email, name)
+    show([row], ("sign_in_url",), as_json=as_json)
 
 
 @users.command("disable")

@@ -25,8 +25,8 @@ def make_token(
         After how many days it ends; where left out, once it is revoked.
     """
     body = {"name": name, "scope": scope, "days": days}
-    made = yield from respond(Call("POST", address(project, "/tokens"), {"json": body}, False))
-    return NewProjectToken.model_validate(made.json())
+    response = yield from respond(Call("POST", address(project, "/tokens"), {"json": body}, False))
+    return NewProjectToken.model_validate(response.json())
 
 
 def revoke_token(project: Place, /, token: int) -> Steps[None]:

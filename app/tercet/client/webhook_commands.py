@@ -31,8 +31,8 @@ def add_webhook(
 ) -> None:
     """Add a webhook and print its number and its secret, which is not shown again."""
     with connected(server, token) as client:
-        made = client.project(project).make_webhook(url, runs=runs, every_answers=every_answers)
-    show([made], ("id", "secret"), as_json=as_json)
+        row = client.project(project).make_webhook(url, runs=runs, every_answers=every_answers)
+    show([row], ("id", "secret"), as_json=as_json)
 
 
 @webhooks.command("remove")

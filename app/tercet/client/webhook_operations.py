@@ -23,8 +23,8 @@ def make_webhook(project: Place, /, url: str, *, runs: bool = False, every_answe
         Tell it each time that so many more answers were given; 0 for never.
     """
     body = {"url": url, "runs": runs, "every_answers": every_answers}
-    made = yield from respond(Call("POST", address(project, "/webhooks"), {"json": body}, False))
-    return NewWebhookOut.model_validate(made.json())
+    response = yield from respond(Call("POST", address(project, "/webhooks"), {"json": body}, False))
+    return NewWebhookOut.model_validate(response.json())
 
 
 def send_test(project: Place, /, webhook: int) -> Steps[DeliveryOut]:

@@ -151,11 +151,11 @@ def make_webhook(request: Request, project: str, fields: Fields, me: Me, db: Db)
         with db.transaction() as session:
             access = authorize(session, me, project, Action.OWN)
             asked = parse(WebhookIn, {"every_answers": 0} | {name: value for name, value in fields.items() if value})
-            made = webhooks.make_webhook(session, access.project, **asked.model_dump(), private_too=private_too)
+            webhook = webhooks.make_webhook(session, access.project, **asked.model_dump(), private_too=private_too)
             view = service.view_settings(session, access)
     except (Invalid, Conflict) as problem:
         return _refused(request, db, me, project, problem, fields)
-    return _show_once(request, view, new_secret=made.secret)
+    return _show_once(request, view, new_secret=webhook.secret)
 
 
 @router.post("/projects/{project}/settings/webhooks/{webhook}/test")

@@ -17,7 +17,6 @@ from typing import Any
 import anyio.to_thread
 import httpx
 from sqlalchemy import select, update
-from sqlalchemy.exc import SQLAlchemyError
 
 from tercet.database import Database
 from tercet.models import Delivery, DeliveryStatus, Project, Webhook, now
@@ -80,8 +79,8 @@ class Courier:
         while True:
             try:
                 await self.look()
-            except SQLAlchemyError:
-                log.warning("Webhooks cannot be read; trying again", exc_info=True)
+            except Exception:  # whatever one message brings about: the task goes on, and so do all others
+                log.warning("Messages to webhooks could not be seen to; trying again", exc_info=True)
             await asyncio.sleep(POLL_SECONDS)
 
     async def look(self) -> None:

@@ -170,9 +170,9 @@ def placed(edits: Edits, posterior: Array) -> Array:
     values: Array = posterior.astype(float)
     for _ in range(SWEEPS):
         together = (1 - LINK_EPSILON) * values[other] + LINK_EPSILON * (1 - values[other])
-        said = weights * np.log(np.where(alike, together, 1 - together))
+        from_links = weights * np.log(np.where(alike, together, 1 - together))
         log_odds = fitted.copy()
-        np.add.at(log_odds, np.searchsorted(chosen, item), said)
+        np.add.at(log_odds, np.searchsorted(chosen, item), from_links)
         values[chosen] = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
         values[chosen] /= values[chosen].sum(axis=1, keepdims=True)
     return values
