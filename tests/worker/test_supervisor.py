@@ -35,6 +35,8 @@ from tests.runs.test_schedule import answer
 ROOT = Path(__file__).resolve().parent.parent.parent
 SQLITE = pytest.mark.only_on("sqlite")
 POSTGRES = pytest.mark.only_on("postgres")
+# Enough for the fastest machine to still be at work when the first progress, a second old, is seen.
+N_STARTS = 40
 
 
 @contextmanager
@@ -87,7 +89,7 @@ def test_workers_that_did_not_start_are_started_once_more(
 
 @POSTGRES
 def test_answers_during_a_run_make_exactly_one_more(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=6)
+    project = make_hard_songs(database, storage, n_init=N_STARTS)
     with supervised(database, settings):
         first = request(database, project)
         wait_for(lambda: get_run(database, first).progress > 0)
@@ -105,15 +107,15 @@ def test_answers_during_a_run_make_exactly_one_more(database: Database, storage:
 
 @SQLITE
 def test_a_killed_worker_costs_no_iteration(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=8)
+    project = make_hard_songs(database, storage, n_init=N_STARTS)
     with supervised(database, settings):
         run_id = request(database, project)
-        stopped = wait_for(lambda: (run := get_run(database, run_id)).progress > 0.2 and run)
+        stopped = wait_for(lambda: (run := get_run(database, run_id)).progress > 0.1 and run)
         [worker] = worker_processes()
         worker.kill()
         run = wait_for(lambda: ended(database, run_id))
     assert (run.status, run.attempts, run.token) == ("done", 2, 2)
-    assert run.metrics["resumed_start"] >= 8 * 0.2 - 1
+    assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1
     assert run.answers_to == stopped.answers_to
     assert event_kinds(database, project).count(("run", "done")) == 1
 
@@ -154,12 +156,12 @@ def test_two_supervisors_compute_every_run_once(database: Database, storage: Sto
 
 @SQLITE
 def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=6)
+    project = make_hard_songs(database, storage, n_init=N_STARTS)
     port = free_port()
     changes = {"workers": 0, "dask_scheduler": f"tcp://127.0.0.1:{port}", "run_lease_seconds": 3.0}
     with ExitStack() as machines, dask_processes(port) as first, supervised(database, settings, **changes):
         run_id = request(database, project)
-        wait_for(lambda: get_run(database, run_id).progress > 0.2)
+        wait_for(lambda: get_run(database, run_id).progress > 0.1)
         for process in first:
             process.kill()
             process.wait()
@@ -167,12 +169,12 @@ def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage,
         run = wait_for(lambda: ended(database, run_id), 90)
     assert run.status == "done"
     assert run.attempts >= 2
-    assert run.metrics["resumed_start"] >= 6 * 0.2 - 1
+    assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1
 
 
 @SQLITE
 def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=8)
+    project = make_hard_songs(database, storage, n_init=N_STARTS)
     environment = {
         "data": str(settings.data),
         "database_url": settings.database_url,
@@ -181,7 +183,7 @@ def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: St
     }
     run_id = request(database, project)
     with running_server(environment) as server:
-        wait_for(lambda: get_run(database, run_id).progress > 0.25)
+        wait_for(lambda: get_run(database, run_id).progress > 0.1)
         children = psutil.Process(server.process.pid).children(recursive=True)
         server.process.kill()
         _, alive = psutil.wait_procs(children, timeout=60)
@@ -191,4 +193,4 @@ def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: St
     with running_server(environment):
         run = wait_for(lambda: ended(database, run_id))
     assert (run.status, run.attempts) == ("done", 2)
-    assert run.metrics["resumed_start"] >= 8 * 0.25 - 1
+    assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1
