@@ -89,6 +89,7 @@ def push(
     ----------
     table : frame of pandas or polars, list of dicts, or dict of columns
         A row an item. `key`, `text`, `bag` and `bag_labels` have a meaning, other columns are stored as metadata.
+        Without `key` (and without `X`) items are named by their media files.
     media : str, optional
         The column with the paths of recordings, pictures or texts on this machine, which are sent.
     X : array-like of shape (N, D), optional
