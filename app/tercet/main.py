@@ -127,7 +127,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Never more threads than connections: a thread that waits for one would stop all the others.
     anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
     await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
-    app.state.feed = Feed(app.state.database)
+    app.state.feed = Feed(app.state.database, app.state.measures.event_lag)
     supervisor = Supervisor(app.state.database, settings)
     courier = Courier(app.state.database, private_too=settings.webhooks_to_private)
     if settings.workers or settings.dask_scheduler:
