@@ -26,7 +26,11 @@ class Settings(BaseSettings):
     data: Path = Field(Path("tercet-data"), description="folder of the database and the blobs")
     database_url: str = Field("", description="SQLAlchemy URL; empty means SQLite in the data folder")
     storage_url: str = Field("", description="fsspec URL of the blobs; empty means a folder in the data folder")
-    public_url: str = Field("", description="address people use, for links; empty means the request's own")
+    public_url: str = Field(
+        "",
+        pattern=r"^(https?://[^/?#\s]+(/[\w.~-]+)*/?)?$",
+        description="address people use, for links, with a path if there is one; empty means the request's own",
+    )
     allowed_hosts: str = Field(
         "", description="further host names of this server, with commas between; others are refused"
     )
