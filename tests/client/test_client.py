@@ -72,6 +72,10 @@ def test_a_whole_project(client: tercet.Client) -> None:
     (question,) = points.ask()
     assert points.answer(question, "dnk", response_ms=900).progress.mine == 1
     assert points.summary().answers.total == 1
+    assert points.tag("odd", add=["p03", "p05"]).added == ["p03", "p05"]
+    assert points.tag("odd", remove=(key for key in ["p05", "p07"])).removed == ["p05"]
+    assert points.tags().to_dict("records") == [{"tag": "odd", "items": 1}]
+    assert points.items(tag="odd")["tags"].tolist() == [["odd"]]
     assert points.flag("p03", "cut", "begins late").reason == "cut"
     [flag] = points.flagged().to_dict("records")
     assert (flag["item"], flag["reason"], flag["note"]) == ("p03", "cut", "begins late")
