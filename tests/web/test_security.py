@@ -306,6 +306,7 @@ def test_secrets_stay_out_of_the_log(
         ("/projects/a b", "/projects/a%20b"),
         ("/x\nINFO forged line", "/x%0AINFO%20forged%20line"),
         ("/sign-in/abc", "/sign-in/..."),
+        ("/invitation/abc", "/invitation/..."),
         ("/join/abc/\nd", "/join/..."),
         ("/joined/abc", "/joined/abc"),
     ],

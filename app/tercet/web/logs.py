@@ -21,7 +21,7 @@ access = logging.getLogger("tercet.access")
 PLAIN = "%(asctime)s %(levelname)s %(request_id)s %(name)s: %(message)s"
 MOST_KINDS = 1_000
 USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-SECRET_PATH = re.compile(r"^(/(?:sign-in|join))/.+", re.DOTALL)
+SECRET_PATH = re.compile(r"^(/(?:sign-in|join|invitation))/.+", re.DOTALL)
 
 
 def shown_path(path: str) -> str:
