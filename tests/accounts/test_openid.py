@@ -10,6 +10,7 @@ import pytest
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.testclient import TestClient
 from joserfc.jwk import OctKey
+from limits import RateLimitItemPerMinute
 from sqlalchemy import select
 
 from tercet.accounts.access import hash_token
@@ -18,6 +19,7 @@ from tercet.demo.server import free_port
 from tercet.main import create_app
 from tercet.models import AuditEntry, Invitation, User, now
 from tercet.settings import Settings
+from tercet.web import rates
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, FOREIGN_KEY, TestProvider, running_provider
 from tests.factories import make_project, make_user, row_counts
 
@@ -208,6 +210,12 @@ def test_an_address_that_only_the_userinfo_has(with_provider: Settings, ada: Use
 def test_answers_of_no_provider(visitor: TestClient, ada: User, provider: TestProvider, answer: Response) -> None:
     provider.token_answer = answer
     is_refused(visitor, go(visitor), 502, "did not answer as it should")
+
+
+def test_no_stranger_closes_the_way_to_the_provider(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "PER_LINK", RateLimitItemPerMinute(2))
+    assert [visitor.get("/sign-in/x").status_code for _ in range(3)] == [404, 404, 429]
+    assert {visitor.get("/sign-in/openid").status_code for _ in range(3)} == {303}
 
 
 def test_a_person_who_changes_their_mind(visitor: TestClient, ada: User) -> None:
