@@ -12,9 +12,10 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from tercet import migrate
-from tercet.accounts import audit_api, users_api
+from tercet.accounts import audit_api, openid_pages, users_api
 from tercet.accounts import pages as accounts_pages
 from tercet.accounts.admission import BodyAdmission
+from tercet.accounts.openid import Provider
 from tercet.accounts.usage import Uses
 from tercet.alternatives import api as alternatives_api
 from tercet.alternatives import pages as alternatives_pages
@@ -78,6 +79,7 @@ ROUTERS = (
     labeling_api.router,
     health.router,
     api_docs.router,
+    openid_pages.router,
     accounts_pages.router,
     audit_api.router,
     users_api.router,
@@ -204,6 +206,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.uses = Uses(app.state.database)
+    app.state.provider = Provider(settings) if settings.oidc_issuer else None
     app.state.rates = Rates()
     app.state.measures = health.Measures()
     app.state.measures.registry.register(StateCollector(app.state.database))

@@ -11,15 +11,13 @@ from urllib.parse import urlsplit
 import uvicorn
 from fastapi import FastAPI
 
-from tercet.serve import StreamEndingServer
-
 OF_ONE_CONNECTION = {"connection", "keep-alive", "transfer-encoding"}
 
 
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
     """Serve an app on a port of its own; give its address."""
-    running = StreamEndingServer(app, uvicorn.Config(app, port=0, log_level="error"))
+    running = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=running.run)
     thread.start()
     while not running.started:

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 
-from sqlalchemy.exc import OperationalError
-
 from tercet.database import Database
 from tercet.exchange import file_predictions
 from tercet.intake import checking, featuring, imports, pictures, storing
@@ -19,6 +17,7 @@ from tercet.jobs.lifecycle import JobStopped
 from tercet.models import BackgroundJob, JobKind, JobStatus
 from tercet.storage import Storage
 from tercet.web.errors import Problem
+from tercet.worker import outages
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.place import JobPlace, open_place
 
@@ -54,10 +53,10 @@ def _do(place: JobPlace, database: Database, storage: Storage, job: BackgroundJo
             return "done"
     except JobStopped:
         return lifecycle.end_from_task(database, job, JobStatus.CANCELLED) or "superseded"
-    except OperationalError:
-        # The database does not answer, so nothing can be written: the lease runs out and another attempt is made.
-        raise
     except Exception as error:
+        if outages.is_outage(error):
+            outages.wait_out(database, job, error)
+            raise  # so that another attempt is made
         log.warning("Job %s of project %s failed", job.id, job.project_id, exc_info=not isinstance(error, Problem))
         faults = {"faults": [asdict(fault) for fault in error.errors]} if isinstance(error, Problem) else {}
         return lifecycle.end_from_task(database, job, JobStatus.FAILED, sentence_of(error), faults) or "superseded"
