@@ -13,7 +13,7 @@ it was, and --runs 0 only writes the results again.
 import os
 from collections.abc import Iterator
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 # Before numpy, which asks once: processes that share cores are many times slower with several threads each.
@@ -32,6 +32,8 @@ from tercet.demo.files import N_SONGS, write_songs
 from tercet.features.computing import compute
 from tercet.features.inputs import FeatureInput
 from tercet.features.recipes import default_recipe
+from tercet.intake.pictures import settings_for
+from tercet.intake.reading.plan import MediaSource, SourceFile
 from tercet.worker.fits.dcrc import MOVED_ITEMS
 from tercet_algorithms import DCRC
 from tercet_algorithms.answers.patterns import expected_information
@@ -81,12 +83,15 @@ def tasks(names: list[str], runs: int) -> Iterator[Task]:
 
 @cache
 def songs(seed: int) -> Dataset:
-    """The demo's songs: features as the app makes them, and patterns, numbered from 0."""
+    """The demo's songs: features as an import makes them, in the range of its pictures, and patterns, from 0."""
     patterns = true_patterns(N_SONGS, seed)
     with TemporaryDirectory() as folder:
         write_songs(Path(folder), seed=seed)
         files = [FeatureInput(key, media_type="audio/wav", path=Path(folder, f"{key}.wav")) for key in patterns]
-        X = compute(default_recipe(files), files, None, lambda share, words: None).values
+        fitted = settings_for([MediaSource(SourceFile(PurePosixPath(file.path.name), file.path)) for file in files])
+        assert fitted is not None, "songs are sounds"
+        sound_range = fitted[0].low_hz, fitted[0].high_hz
+        X = compute(default_recipe(files), files, sound_range, lambda share, words: None).values
     return Dataset(SONGS, X.astype(np.float64), np.unique(list(patterns.values()), return_inverse=True)[1])
 
 

@@ -10,7 +10,7 @@ import { say } from "../web/words.js";
 import { Ahead } from "./ahead.js";
 import { Effects } from "./effects.js";
 import { Listening } from "./listening.js";
-import { dropUnloaded, isSound, preload } from "./preload.js";
+import { dropUnloaded, isSound } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
 import { CommentDialog, FlagDialog } from "./notes.js";
 import { Practice } from "./practice.js";
@@ -74,7 +74,7 @@ const preferences = new PreferencesForm(({ colours, isLevelled }) => {
   root.dataset.colours = colours;
   if (listening.isLevelled === isLevelled) return;
   listening.isLevelled = isLevelled;
-  upcoming.forEach((question) => preload(question, isLevelled));
+  upcoming.forEach((question) => view.prepare(question, spectrograms, isLevelled));
 });
 
 /** @type {SettlingEntry[]} */
@@ -113,7 +113,7 @@ const practice = new Practice({
   user,
   onQuestions(questions) {
     upcoming = [...questions, ...upcoming];
-    questions.forEach((question) => preload(question, listening.isLevelled));
+    questions.forEach((question) => view.prepare(question, spectrograms, listening.isLevelled));
     practice.showNext();
     showNext();
   },
@@ -159,7 +159,7 @@ function addUpcoming(questions) {
   const seen = new Set([...settled, ...upcoming.map(keyOf)]);
   const added = questions.filter((question) => !seen.has(keyOf(question)) && !isAboutFlagged(question));
   upcoming.push(...added);
-  added.forEach((question) => preload(question, listening.isLevelled));
+  added.forEach((question) => view.prepare(question, spectrograms, listening.isLevelled));
 }
 
 /** Show the first upcoming question; it can be answered once it is painted. */

@@ -16,7 +16,7 @@ from tercet.jobs import lifecycle
 from tercet.jobs.lifecycle import JobStopped
 from tercet.models import BackgroundJob, JobKind, JobStatus
 from tercet.storage import Storage
-from tercet.web.errors import Problem
+from tercet.web.errors import Problem, is_disk_full
 from tercet.worker import outages
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.place import JobPlace, open_place
@@ -54,7 +54,8 @@ def _do(place: JobPlace, database: Database, storage: Storage, job: BackgroundJo
     except JobStopped:
         return lifecycle.end_from_task(database, job, JobStatus.CANCELLED) or "superseded"
     except Exception as error:
-        if outages.is_outage(error):
+        # Who has sent too much for the disk has to know: they free some room, and start it again.
+        if outages.is_outage(error) and not is_disk_full(error):
             outages.wait_out(database, job, error)
             raise  # so that another attempt is made
         log.warning("Job %s of project %s failed", job.id, job.project_id, exc_info=not isinstance(error, Problem))
