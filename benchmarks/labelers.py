@@ -46,10 +46,15 @@ class Connection:
 
 @dataclass
 class Tally:
-    """What the labelers saw: times in seconds, ids that the server acknowledged, other statuses."""
+    """What the labelers saw: times in seconds, ids that the server acknowledged, other statuses.
+
+    The first questions of everybody are apart: all ask for them in the same instant.
+    """
 
     answer_seconds: list[float] = field(default_factory=list)
     next_seconds: list[float] = field(default_factory=list)
+    first_seconds: list[float] = field(default_factory=list)
+    empty: int = 0  # times that nobody had a question, though there are billions
     acknowledged: list[str] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
 
@@ -74,11 +79,14 @@ async def label(connection: Connection, project: str, until: float, think: float
     rng = random.Random(seed)
     base = f"/api/v1/projects/{project}"
     ahead: list[list[str]] = []
+    asked = tally.first_seconds
     while time.monotonic() < until:
         if len(ahead) < AHEAD:
             n_asked = AHEAD + MORE
-            body = await _timed(connection, "GET", f"{base}/triplets/next?n={n_asked}", None, tally.next_seconds, tally)
+            body = await _timed(connection, "GET", f"{base}/triplets/next?n={n_asked}", None, asked, tally)
             ahead = [question["triplet"] for question in body["triplets"]] if body else ahead
+            tally.empty += body is not None and not ahead
+            asked = tally.next_seconds if body else asked
         if not ahead:
             await asyncio.sleep(0.05)
             continue
@@ -108,9 +116,11 @@ async def _timed(connection: Connection, method: str, path: str, body: Any, into
     return content
 
 
-async def crowd(url: str, cookies: list[str], project: str, seconds: float, think: float) -> Tally:
-    """Let one labeler per cookie work for some seconds."""
-    tally = Tally()
+async def crowd(
+    url: str, cookies: list[str], project: str, seconds: float, think: float, tally: Tally | None = None
+) -> Tally:
+    """Let one labeler per cookie work for some seconds; a tally of the caller's can be read meanwhile."""
+    tally = tally or Tally()
     until = time.monotonic() + seconds
     connections = [Connection(url, cookie) for cookie in cookies]
     await asyncio.gather(*(label(c, project, until, think, i, tally) for i, c in enumerate(connections)))

@@ -41,7 +41,7 @@ Groups weighed by how well they predict 300 answers (Table IV's mistakes; half o
 
 def main() -> None:
     parser = rounds.parser(__doc__, runs=5, jobs=1)
-    parser.add_argument("--data", type=Path, help="folder with birdsong_clips and the eggs")
+    parser.add_argument("--data", type=Path, help="folder with birdsong_clips, the eggs and free-spoken-digit-dataset")
     parser.add_argument("--only", nargs="*", help="names of sets")
     arguments = parser.parse_args()
     os.environ["RECIPES_CACHE"], os.environ["RECIPES_DATA"] = str(arguments.cache), str(arguments.data or "")
@@ -95,7 +95,8 @@ def features(name: str, recipe: str) -> np.ndarray:
 def feature_table(name: str) -> FeatureTable:
     labelled = labelled_set(name)
     assert labelled is not None
-    return compute(default_recipe(labelled.inputs), labelled.inputs, None, lambda share, words: None)
+    n_clusters = len(np.unique(labelled.y))
+    return compute(default_recipe(labelled.inputs), labelled.inputs, None, lambda share, words: None, n_clusters)
 
 
 def clustered(task: Task) -> Row:

@@ -53,6 +53,8 @@ def sets(folder: Path, data: Path | None) -> dict[str, Callable[[], LabelledSet 
         "songs": lambda: songs(folder),
         "words": lambda: words(folder, "words", VARIANTS, speeds=(110, 230), pitches=(10, 90)),
         "words_alike": lambda: words(folder, "words_alike", VARIANTS[:9:2], speeds=(150, 180), pitches=(40, 60)),
+        "spoken": lambda: spoken_digits(data, "spoken", "*"),
+        "spoken_by_one": lambda: spoken_digits(data, "spoken_by_one", "jackson"),
         "clips": lambda: clips(data),
         "tits": lambda: great_tits(data),
         "digits": lambda: digits(folder),
@@ -103,6 +105,15 @@ def words(
                 subprocess.run(["espeak-ng", *options, word], check=True, capture_output=True)
     paths = sorted(folder.glob("*.wav"))
     return of_files(name, paths, [path.stem.split("-")[0] for path in paths], "audio/wav")
+
+
+def spoken_digits(data: Path | None, name: str, speaker: str, renditions: int = 30) -> LabelledSet | None:
+    """Digits spoken by one person, or some of each of six (a repository of that name has the recordings)."""
+    files = sorted((data / "free-spoken-digit-dataset" / "recordings").glob(f"*_{speaker}_*.wav")) if data else []
+    n_speakers = len({path.stem.split("_")[1] for path in files})
+    chosen = [path for path in files if int(path.stem.split("_")[2]) < renditions // n_speakers]
+    labels = [path.stem.split("_")[0] for path in chosen]
+    return of_files(name, chosen, labels, "audio/wav") if chosen else None
 
 
 def clips_table(data: Path | None) -> list[dict[str, str]]:

@@ -107,6 +107,8 @@ TABLE = [
     Row("GET", "/sign-in/{token}", Who.ANYBODY, {404}),
     Row("POST", "/sign-in/{token}", Who.ANYBODY, {404}),
     Row("GET", "/sign-in", Who.ANYBODY),
+    Row("GET", "/sign-in/openid", Who.ANYBODY, {404}),
+    Row("GET", "/sign-in/openid/callback", Who.ANYBODY, {404}),
     Row("POST", "/sign-in", Who.ANYBODY, {401, 429}, {"data": {"email": "ada@example.org", "password": "wrong"}}),
     Row("POST", "/account/password", Who.HOLDER, {303}, {"data": {"password": "four words of no kind"}}),
     Row("POST", "/sign-out", Who.ANYBODY, {303}),

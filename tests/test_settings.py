@@ -22,6 +22,11 @@ def test_the_server_says_why_it_does_not_start(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+def test_a_provider_needs_a_client() -> None:
+    with pytest.raises(ValueError, match="TERCET_OIDC_CLIENT_ID is missing"):
+        Settings(oidc_issuer="https://sso.example.org")
+
+
 def test_secrets_come_from_files_and_urls_as_hosts_write_them(tmp_path: Path) -> None:
     (tmp_path / "tercet_database_url").write_text("postgres://ada:secret@db.example.org/songs\n")
     settings = Settings(_secrets_dir=tmp_path)  # type: ignore[call-arg]

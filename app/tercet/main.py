@@ -12,9 +12,10 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from tercet import migrate
-from tercet.accounts import audit_api, users_api
+from tercet.accounts import audit_api, openid_pages, users_api
 from tercet.accounts import pages as accounts_pages
 from tercet.accounts.admission import BodyAdmission
+from tercet.accounts.openid import Provider
 from tercet.accounts.usage import Uses
 from tercet.alternatives import api as alternatives_api
 from tercet.alternatives import pages as alternatives_pages
@@ -68,6 +69,7 @@ from tercet.web.queries import refuse_unknown_parameters
 from tercet.web.rates import RateLimit, Rates
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.web.shedding import LoadShedding
+from tercet.web.sub_path import SubPath, sub_path_of
 from tercet.webhooks import api as webhooks_api
 from tercet.webhooks.courier import Courier
 from tercet.worker.supervisor import Supervisor
@@ -77,6 +79,7 @@ ROUTERS = (
     labeling_api.router,
     health.router,
     api_docs.router,
+    openid_pages.router,
     accounts_pages.router,
     audit_api.router,
     users_api.router,
@@ -126,7 +129,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Never more threads than connections: a thread that waits for one would stop all the others.
     anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
     await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
-    app.state.feed = Feed(app.state.database)
+    app.state.feed = Feed(app.state.database, app.state.measures.event_lag)
     supervisor = Supervisor(app.state.database, settings)
     courier = Courier(app.state.database, private_too=settings.webhooks_to_private)
     if settings.workers or settings.dask_scheduler:
@@ -148,7 +151,8 @@ class Service(DescribedApp):
     def build_middleware_stack(self) -> ASGIApp:
         """Wrap the stack, which begins with the handler of crashes."""
         settings: Settings = self.state.settings
-        return RequestLog(SecurityHeaders(super().build_middleware_stack(), settings.frame_origins))
+        stack = SecurityHeaders(super().build_middleware_stack(), settings.frame_origins)
+        return SubPath(RequestLog(stack), settings.public_url)
 
 
 def add_middleware(app: FastAPI, settings: Settings) -> None:
@@ -191,13 +195,18 @@ ROUTES = make_routes()
 
 def create_app(settings: Settings) -> FastAPI:
     """Build the application from its settings; nothing is opened until it starts."""
-    app = Service(title="Tercet", version="1", lifespan=lifespan, routes=ROUTES, docs_url=None, redoc_url=None)
+    path = sub_path_of(settings.public_url)
+    servers = [{"url": path}] if path else None
+    app = Service(
+        title="Tercet", version="1", lifespan=lifespan, routes=ROUTES, docs_url=None, redoc_url=None, servers=servers
+    )
     app.state.settings = settings
     app.state.database = Database(settings.resolved_database_url(), settings.threads)
     app.state.answer_writer = AnswerWriter(app.state.database)
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.uses = Uses(app.state.database)
+    app.state.provider = Provider(settings) if settings.oidc_issuer else None
     app.state.rates = Rates()
     app.state.measures = health.Measures()
     app.state.measures.registry.register(StateCollector(app.state.database))

@@ -2,9 +2,9 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PACKAGE = Path(__file__).resolve().parent
@@ -26,7 +26,11 @@ class Settings(BaseSettings):
     data: Path = Field(Path("tercet-data"), description="folder of the database and the blobs")
     database_url: str = Field("", description="SQLAlchemy URL; empty means SQLite in the data folder")
     storage_url: str = Field("", description="fsspec URL of the blobs; empty means a folder in the data folder")
-    public_url: str = Field("", description="address people use, for links; empty means the request's own")
+    public_url: str = Field(
+        "",
+        pattern=r"^(https?://[^/?#\s]+(/[\w.~-]+)*/?)?$",
+        description="address people use, for links, with a path if there is one; empty means the request's own",
+    )
     allowed_hosts: str = Field(
         "", description="further host names of this server, with commas between; others are refused"
     )
@@ -40,6 +44,17 @@ class Settings(BaseSettings):
     )
     webhooks_to_private: bool = Field(
         False, description="let webhooks go to addresses of private networks and of this machine: `true` or `false`"
+    )
+    oidc_issuer: str = Field(
+        "",
+        pattern=r"^(https?://[^?#\s]+)?$",
+        description="address of an OpenID Connect provider by which people sign in; empty means none",
+    )
+    oidc_client_id: str = Field("", description="what the provider calls this server")
+    oidc_client_secret: str = Field("", repr=False, description="the secret that it has with the provider, if any")
+    oidc_name: str = Field("OpenID Connect", min_length=1, description="what the sign-in page calls the provider")
+    oidc_new_accounts: bool = Field(
+        False, description="let whoever the provider knows have an account; otherwise only who has one or is invited"
     )
     dask_scheduler: str = Field("", description="tcp:// address of a Dask scheduler; empty starts workers here")
     workers: int = Field(
@@ -69,6 +84,13 @@ class Settings(BaseSettings):
     backups_kept: int = Field(7, ge=1, description="how many of these backups stay; older ones are removed")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_json: bool = Field(False, description="log one JSON object a line instead of plain text")
+
+    @model_validator(mode="after")
+    def check_provider(self) -> Self:
+        """Refuse a provider without the name that it has for this server: it would refuse everybody."""
+        if self.oidc_issuer and not self.oidc_client_id:
+            raise ValueError("TERCET_OIDC_CLIENT_ID is missing: TERCET_OIDC_ISSUER needs it.")
+        return self
 
     def resolved_database_url(self) -> str:
         """Return the database URL with the default filled in."""

@@ -1,6 +1,7 @@
 // The import page, for a new project or for more items: sends the files that are dropped or chosen, starts the check, and
 // follows the import. Its stage is rendered by the server and updated in place.
 
+import { local } from "../web/address.js";
 import { byId, query } from "../web/dom.js";
 import { copyOnClick } from "../web/copy.js";
 import { follow, showJob } from "../web/events.js";
@@ -27,7 +28,7 @@ let number = zone.dataset.import ?? "";
 /** @type {Promise<void>} */
 let turn = Promise.resolve(); // files that are dropped soon after one another are handled one after the other
 
-const importAddress = () => `/api/v1/projects/${project}/imports/${number}`;
+const importAddress = () => local(`/api/v1/projects/${project}/imports/${number}`);
 
 /** @param {string} sentence */
 function report(sentence) {
@@ -56,7 +57,7 @@ async function makeImport(folder) {
   if (number) return;
   const response = await post(zone.dataset.begin ?? "", project ? {} : newProject(folder));
   const html = await response.text();
-  [, project = "", number = ""] = new URL(response.url).pathname.match(/^\/projects\/([^/]+)\/imports\/(\d+)$/) ?? [];
+  [, project = "", number = ""] = new URL(response.url).pathname.match(/\/projects\/([^/]+)\/imports\/(\d+)$/) ?? [];
   history.replaceState(null, "", response.url);
   byId("page-title").textContent = new DOMParser().parseFromString(html, "text/html").getElementById("page-title")?.textContent ?? "";
   for (const part of document.querySelectorAll("[data-until-begun]")) part.remove();
@@ -78,7 +79,7 @@ function showHead(html) {
 
 /** Lead to the pages of a new project, which has none before it is ready. */
 async function showPages() {
-  if (document.querySelector('header.site nav a[href^="/projects/"]')) return;
+  if (document.querySelector('header.site nav a[href*="/projects/"]')) return;
   const response = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
   if (response?.ok) showHead(await response.text());
 }
@@ -109,7 +110,7 @@ async function makeLink() {
   if (isLinkMade) return;
   isLinkMade = true;
   try {
-    const response = await post(`/projects/${project}/imports/${number}/link`, {}, "text/html");
+    const response = await post(local(`/projects/${project}/imports/${number}/link`), {}, "text/html");
     addLink(await response.text());
   } catch (error) {
     isLinkMade = false;
@@ -184,7 +185,7 @@ async function check() {
   if (isChecked) return;
   isChecked = true;
   try {
-    await post(`/projects/${project}/imports/${number}/check`);
+    await post(local(`/projects/${project}/imports/${number}/check`));
     await refresh();
   } catch (error) {
     isChecked = false;
@@ -214,7 +215,7 @@ function listen() {
   const onState = (/** @type {string} */ state) => {
     if (state === "live") refresh(); // to show what changed while there was no connection
   };
-  follow(`/api/v1/projects/${project}/events`, { job: onJob, run: onRun, clusters: refresh, project: refresh }, onState);
+  follow(local(`/api/v1/projects/${project}/events`), { job: onJob, run: onRun, clusters: refresh, project: refresh }, onState);
 }
 
 function focusTitle() {

@@ -1,6 +1,7 @@
 // Questions for the time without a network: random ones that are this labeler's alone, in localStorage until they are
 // answered, with their pictures and sounds in a cache that the service worker reads.
 
+import { local } from "../web/address.js";
 import { AHEAD } from "../web/kept.js";
 import { isSound } from "./preload.js";
 
@@ -28,7 +29,7 @@ export class Ahead {
    */
   constructor({ project, user, isInstalled, onChange }) {
     this.#key = `${AHEAD}${project}/${user}`;
-    this.#url = `/api/v1/projects/${encodeURIComponent(project)}/triplets/ahead`;
+    this.#url = local(`/api/v1/projects/${encodeURIComponent(project)}/triplets/ahead`);
     this.#cacheName = `tercet media ${project} ${user}`;
     this.onChange = onChange;
     this.isPossible = "serviceWorker" in navigator && "caches" in window && hasStorage();

@@ -1,5 +1,6 @@
 // After every fifty answers a sentence on what they changed, once runs know them; each is shown once in a browser.
 
+import { local } from "../web/address.js";
 import { byId } from "../web/dom.js";
 
 const BLOCK = 50; // as on the server
@@ -13,7 +14,7 @@ export class Effects {
   /** @param {{ project: string, user: string }} options */
   constructor({ project, user }) {
     this.#key = `tercet-effect/${project}/${user}`;
-    this.#url = `/api/v1/projects/${encodeURIComponent(project)}/effect-of-my-answers`;
+    this.#url = local(`/api/v1/projects/${encodeURIComponent(project)}/effect-of-my-answers`);
     byId("effect-read").addEventListener("click", () => this.#hide());
   }
 

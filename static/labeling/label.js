@@ -2,6 +2,7 @@
 // outbox (for the server), so that the page never waits for the network between two questions. A question can be answered
 // only once its pictures are on the screen.
 
+import { local } from "../web/address.js";
 import { byId, closest } from "../web/dom.js";
 import { forgetKept, keepInThisLanguage } from "../web/kept.js";
 import { explain, readBody } from "../web/problem.js";
@@ -9,7 +10,7 @@ import { say } from "../web/words.js";
 import { Ahead } from "./ahead.js";
 import { Effects } from "./effects.js";
 import { Listening } from "./listening.js";
-import { dropUnloaded, isSound, preload } from "./preload.js";
+import { dropUnloaded, isSound } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
 import { CommentDialog, FlagDialog } from "./notes.js";
 import { Practice } from "./practice.js";
@@ -73,7 +74,7 @@ const preferences = new PreferencesForm(({ colours, isLevelled }) => {
   root.dataset.colours = colours;
   if (listening.isLevelled === isLevelled) return;
   listening.isLevelled = isLevelled;
-  upcoming.forEach((question) => preload(question, isLevelled));
+  upcoming.forEach((question) => view.prepare(question, spectrograms, isLevelled));
 });
 
 /** @type {SettlingEntry[]} */
@@ -112,7 +113,7 @@ const practice = new Practice({
   user,
   onQuestions(questions) {
     upcoming = [...questions, ...upcoming];
-    questions.forEach((question) => preload(question, listening.isLevelled));
+    questions.forEach((question) => view.prepare(question, spectrograms, listening.isLevelled));
     practice.showNext();
     showNext();
   },
@@ -158,7 +159,7 @@ function addUpcoming(questions) {
   const seen = new Set([...settled, ...upcoming.map(keyOf)]);
   const added = questions.filter((question) => !seen.has(keyOf(question)) && !isAboutFlagged(question));
   upcoming.push(...added);
-  added.forEach((question) => preload(question, listening.isLevelled));
+  added.forEach((question) => view.prepare(question, spectrograms, listening.isLevelled));
 }
 
 /** Show the first upcoming question; it can be answered once it is painted. */
@@ -289,7 +290,7 @@ async function fetchQuestions(wasAway = false) {
     // For the server the questions of unsent answers are still leased to this page, and come first in its response.
     const changesBefore = outbox.waiting ? null : changes;
     const n = Math.min(LEAST_UPCOMING + REQUESTED + outbox.waiting, 100);
-    const response = await fetch(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${n}`);
+    const response = await fetch(local(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${n}`));
     const body = response.ok ? await readBody(response) : null;
     if (response.status === 401) await forgetKept(); // signed out: nothing stays here but answers that were not sent
     if (!body) throw new Error(await explain(response));
@@ -557,7 +558,7 @@ function stayWithoutNetwork(event) {
 async function keepPage() {
   const address = location.pathname;
   const options = /** @type {const} */ ({ scope: address, updateViaCache: "none" });
-  await navigator.serviceWorker.register("/label-worker.js", options);
+  await navigator.serviceWorker.register(local("/label-worker.js"), options);
   await keepInThisLanguage(`${address}?without_questions=true`);
 }
 

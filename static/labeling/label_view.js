@@ -2,7 +2,7 @@
 
 import { byId, createElement, query } from "../web/dom.js";
 import { describe, describePixels } from "./descriptions.js";
-import { isSound, loadPicture } from "./preload.js";
+import { isSound, loadPicture, preload } from "./preload.js";
 import { number, say, sayMany } from "../web/words.js";
 
 /** @typedef {import("./preload.js").Item} Item */
@@ -45,6 +45,21 @@ function showAsking(isAsking) {
 }
 
 /**
+ * Fetch what a question needs, and measure its sounds.
+ * @param {Question} question
+ * @param {Spectrograms} spectrograms
+ * @param {boolean} isLevelled whether its sounds will be played at one loudness
+ */
+export function prepare(question, spectrograms, isLevelled) {
+  preload(question, isLevelled);
+  for (const item of Object.values(question.items)) {
+    if (!item.picture_url || !isSpectrogram(item)) continue;
+    const { image, loaded } = loadPicture(item.picture_url);
+    loaded.then((isLoaded) => isLoaded && spectrograms.prepare(image, item.seconds ?? 0));
+  }
+}
+
+/**
  * Show a question and return its pictures, which may still be loading.
  * @param {Question} question
  * @param {Spectrograms} spectrograms
@@ -56,6 +71,7 @@ export function showQuestion(question, spectrograms) {
   if (items.every(isSpectrogram)) root.dataset.media = "sounds";
   else root.dataset.media = items.every((item) => !item.picture_url) ? "texts" : "mixed";
   const pictures = question.triplet.map((key, place) => showItem(place, key, question.items[key], spectrograms));
+  spectrograms.paint();
   return pictures.filter((picture) => picture !== null);
 }
 
@@ -93,6 +109,7 @@ function showItem(place, key, item, spectrograms) {
   picture.loaded.then((isLoaded) => {
     if (!media.contains(picture.image)) return; // another question is shown now
     media.dataset.picture = isLoaded ? "loaded" : "failed";
+    if (isLoaded && isSpectrogram(item)) spectrograms.align(place, item.seconds ?? 0);
     if (isLoaded && !isSound(item)) picture.image.alt = `${describe(item, place)}: ${describePixels(picture.image)}`;
     if (!isLoaded) media.replaceChildren(createElement("p", { className: "item-text", textContent: say("{picture}: not loaded", { picture: picture.image.alt }) }));
   });

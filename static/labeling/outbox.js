@@ -2,6 +2,7 @@
 // that neither a reload nor a lost network nor a second tab can lose one. They are sent one after the other in their
 // order; the server recognises an answer by its id, so an answer that is sent twice is stored once.
 
+import { local } from "../web/address.js";
 import { readBody, readProblem } from "../web/problem.js";
 import { say } from "../web/words.js";
 
@@ -55,7 +56,7 @@ export class Outbox {
   constructor({ project, user, onChange, onSettled, onOther = () => {} }) {
     this.#prefix = `tercet-outbox/${project}/${user}/`;
     this.#troubleKey = `tercet-outbox-trouble/${project}/${user}`;
-    this.#base = `/api/v1/projects/${encodeURIComponent(project)}`;
+    this.#base = local(`/api/v1/projects/${encodeURIComponent(project)}`);
     this.onChange = onChange;
     this.onSettled = onSettled;
     this.onOther = onOther;

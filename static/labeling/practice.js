@@ -1,6 +1,7 @@
 // Practice before a labeler's first answer: questions whose answers are known, with the reason after each. Nothing of it
 // is sent, and it is offered once in a browser.
 
+import { local } from "../web/address.js";
 import { byId } from "../web/dom.js";
 import { say } from "../web/words.js";
 
@@ -30,7 +31,7 @@ export class Practice {
    */
   constructor({ project, user, onQuestions, onNext, onEnd }) {
     this.#key = `tercet-practised/${project}/${user}`;
-    this.#url = `/api/v1/projects/${encodeURIComponent(project)}/practice`;
+    this.#url = local(`/api/v1/projects/${encodeURIComponent(project)}/practice`);
     this.onQuestions = onQuestions;
     this.onEnd = onEnd;
     byId("practise").addEventListener("click", () => this.#begin());

@@ -8,6 +8,7 @@ const { version, files } = worker.page;
 /** @type {string} the address of the labeling page of one project */
 const address = worker.registration.scope;
 const cacheName = `tercet page ${address} ${version}`;
+const place = new URL(".", location.href).pathname; // of the service: the worker lies at its top
 const kept = `${address}?without_questions=true`;
 const AWAY = [502, 503, 504]; // what a proxy says of a server that is not there
 
@@ -45,7 +46,7 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
   if (request.method !== "GET" || origin !== location.origin) return;
   if (request.mode === "navigate") {
     if (pathname === new URL(address).pathname) event.respondWith(fromServer(request, kept));
-  } else if (pathname.startsWith("/static/") || /^\/api\/v1\/projects\/[^/]+\/media\//.test(pathname)) {
+  } else if (pathname.startsWith(place) && /^(static|api\/v1\/projects\/[^/]+\/media)\//.test(pathname.slice(place.length))) {
     event.respondWith(fromServer(request));
   }
 });

@@ -101,6 +101,8 @@ export class Spectrograms {
   #boxes = [null, null, null];
   /** @type {Range} */
   #range;
+  /** @type {WeakMap<HTMLImageElement, number>} at which second the sound of a loaded picture sets in */
+  #onsets = new WeakMap();
   /** @type {Map<number, PointerEvent>} fingers, or the mouse's button, that are down */
   #pointers = new Map();
   /** Whether the pointer that went up last had moved the pictures: then its click means nothing else. */
@@ -151,18 +153,64 @@ export class Spectrograms {
   /** Show everything, in the usual size. */
   reset() {
     this.#range = this.#usual();
-    this.#paint();
+    this.paint();
   }
 
   /**
-   * Show a picture in its box, with marks over it.
+   * Measure where a sound sets in while there is nothing else to do: it takes longer than showing its picture.
+   * @param {HTMLImageElement} image
+   * @param {number} seconds
+   */
+  prepare(image, seconds) {
+    const measure = () => this.#onsetOf(image, seconds);
+    if ("requestIdleCallback" in window) requestIdleCallback(measure);
+    else setTimeout(measure);
+  }
+
+  /**
+   * Return at which second a sound sets in; 0 as long as its picture is not loaded.
+   * @param {HTMLImageElement} image
+   * @param {number} seconds
+   */
+  #onsetOf(image, seconds) {
+    if (!image.complete || !image.naturalWidth) return 0;
+    const onset = this.#onsets.get(image) ?? onsetOf(image, this.#scales.ground, { ...this.#frame(seconds), seconds });
+    this.#onsets.set(image, onset);
+    return onset;
+  }
+
+  /**
+   * Return how many seconds the picture of a sound shows, and where in it the sound begins.
+   * @param {number} seconds
+   */
+  #frame(seconds) {
+    const span = Math.max(seconds, this.#scales.seconds);
+    return { span, offset: (span - seconds) / 2 };
+  }
+
+  /**
+   * Take in where a sound sets in, once its picture is loaded.
+   * @param {number} place
+   * @param {number} seconds
+   */
+  align(place, seconds) {
+    const box = this.#boxes[place];
+    if (!box) return;
+    const onset = this.#onsetOf(box.image, seconds);
+    if (onset === box.onset) return;
+    box.onset = onset;
+    box.media.dataset.onset = onset.toFixed(3);
+    this.paint();
+  }
+
+  /**
+   * Put a picture into its box, with room for marks over it; `paint` shows it.
    * @param {number} place
    * @param {HTMLElement} media
    * @param {HTMLImageElement} image
    * @param {number} seconds
    */
   show(place, media, image, seconds) {
-    const span = Math.max(seconds, this.#scales.seconds);
     const [marks, cursor, playhead] = ["marks", "cursor", "playhead"].map((className) => createElement("div", { className }));
     for (const layer of [marks, cursor, playhead]) layer.setAttribute("aria-hidden", "true");
     playhead.hidden = true;
@@ -170,18 +218,16 @@ export class Spectrograms {
     media.style.setProperty("--ground", this.#scales.ground);
     media.classList.add("spectrogram");
     media.classList.toggle("on-light", isLight(this.#scales.ground));
-    const offset = (span - seconds) / 2;
-    const onset = onsetOf(image, this.#scales.ground, { span, offset, seconds });
+    const onset = this.#onsetOf(image, seconds);
     media.dataset.onset = onset.toFixed(3);
-    this.#boxes[place] = { media, image, span, offset, onset, marks, cursor, playhead };
+    this.#boxes[place] = { media, image, ...this.#frame(seconds), onset, marks, cursor, playhead };
     this.#listen(media);
-    this.#paint();
   }
 
   /** @param {{ time?: number, frequency?: number, x?: number, y?: number }} change */
   zoom(change) {
     this.#range = closer(this.#range, this.#limits(), change);
-    this.#paint();
+    this.paint();
   }
 
   /**
@@ -190,7 +236,7 @@ export class Spectrograms {
    */
   move(dx, dy = 0) {
     this.#range = moved(this.#range, this.#limits(), dx, dy);
-    this.#paint();
+    this.paint();
   }
 
   /**
@@ -223,7 +269,8 @@ export class Spectrograms {
     box.playhead.style.left = `${100 * x}%`;
   }
 
-  #paint() {
+  /** Place the pictures of all boxes, and draw their marks. */
+  paint() {
     const { begin, seconds, low, high } = this.#range;
     const scales = this.#scales;
     const lead = this.#lead;

@@ -2,7 +2,7 @@
 
 import { forgetKept } from "./kept.js";
 
-for (const form of document.querySelectorAll("form[action='/sign-out']")) {
+for (const form of document.querySelectorAll("form[action$='/sign-out']")) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     await forgetKept().catch(() => {}); // a browser without storage has kept nothing

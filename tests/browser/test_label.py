@@ -1,5 +1,6 @@
 """The labeling page in a real browser: every key, the outbox, no JavaScript, small screens, accessibility."""
 
+import io
 import re
 import time
 from collections import Counter
@@ -9,6 +10,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import APIResponse, Page, Route, expect
 from sqlalchemy import delete, select, update
 
@@ -794,10 +796,14 @@ class HeldPictures:
         else:
             route.continue_()
 
-    def release(self) -> None:
+    def release(self, body: bytes | None = None) -> None:
+        """Let them through, or another picture for each."""
         self._are_held = False
         for route in self._routes:
-            route.continue_()
+            if body is None:
+                route.continue_()
+            else:
+                route.fulfill(body=body, content_type="image/png")
 
     def fail(self) -> None:
         """Break off all that were asked for; what is asked for from now on comes."""
@@ -848,6 +854,27 @@ def test_nothing_is_answered_before_its_pictures_are_painted(live_server: LiveSe
     [row] = stored(live_server, project)
     assert row.response_ms is not None
     assert row.response_ms <= 1000 * (time.monotonic() - released_at), "counted from the paint on"
+
+
+def test_sounds_set_in_at_one_place_though_their_pictures_come_late(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, lea = make_songs(live_server)
+    page, pictures = open_with_held_pictures(open_page, lea, project)
+    ground = page.evaluate("JSON.parse(document.getElementById('label').dataset.page).pictures.ground")
+    picture = Image.new("RGB", (400, 100), ground)
+    picture.paste((255, 255, 255), (190, 40, 300, 60))  # silence until shortly before the middle
+    pictures.release(png_bytes(picture))
+    wait_for_paint(page)
+    onsets = page.locator(".media").evaluate_all("boxes => boxes.map(({ dataset }) => Number(dataset.onset))")
+    assert len(onsets) == 3
+    assert min(onsets) > 0.02
+
+
+def png_bytes(picture: Image.Image) -> bytes:
+    with io.BytesIO() as file:
+        picture.save(file, "PNG")
+        return file.getvalue()
 
 
 def test_the_plain_form_is_not_there_before_the_script(live_server: LiveServer, open_page: OpenPage) -> None:

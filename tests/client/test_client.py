@@ -29,6 +29,9 @@ from tercet.client.errors import ChangedMeanwhile, ClientError, NoConnection, Re
 from tercet.client.projects import AsyncProjectClient, ProjectClient
 from tercet.client.uploading import PART
 from tercet.demo.server import free_port
+from tests.intake.conftest import wav
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 @pytest.fixture
@@ -69,6 +72,10 @@ def test_a_whole_project(client: tercet.Client) -> None:
     (question,) = points.ask()
     assert points.answer(question, "dnk", response_ms=900).progress.mine == 1
     assert points.summary().answers.total == 1
+    assert points.tag("odd", add=["p03", "p05"]).added == ["p03", "p05"]
+    assert points.tag("odd", remove=(key for key in ["p05", "p07"])).removed == ["p05"]
+    assert points.tags().to_dict("records") == [{"tag": "odd", "items": 1}]
+    assert points.items(tag="odd")["tags"].tolist() == [["odd"]]
     assert points.flag("p03", "cut", "begins late").reason == "cut"
     [flag] = points.flagged().to_dict("records")
     assert (flag["item"], flag["reason"], flag["note"]) == ("p03", "cut", "begins late")
@@ -381,3 +388,49 @@ def test_the_help_page_has_every_operation(connection: tuple[str, str]) -> None:
     assert methods == {name for name in vars(AsyncProjectClient) if not name.startswith("_")} - {"events"}
     for name in methods:
         assert getattr(ProjectClient, name).__doc__ == getattr(AsyncProjectClient, name).__doc__
+
+
+def programs_of_the_readme(url: str) -> list[str]:
+    """Return the programs that need a server, as they are written but for its address."""
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    return [block.replace("http://127.0.0.1:8000", url) for block in blocks if "http://127.0.0.1:8000" in block]
+
+
+def test_the_programs_of_the_readme_run(
+    connection: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, token = connection
+    monkeypatch.chdir(tmp_path)
+    first, second = programs_of_the_readme(url)
+    names: dict[str, object] = {"token": token, "table": songs(28)}
+    exec(first, names)
+    with tercet.Client(url, token) as client:
+        clusters = client.project("songs").clusters()
+    assert clusters["item"].tolist() == [f"song-{n:02d}" for n in range(28)], "named by their files"
+    assert clusters["cluster"].nunique() == 14
+
+    triplet = {"triplet": ["song-00", "song-01", "song-02"]}
+    answered = [{"type": "choices", "value": {"choices": ["left"]}}]
+    Image.new("RGB", (40, 30)).save("1.png")
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [2, 2, 20, 20]}
+    names |= {
+        "exported_tasks": [{"id": 1, "data": triplet, "annotations": [{"completed_by": 3, "result": answered}]}],
+        "coco_file": {
+            "images": [{"id": 1, "file_name": "1.png"}],
+            "categories": [{"id": 1, "name": "dog"}],
+            "annotations": [box],
+        },
+    }
+    Path("images").mkdir()
+    Path("1.png").rename("images/1.png")
+    exec(second, names)
+    with tercet.Client(url, token) as client:
+        assert client.project("songs").answers()["answer"].tolist() == ["yes"]
+        assert len(client.project("songs").items()) == 29
+
+
+def songs(n: int) -> pd.DataFrame:
+    """Write so many tones of fourteen pitches; return their table."""
+    for number in range(n):
+        Path(f"song-{number:02d}.wav").write_bytes(wav(0.2, hz=500.0 + 300 * (number % 14)))
+    return pd.DataFrame({"file": [f"song-{number:02d}.wav" for number in range(n)]})

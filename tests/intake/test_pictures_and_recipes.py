@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from tercet.database import Database
+from tercet.features.recipes import WEIGHTS_BY_SPECTRUM
 from tercet.models import FeatureSet, Project
 from tercet.settings import Settings
 from tercet.sounds.spectrograms import PICTURE_SIZE
@@ -102,6 +103,21 @@ def test_groups_are_chosen_on_the_page(sounds: TestClient, database: Database, s
     assert do_jobs(database, settings) == ["done"]
     assert stored(database).feature_recipe is None
     assert "learned from these recordings" in newest(database).words
+
+
+def test_default_weights_stay_as_they_are_as_long_as_no_others_are_clearly_better(
+    sounds: TestClient, database: Database, settings: Settings
+) -> None:
+    features = newest(database)
+    groups = [group | {"weight": WEIGHTS_BY_SPECTRUM[group["kind"]]} for group in features.recipe["groups"]]
+    assert groups != features.recipe["groups"]
+    with database.transaction() as session:
+        session.get_one(FeatureSet, features.id).recipe = features.recipe | {"groups": groups}
+        session.execute(sa.update(Project).values(n_clusters=4))  # too many for five tones to say anything
+    sounds.post("/projects/songs/features/make", data={"usual": "yes"})
+    assert do_jobs(database, settings) == ["done"]
+    assert newest(database).version == 2
+    assert newest(database).recipe["groups"] == groups
 
 
 def test_a_recipe_over_rest(sounds: TestClient, database: Database, settings: Settings) -> None:

@@ -91,7 +91,7 @@ def test_a_browser_can_install_the_page(app: FastAPI, ada: TestClient) -> None:
 def test_the_worker_names_all_that_the_page_loads(ada: TestClient, anonymous: TestClient) -> None:
     worker = anonymous.get("/label-worker.js")
     assert worker.headers["content-type"].startswith("text/javascript")
-    files = set(re.findall(r"/static/[^\"]+", worker.text.partition("\n")[0]))
+    files = {f"/{path}" for path in re.findall(r'"(static/[^"]+)"', worker.text.partition("\n")[0])}
     page = ada.get(PAGE, headers={"accept": "text/html"}).text
     needed = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', page))
     for script in {path for path in files if path.endswith(".js")}:

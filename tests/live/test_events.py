@@ -5,18 +5,20 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import httpx2 as httpx
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from sqlalchemy import event, select
+from sqlalchemy import event, select, update
 
 from tercet.database import Database
 from tercet.live import events
 from tercet.live.feed import MOST_WAITING, Feed, Listener, Message, count_answers
-from tercet.models import Answer, Event, Project, Role, Scope
+from tercet.models import Answer, Event, Project, Role, Scope, now
 from tercet.serve import StreamEndingServer
+from tercet.web.health import Measures
 from tests.factories import add_member, make_project, make_token
 from tests.loops import run
 from tests.runs.support import answer_truly, wait_for
@@ -180,6 +182,26 @@ def test_closing_ends_every_stream(database: Database, project: int) -> None:
             assert [message async for message in late.messages()] == []
 
     run(asyncio.wait_for(listen(), SECONDS))
+
+
+def test_the_lag_is_that_of_new_events_alone(database: Database, project: int) -> None:
+    record(database, project, 1)
+    with database.transaction() as session:
+        session.execute(update(Event).values(created_at=now() - timedelta(hours=1)))
+    measures = Measures()
+
+    async def listen() -> None:
+        feed = Feed(database, measures.event_lag)
+        async with feed.listen(project, 0) as away, feed.listen(project, 1) as there:
+            await take(away, 1)
+            record(database, project, 2, 3)
+            await take(there, 2)
+        await feed.close()
+
+    run(listen())
+    count, total = (measures.registry.get_sample_value(f"tercet_event_lag_seconds_{part}") for part in ("count", "sum"))
+    assert count == 2, "one that catches up hears late of what was in time"
+    assert 0 <= (total or 0) < 2 * SECONDS
 
 
 @pytest.fixture

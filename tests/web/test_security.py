@@ -13,7 +13,7 @@ from tercet.database import Database
 from tercet.main import create_app
 from tercet.models import Role, Scope, User
 from tercet.settings import Settings
-from tercet.web.logs import JsonFormatter, WithRequestId, request_id, shown_path
+from tercet.web.logs import JsonFormatter, OneASecond, WithRequestId, request_id, shown_path
 from tercet.web.security import HEADERS, OriginCheck
 from tests.factories import add_member, make_project, make_token, make_user, signed_in
 
@@ -306,6 +306,7 @@ def test_secrets_stay_out_of_the_log(
         ("/projects/a b", "/projects/a%20b"),
         ("/x\nINFO forged line", "/x%0AINFO%20forged%20line"),
         ("/sign-in/abc", "/sign-in/..."),
+        ("/invitation/abc", "/invitation/..."),
         ("/join/abc/\nd", "/join/..."),
         ("/joined/abc", "/joined/abc"),
     ],
@@ -330,6 +331,26 @@ def test_log_lines_as_json() -> None:
     line = JsonFormatter().format(record)
     assert "\n" not in line
     assert '"request": "abc"' in line
+
+
+def test_an_outage_is_logged_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = 100.0
+    monkeypatch.setattr("tercet.web.logs.time.monotonic", lambda: moment)
+    seldom = OneASecond()
+
+    def logged(level: int, words: str, error: type[Exception]) -> str:
+        fault = (error, error(), None)
+        record = logging.LogRecord("tercet.web.errors", level, "", 0, words, (7,), fault)
+        return record.getMessage() if seldom.filter(record) else ""
+
+    assert [logged(logging.WARNING, "away %s", OSError) for _ in range(50)] == ["away 7", *[""] * 49]
+    assert logged(logging.WARNING, "away %s", ValueError) == "away 7", "another kind"
+    assert [logged(logging.INFO, "GET %s", OSError) for _ in range(3)] == ["GET 7"] * 3
+    moment += 1.5
+    assert logged(logging.WARNING, "away %s", OSError) == "away 7 (49 more of this kind are left out)"
+    assert logged(logging.WARNING, "away %s", OSError) == ""
+    moment += 1.5
+    assert logged(logging.WARNING, "away %s", OSError) == "away 7 (1 more of this kind are left out)"
 
 
 def test_metrics_count_by_route_and_show_no_path(database: Database, anonymous: TestClient, owner: User) -> None:

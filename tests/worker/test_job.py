@@ -1,11 +1,14 @@
 """The task, run in this process on real data and both databases: results, fencing, cancel, failure, resume."""
 
+import errno
 from collections import Counter
 
 import numpy as np
+import psycopg
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import delete, exists, select, text, update
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tercet.database import Database
 from tercet.labeling.queue import TOP_UP
@@ -15,7 +18,7 @@ from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.worker import checkpoints
+from tercet.worker import checkpoints, job, outages
 from tercet.worker.job import run_job
 from tercet_algorithms.answers.patterns import answer_probabilities, answer_table
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
@@ -59,6 +62,35 @@ def test_a_run_finds_the_clusters(database: Database, storage: Storage, settings
     np.testing.assert_array_equal(points[:, 2], result.labels)
     events = list(dict.fromkeys(event_kinds(database, project)))  # progress is told as often as the machine is slow
     assert events == [("run", "queued"), ("run", "running"), ("run", "done"), ("clusters", None)]
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+AWAY = OperationalError("SELECT 1", {}, psycopg.OperationalError("the server closed the connection"))
+
+
+@pytest.mark.parametrize("outage", [FULL, AWAY], ids=["disk full", "database away"])
+def test_an_outage_costs_no_attempt(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch, outage: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise outage
+
+    monkeypatch.setattr(outages, "RETRY_SECONDS", 0.0)
+    run_id = request_and_claim(database, project)
+    with monkeypatch.context() as broken:
+        broken.setattr(job, "load", fail)
+        for _ in range(lifecycle.MAX_ATTEMPTS + 1):
+            with pytest.raises(type(outage)):
+                run_job(place(settings), run_id)
+    run = get_run(database, run_id)
+    assert (run.status, run.attempts, run.error) == ("running", 0, None)
+    assert run_job(place(settings), run_id) == "done"
+
+
+def test_a_statement_that_is_wrong_is_no_outage(database: Database) -> None:
+    with pytest.raises(DBAPIError) as wrong, database.reading() as session:
+        session.execute(text("SELECT nothing FROM nowhere"))
+    assert not outages.is_outage(wrong.value)
 
 
 def test_a_run_refills_the_queue_with_as_many_questions_as_are_needed(

@@ -1,7 +1,7 @@
 """Users, how they sign in, and what they may do.
 
 - user: a person with an account, or a labeler of one project without one
-- account: a user with an address (or an administrator); signs in by a sign-in link, may have API tokens
+- account: a user with an address (or an administrator); signs in by a link, password or provider, may have API tokens
 - labeler of a link: joined by a share link; recognised later by a secret in the browser's cookie
 - imported labeler: a name in imported answers; nobody can sign in as them
 - participant: the name that a share link or an import gives a labeler, unique in the project

@@ -20,6 +20,8 @@ from tercet.web.rendering import site_address
 
 # By it a browser in which somebody came by a labeling link is known again; sent to the pages of such links alone.
 BROWSER_COOKIE = "tercet-browser"
+# The secret of a sign-in at a provider, for as long as that may take.
+ATTEMPT_COOKIE, ATTEMPT_SECONDS = "tercet-attempt", 900
 # What is in the name by which a browser goes, the most particular first: most call themselves Safari as well.
 BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
 SYSTEMS = {
@@ -100,6 +102,21 @@ def browser_secret(request: Request) -> str:
 def set_browser_cookie(request: Request, response: Response, secret: str) -> None:
     """Have the browser keep the secret by which labeling links know it again."""
     _set(request, response, BROWSER_COOKIE, secret, YEAR_SECONDS, "/join")
+
+
+def attempt_secret(request: Request) -> str:
+    """Return the secret of the sign-in at a provider that was begun in this browser; empty if none was."""
+    return request.cookies.get(ATTEMPT_COOKIE, "")
+
+
+def set_attempt_cookie(request: Request, response: Response, secret: str) -> None:
+    """Have the browser keep the secret of a sign-in at a provider."""
+    _set(request, response, ATTEMPT_COOKIE, secret, ATTEMPT_SECONDS, "/sign-in")
+
+
+def forget_attempt(response: Response) -> None:
+    """Have the browser forget the sign-in at a provider: it has ended."""
+    response.delete_cookie(ATTEMPT_COOKIE, "/sign-in")
 
 
 def forget(response: Response) -> None:

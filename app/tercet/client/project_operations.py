@@ -26,6 +26,7 @@ from tercet.labeling.schemas import AnswersOut, FlaggedList, FlagOut, NextOut, T
 from tercet.models import ImportStatus
 from tercet.projects.schemas import NewShareLinkOut, ShareLinkList, ShareLinkOut
 from tercet.runs.schemas import ClusterList, NamedCluster, RunList, RunOut
+from tercet.tags.schemas import TagChanged, TagList
 
 # How often an import that is waited for is looked at, in seconds.
 SOONEST, LATEST = 0.1, 2.0
@@ -44,6 +45,7 @@ ANSWER_COLUMNS = (
     "comment",
 )
 ITEM_COLUMNS = ("key", "position", "text", "media_type", "media_url", "bag", "metadata", "tags")
+TAG_COLUMNS = ("tag", "items")
 FLAG_COLUMNS = ("item", "labeler", "labeler_name", "reason", "note", "created_at")
 CLUSTER_COLUMNS = ("item", "cluster", "confidence")
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -89,6 +91,7 @@ def push(
     ----------
     table : frame of pandas or polars, list of dicts, or dict of columns
         A row an item. `key`, `text`, `bag` and `bag_labels` have a meaning, other columns are stored as metadata.
+        Without `key` (and without `X`) items are named by their media files.
     media : str, optional
         The column with the paths of recordings, pictures or texts on this machine, which are sent.
     X : array-like of shape (N, D), optional
@@ -280,6 +283,31 @@ def answer(
     body = {"id": str(uuid.uuid4()), "triplet": triplet, "answer": answer, "response_ms": response_ms}
     stored = yield from respond(Call("POST", address(project, "/answers"), {"json": body}))
     return AnswersOut.model_validate(stored.json())
+
+
+def tags(project: Place, /) -> Steps[Any]:
+    """Return a frame of the tags of items, and how many items in use have each; `items(tag=...)` returns these."""
+    listed = TagList.model_validate((yield from get(project, "/tags")).json())
+    return make_frame(project.frames, [tag.model_dump() for tag in listed.tags], TAG_COLUMNS)
+
+
+def tag(project: Place, /, tag: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Steps[TagChanged]:
+    """Put a tag on items, and take it off others.
+
+    Parameters
+    ----------
+    tag : str
+    add, remove : iterable of str
+        Keys of items, 5,000 each at most.
+
+    Returns
+    -------
+    TagChanged
+        The keys of those that this `added` and `removed`: sent the other way round, it is undone.
+    """
+    body = {"tag": tag, "add": list(add), "remove": list(remove)}
+    reply = yield from respond(Call("POST", address(project, "/tags"), {"json": body}))
+    return TagChanged.model_validate(reply.json())
 
 
 def flag(project: Place, /, item: str, reason: str = "other", note: str = "") -> Steps[FlagOut]:

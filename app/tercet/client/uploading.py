@@ -40,11 +40,12 @@ class Package:
 def pack(table: Any, media: str | None, X: ArrayLike | None) -> Package:
     """Return the files of an import of a table of items, of the media that its column names, and of their features.
 
-    Raises ValueError for a table without the column `key`, or with another number of rows than X, and FileNotFoundError
-    for media that are not there.
+    Raises ValueError for a table without the column `key`, unless the server can name the items by their media, or with
+    another number of rows than X, and FileNotFoundError for media that are not there.
     """
     rows = rows_of(table)
-    if not rows or any(row.get("key") is None for row in rows):
+    named_by_media = media is not None and X is None and not any("key" in row for row in rows)
+    if not rows or (any(row.get("key") is None for row in rows) and not named_by_media):
         raise ValueError("a table of items has at least one row and a column `key` without gaps")
     files: dict[str, bytes | Path] = {}
     if media is not None:

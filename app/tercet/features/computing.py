@@ -23,12 +23,13 @@ from tercet.features.media import (
     sound_reader,
     typical_range,
 )
-from tercet.features.recipes import PLUGIN, GroupSettings, Recipe, SoundRange, describe
+from tercet.features.recipes import PLUGIN, GroupSettings, Recipe, SoundRange, describe, weightings
 from tercet.features.row_file import RowFile
 from tercet.features.scaling import Reduction, shares, to_components, to_one_scale
 from tercet.features.sounds import SoundMeasures
 from tercet.features.tables import TableColumns, learn_columns
 from tercet.features.texts import TextWords
+from tercet.features.weighing import clearest
 
 Rows = NDArray[np.float32]
 Readable = NDArray[np.bool_]
@@ -103,12 +104,17 @@ class _Task:
 
 
 def compute(
-    recipe: Recipe, inputs: Sequence[FeatureInput], sound_range: SoundRange | None, report: Report
+    recipe: Recipe,
+    inputs: Sequence[FeatureInput],
+    sound_range: SoundRange | None,
+    report: Report,
+    n_clusters: int | None = None,
 ) -> FeatureTable:
     """Compute the features of all items; `report` is called with the progress, and may raise to stop.
 
-    Items that cannot be measured get the features of the average item, and a fault that says why. Raises ValueError
-    with a sentence where no features can be computed.
+    With `n_clusters` the groups get those weights of `weightings` with which so many clusters are clearest. Items that
+    cannot be measured get the features of the average item, and a fault that says why. Raises ValueError with a
+    sentence where no features can be computed.
     """
     if not inputs:
         raise ValueError("there are no items to make features of")
@@ -117,6 +123,9 @@ def compute(
     fitted = FittedRecipe(recipe, sound_range, {group.kind: {} for group in recipe.groups})
     columns = _columns(fitted, inputs, report, learns=True)
     report(1.0, "The features are computed")
+    if n_clusters is not None:
+        recipe = _clearest(recipe, columns, n_clusters)
+        fitted = replace(fitted, recipe=recipe)
     kinds = [group.kind for group in recipe.groups]
     factors = shares([columns.rows[kind] for kind in kinds], [group.weight for group in recipe.groups])
     for kind, factor in zip(kinds, factors, strict=True):
@@ -132,6 +141,14 @@ def compute(
         fitted=fitted,
         faults=columns.faults,
     )
+
+
+def _clearest(recipe: Recipe, columns: _Columns, n_clusters: int) -> Recipe:
+    choices = weightings(recipe)
+    measured = np.all(columns.measured, axis=0)
+    rows = [columns.rows[group.kind][measured] for group in recipe.groups]
+    weights = [[group.weight for group in choice.groups] for choice in choices]
+    return choices[weights.index(clearest(rows, weights, n_clusters, recipe.seed))]
 
 
 def measure_new(fitted: FittedRecipe, inputs: Sequence[FeatureInput], report: Report) -> NewRows:

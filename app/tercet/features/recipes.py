@@ -5,7 +5,7 @@ Web pages need only this; `computing.py`, which computes the features, imports m
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tercet.features.inputs import FeatureInput
@@ -20,11 +20,7 @@ MOST_NUMBERS, MOST_WEIGHT = 1_000, 1_000.0
 
 @dataclass(frozen=True)
 class GroupKind:
-    """One kind of group: its source, and its default number of columns and weight.
-
-    Codes and outlines of sounds weigh less than the measures: with the sets of sounds in `benchmarks/recipes.py` that
-    is about as good without answers, and songs need fewer answers.
-    """
+    """One kind of group: its source, and its default number of columns and weight; see also `weightings`."""
 
     source: str
     numbers: int  # that it is reduced to; 0 for all
@@ -42,6 +38,9 @@ KINDS: Mapping[str, GroupKind] = {
     "text_words": GroupKind("text", 50, "{n} for the words of each text"),
     "table_columns": GroupKind("table", 0, "{n} from the columns of the table: measurements, dates and categories"),
 }
+# What is measured tells songs apart whose notes rise and fall differently; for words and syllables, which differ in
+# how their spectrum changes, codes and outlines do far better (`benchmarks/recipes.py`).
+WEIGHTS_BY_SPECTRUM: Mapping[str, float] = {"sound_measures": 0.5, "sound_codes": 1.0, "sound_outline": 1.0}
 DEFAULTS: Mapping[str, tuple[str, ...]] = {
     "audio": ("sound_measures", "sound_codes", "sound_outline"),
     "image": ("picture_shapes", "picture_colours", "picture_codes"),
@@ -122,6 +121,15 @@ def default_recipe(inputs: Sequence[FeatureInput]) -> Recipe:
     sources = common or (["text"] if any(item.text.strip() for item in inputs) else ["table"])
     kinds = [kind for source in sources for kind in DEFAULTS[source]]
     return Recipe(tuple(map(usual_group, kinds)))
+
+
+def weightings(recipe: Recipe) -> list[Recipe]:
+    """Return the recipe with each choice of weights that is good for some items of its kind; with its own first."""
+    if {group.kind for group in recipe.groups} != set(WEIGHTS_BY_SPECTRUM):
+        return [recipe]
+    choices = ({kind: KINDS[kind].weight for kind in WEIGHTS_BY_SPECTRUM}, WEIGHTS_BY_SPECTRUM)
+    weighted = [replace(recipe, groups=tuple(replace(g, weight=by[g.kind]) for g in recipe.groups)) for by in choices]
+    return [recipe, *(other for other in weighted if other != recipe)]
 
 
 def describe(recipe: Recipe, sound_range: SoundRange | None = None, columns: Mapping[str, int] | None = None) -> str:

@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from tercet.settings import asset
+from tercet.web.sub_path import local
 
 FOLDER = asset("templates") / "help" / "guides"
 # In the order of the list: for whom first, then what everybody asks.
@@ -22,9 +23,16 @@ class Guide(NamedTuple):
     html: Markup
 
 
-@cache
 def read_guide(name: str) -> Guide:
     """Read a guide; its heading is the title."""
+    guide = _parsed(name)
+    lead, html = (text.replace(Markup('="/'), Markup('="') + local("/")) for text in (guide.lead, guide.html))
+    return guide._replace(lead=lead, html=html)
+
+
+@cache
+def _parsed(name: str) -> Guide:
+    """Read a guide, with addresses as at the top of a host."""
     text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)

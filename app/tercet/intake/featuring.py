@@ -44,6 +44,7 @@ class ItemsToMeasure:
     project: Project
     count: int
     items: list[Item] = field(default_factory=list)
+    features: FeatureSet | None = None  # those that the project has
 
 
 def make_features(work: Work) -> None:
@@ -73,7 +74,8 @@ def make(database: Database, storage: Storage, project_id: int, progress: Progre
 def _items(session: Session, project_id: int) -> ItemsToMeasure:
     of_project = select(Item).where(Item.project_id == project_id, Item.deleted_at.is_(None))
     items = list(session.scalars(of_project.order_by(Item.position)))
-    return ItemsToMeasure(session.get_one(Project, project_id), queries.item_count(session, project_id), items)
+    project, count = session.get_one(Project, project_id), queries.item_count(session, project_id)
+    return ItemsToMeasure(project, count, items, queries.latest_features(session, project_id))
 
 
 def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeatures:
@@ -82,15 +84,17 @@ def _compute(storage: Storage, batch: ItemsToMeasure, report: Any) -> StoredFeat
         for number, item in enumerate(batch.items, start=1):
             report(0.0, f"Fetching {number:,} of {len(batch.items):,} items")
             inputs.append(_input(storage, item, Path(folder)))
-        recipe = _recipe(batch.project) or recipes.default_recipe(inputs)
-        table = compute(recipe, inputs, _sound_range(batch.project), report)
+        recipe, n_clusters = _recipe(batch.project), None
+        if recipe is None:
+            recipe, n_clusters = _default_recipe(batch, inputs), batch.project.n_clusters
+        table = compute(recipe, inputs, _sound_range(batch.project), report, n_clusters)
     values = _by_position(table, batch)
     folder = f"{blob_folder(batch.project.id)}/features"
     blob = storage.put_content(folder, npy_bytes(values), ".npy")
     learned = storage.put_content(folder, npz_bytes(table.fitted.arrays()), ".npz")
     n, d = values.shape
     words = table.words + _average_items(table.faults)
-    settled = {**recipe.as_dict(), "group_of_column": table.groups}
+    settled = {**table.fitted.recipe.as_dict(), "group_of_column": table.groups}
     return StoredFeatures("features", n, d, blob, table.names, settled, words, learned)
 
 
@@ -125,6 +129,17 @@ def _input(storage: Storage, item: Item, folder: Path) -> FeatureInput:
 
 def _recipe(project: Project) -> Recipe | None:
     return None if project.feature_recipe is None else Recipe.from_dict(project.feature_recipe)
+
+
+def _default_recipe(batch: ItemsToMeasure, inputs: list[FeatureInput]) -> Recipe:
+    """Return the default recipe, with the weights of the present features: a few more items seldom change them."""
+    recipe = recipes.default_recipe(inputs)
+    before = batch.features.recipe if batch.features else None
+    return next((choice for choice in recipes.weightings(recipe) if before and _is_of(before, choice)), recipe)
+
+
+def _is_of(features: dict[str, Any], recipe: Recipe) -> bool:
+    return bool(features["groups"] == recipe.as_dict()["groups"])
 
 
 def _sound_range(project: Project) -> tuple[float, float] | None:

@@ -26,6 +26,7 @@ from tercet.web.errors import NotFound
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Bytes, Count, Id, Position
 from tercet.web.problems import problems
+from tercet.web.sub_path import local
 from tercet.web.texts import Text
 
 router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404), route_class=JsonRoute)
@@ -157,7 +158,7 @@ def get_preview(
     with db.reading() as session:
         _, row = imports.find(session, me, project, number, Action.READ)
     planned = plans.load(blobs, row, after, limit + 1)
-    address = f"/api/v1/projects/{project}/imports/{number}/preview"
+    address = local(f"/api/v1/projects/{project}/imports/{number}/preview")
     pictures = row.report.get("pictures", {})
     page = [
         PreviewItem.of(item, position, f"{address}/{position}/picture" if str(position) in pictures else None)

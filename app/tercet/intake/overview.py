@@ -34,6 +34,7 @@ from tercet.runs.service import clusters
 from tercet.sounds.segments import SegmentSettings
 from tercet.storage import Storage
 from tercet.web.errors import FieldError
+from tercet.web.sub_path import local
 
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200
@@ -152,7 +153,7 @@ def preview(session: Session, storage: Storage, project: Project, row: Import) -
     if row.status != ImportStatus.READY:
         return None
     report = row.report
-    address = f"/api/v1/projects/{project.key}/imports/{row.number}/preview"
+    address = local(f"/api/v1/projects/{project.key}/imports/{row.number}/preview")
     planned = plans.load(storage, row, limit=PREVIEW_ITEMS)
     pictures = report.get("pictures", {})
     items = [

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field
 
 from tercet.models import FeatureSet, Item
+from tercet.web.sub_path import local
 
 ITEM_OUT_EXAMPLE: dict[str, Any] = {
     "key": "song-17",
@@ -60,7 +61,7 @@ class Shown(TypedDict):
 
 def media_address(project: str, kind: str, key: str) -> str:
     """Return the address of an item's media, picture or thumbnail."""
-    return f"/api/v1/projects/{project}/media/{kind}/{quote(key, safe='')}"
+    return local(f"/api/v1/projects/{project}/media/{kind}/{quote(key, safe='')}")
 
 
 def shown(project: str, item: Looks) -> Shown:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from tercet.models import Project
 from tercet.settings import asset
 from tercet.web import languages
+from tercet.web.sub_path import local
 
 SCRIPT = "labeling/service_worker.js"
 FOLDERS = ("labeling", "web")
@@ -27,7 +28,7 @@ def worker_script() -> str:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     page = {
         "version": digest.hexdigest()[:16],
-        "files": [f"/static/{path.relative_to(asset('static')).as_posix()}" for path in files],
+        "files": [f"static/{path.relative_to(asset('static')).as_posix()}" for path in files],
     }
     return f"self.page = {json.dumps(page)};\n{(asset('static') / SCRIPT).read_text()}"
 
@@ -38,9 +39,14 @@ def _files(folder: Path) -> list[Path]:
 
 def manifest(project: Project) -> dict[str, Any]:
     """Return what a browser needs to install the labeling page of a project."""
-    page = f"/projects/{quote(project.key, safe='')}/label"
+    page = local(f"/projects/{quote(project.key, safe='')}/label")
     icons = [
-        {"src": f"/static/web/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png", "purpose": purpose}
+        {
+            "src": local(f"/static/web/icon-{size}.png"),
+            "sizes": f"{size}x{size}",
+            "type": "image/png",
+            "purpose": purpose,
+        }
         for size in ICON_SIZES
         for purpose in ("any", "maskable")
     ]

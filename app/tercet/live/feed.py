@@ -10,10 +10,11 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import anyio.to_thread
+from prometheus_client import Histogram
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -39,6 +40,7 @@ class Message:
     kind: str
     payload: dict[str, Any]
     number: int | None = None
+    written_at: datetime | None = None  # of an event that listeners hear for the first time
 
 
 @dataclass(eq=False)
@@ -78,12 +80,15 @@ class AnswerCount:
 class Feed:
     """The listeners of one web process and the task that feeds them."""
 
-    def __init__(self, database: Database) -> None:
-        """Start empty; the task runs while there are listeners."""
+    def __init__(self, database: Database, lag: Histogram | None = None) -> None:
+        """Start empty; the task runs while there are listeners. `lag` gets the seconds until they have an event."""
         self.database = database
+        self.lag = lag
         self.listeners: set[Listener] = set()
         self.closed = False
-        self._counts: dict[int, AnswerCount] = {}  # used by the polling thread only
+        # Used by the polling thread only; the second is the number of the newest event that was read, by project.
+        self._counts: dict[int, AnswerCount] = {}
+        self._newest: dict[int, int] = {}
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
@@ -131,6 +136,10 @@ class Feed:
         return last_events
 
     def _send(self, news: dict[int, list[Message]]) -> None:
+        if self.lag is not None:
+            written = (message.written_at for messages in news.values() for message in messages)
+            for at in filter(None, written):
+                self.lag.observe(max(0.0, (now() - at).total_seconds()))
         for listener in tuple(self.listeners):
             if not all(listener.put(message) for message in news.get(listener.project_id, [])):
                 self.listeners.discard(listener)
@@ -139,23 +148,30 @@ class Feed:
     def _news(self, last_events: dict[int, int]) -> dict[int, list[Message]]:
         """Read what is new in the projects that are listened to; runs in a thread."""
         self._counts = {key: self._counts.get(key, AnswerCount()) for key in last_events}
+        before = self._newest
         numbers = select(Project.id, Project.event_number, Project.answer_number).where(Project.id.in_(last_events))
         with self.database.reading() as session:
+            rows = session.execute(numbers).all()
+            self._newest = {project_id: last for project_id, last, _ in rows}
             return {
                 project_id: [
-                    *_new_events(session, project_id, last_events[project_id], events),
+                    *_new_events(session, project_id, last_events[project_id], last, before.get(project_id, last)),
                     *_new_answers(session, project_id, self._counts[project_id], answers),
                 ]
-                for project_id, events, answers in session.execute(numbers).all()
+                for project_id, last, answers in rows
             }
 
 
-def _new_events(session: Session, project_id: int, after: int, last: int) -> list[Message]:
+def _new_events(session: Session, project_id: int, after: int, last: int, heard: int) -> list[Message]:
+    """Read the events after a number; those up to `heard` are for listeners who catch up."""
     if after >= last:
         return []
     behind = select(Event).where(Event.project_id == project_id, Event.number > after)
     events = session.scalars(behind.order_by(Event.number).limit(MOST_AT_ONCE))
-    return [Message(event.kind, event.payload, event.number) for event in events]
+    return [
+        Message(event.kind, event.payload, event.number, event.created_at if event.number > heard else None)
+        for event in events
+    ]
 
 
 def _new_answers(session: Session, project_id: int, count: AnswerCount, last: int) -> list[Message]:

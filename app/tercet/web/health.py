@@ -14,6 +14,8 @@ router = APIRouter(include_in_schema=False)
 
 # Answers should take single milliseconds, exports may take minutes: the buckets cover both.
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
+# Open pages are to hear of changes within a second or two.
+LAG_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 30.0)
 
 
 class Measures:
@@ -29,6 +31,13 @@ class Measures:
             "Seconds until the response starts",
             labels,
             buckets=SECONDS,
+            registry=self.registry,
+        )
+
+        self.event_lag = Histogram(
+            "tercet_event_lag_seconds",
+            "Seconds from an event to its delivery to the listeners of this process",
+            buckets=LAG_SECONDS,
             registry=self.registry,
         )
 

@@ -2,7 +2,9 @@
 
 import json
 import logging
+import math
 import re
+import threading
 import time
 import uuid
 from contextvars import ContextVar
@@ -17,8 +19,9 @@ client_address: ContextVar[str] = ContextVar("client_address", default="")
 access = logging.getLogger("tercet.access")
 
 PLAIN = "%(asctime)s %(levelname)s %(request_id)s %(name)s: %(message)s"
+MOST_KINDS = 1_000
 USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-SECRET_PATH = re.compile(r"^(/(?:sign-in|join))/.+", re.DOTALL)
+SECRET_PATH = re.compile(r"^(/(?:sign-in|join|invitation))/.+", re.DOTALL)
 
 
 def shown_path(path: str) -> str:
@@ -32,6 +35,34 @@ class WithRequestId(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Add the id; keep the record."""
         record.request_id = request_id.get()
+        return True
+
+
+class OneASecond(logging.Filter):
+    """Lets each kind of warning through once a second: an outage would fill the disk with what every request says."""
+
+    def __init__(self) -> None:
+        """Begin with nothing logged."""
+        super().__init__()
+        self._lock = threading.Lock()
+        # When each kind was logged last, and how many were left out since.
+        self._logged: dict[tuple[str, str, object], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the record is the first of its kind within a second; it says how many were not."""
+        if record.levelno < logging.WARNING:
+            return True
+        kind, moment = (record.name, str(record.msg), record.exc_info and record.exc_info[0]), time.monotonic()
+        with self._lock:
+            at, left_out = self._logged.get(kind, (-math.inf, 0))
+            if moment < at + 1:
+                self._logged[kind] = (at, left_out + 1)
+                return False
+            if len(self._logged) >= MOST_KINDS:
+                self._logged.clear()
+            self._logged[kind] = (moment, 0)
+        if left_out:
+            record.msg = f"{record.msg} ({left_out} more of this kind are left out)"
         return True
 
 
@@ -55,6 +86,7 @@ class JsonFormatter(logging.Formatter):
 def configure(level: str, as_json: bool) -> None:
     """Send the log of this process to standard error."""
     handler = logging.StreamHandler()
+    handler.addFilter(OneASecond())
     handler.addFilter(WithRequestId())
     handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(PLAIN))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -9,6 +9,8 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from tercet.web.sub_path import local
+
 # A heading of a text stands below those of the page around it.
 LEVELS_DOWN = 2
 LOWEST_LEVEL = 6
@@ -40,6 +42,14 @@ def _render_image(_: RendererHTML, tokens: Sequence[Token], place: int, options:
     )
 
 
+def _render_link(renderer: RendererHTML, tokens: Sequence[Token], place: int, options: Any, env: dict[str, Any]) -> str:
+    address = str(tokens[place].attrs["href"])
+    if address.startswith("/") and not address.startswith("//"):
+        tokens[place].attrs["href"] = local(address)
+    return renderer.renderToken(tokens, place, options, env)
+
+
 # In what owners wrote before it was Markdown, a new line is a new line.
 _PARSER = MarkdownIt("commonmark", {"html": False, "breaks": True})
 _PARSER.add_render_rule("image", _render_image)
+_PARSER.add_render_rule("link_open", _render_link)

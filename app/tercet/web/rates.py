@@ -36,6 +36,8 @@ PROVEN_SECONDS = 900.0
 MOST_PROVEN = 100_000
 FREE = ("/static/", "/healthz", "/readyz")
 LINKS = ("/join/", "/sign-in/", "/invitation/")
+# Everybody's way to the OpenID Connect provider: one who asks too often is not to close it for the others.
+NO_LINK = "/sign-in/openid"
 
 
 class Rates:
@@ -99,13 +101,14 @@ class RateLimit:
         without any, so that who signs in is not kept out by a stranger at the same address who asks without end.
         """
         path: str = scope["path"]
-        if path.startswith(LINKS):
+        is_link = path.startswith(LINKS) and not path.startswith(NO_LINK)
+        if is_link:
             self.rates.count(PER_LINK, f"link {_digest('/'.join(path.split('/')[1:3]))}")
         if credentials:
             self.rates.count(PER_CALLER, f"caller {credentials}")
             if not self.rates.is_proven(credentials):
                 self.rates.count(PER_ADDRESS, f"unknown callers of {_network(scope)}")
-        if not credentials or path.startswith(LINKS):
+        if not credentials or is_link:
             self.rates.count(PER_ADDRESS, f"address {_network(scope)}")
 
     def _proving(self, credentials: str, send: Send) -> Send:

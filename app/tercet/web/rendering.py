@@ -1,6 +1,7 @@
 """The Jinja environment, and `render`, with which every page handler ends."""
 
 import json
+import re
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -9,18 +10,35 @@ from urllib.parse import quote
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.ext import Extension
 
 from tercet.settings import asset
 from tercet.web.languages import ENGLISH, Words, current, gettext, ngettext, words_of
 from tercet.web.markdown import to_html
+from tercet.web.sub_path import local
+
+ADDRESS = re.compile(r'(?<=\s)((?:href|src|action|data-[a-z-]+)=")(?=/(?!/))')
+
+
+class LocalAddresses(Extension):
+    """Puts the path below which the service is reached before the addresses that attributes of templates begin with."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """Return the template with `href="/help"` as `href="{{ local('') }}/help"`."""
+        return ADDRESS.sub(r"\1{{ local('') }}", source)
 
 
 @cache
 def _environment() -> Environment:
     loader = FileSystemLoader(asset("templates"))
     environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, extensions=["jinja2.ext.i18n"]
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        extensions=["jinja2.ext.i18n", LocalAddresses],
     )
+    environment.globals["local"] = local
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
     environment.lstrip_blocks = True
     environment.filters["json"] = lambda value: json.dumps(value, default=str)

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy.exc import OperationalError
 
 from tercet.database import Database
 from tercet.labeling import holds
@@ -21,7 +20,7 @@ from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
 from tercet.runs.results import Array, Report, Result
-from tercet.worker import hand_edits
+from tercet.worker import hand_edits, outages
 from tercet.worker.checkpoints import Checkpoints, Job
 from tercet.worker.comparison.figures import figures
 from tercet.worker.comparison.fits import compare
@@ -66,10 +65,10 @@ def run_job(place: JobPlace, run_id: int) -> str:
             status = "done"
     except Superseded:
         status = "cancelled" if lifecycle.end_from_task(database, run, RunStatus.CANCELLED) else "superseded"
-    except OperationalError:
-        # The database does not answer, so nothing can be written: the lease runs out and another attempt is made.
-        raise
     except Exception as error:
+        if outages.is_outage(error):
+            outages.wait_out(database, run, error)
+            raise  # so that another attempt is made
         log.exception("Run %s of project %s failed", run.number, run.project_id)
         ended = lifecycle.end_from_task(database, run, RunStatus.FAILED, _sentence(error))
         status = "failed" if ended else "superseded"

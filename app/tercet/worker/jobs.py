@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 
-from sqlalchemy.exc import OperationalError
-
 from tercet.database import Database
 from tercet.exchange import file_predictions
 from tercet.intake import checking, featuring, imports, pictures, storing
@@ -18,7 +16,8 @@ from tercet.jobs import lifecycle
 from tercet.jobs.lifecycle import JobStopped
 from tercet.models import BackgroundJob, JobKind, JobStatus
 from tercet.storage import Storage
-from tercet.web.errors import Problem
+from tercet.web.errors import Problem, is_disk_full
+from tercet.worker import outages
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.place import JobPlace, open_place
 
@@ -54,10 +53,11 @@ def _do(place: JobPlace, database: Database, storage: Storage, job: BackgroundJo
             return "done"
     except JobStopped:
         return lifecycle.end_from_task(database, job, JobStatus.CANCELLED) or "superseded"
-    except OperationalError:
-        # The database does not answer, so nothing can be written: the lease runs out and another attempt is made.
-        raise
     except Exception as error:
+        # Who has sent too much for the disk has to know: they free some room, and start it again.
+        if outages.is_outage(error) and not is_disk_full(error):
+            outages.wait_out(database, job, error)
+            raise  # so that another attempt is made
         log.warning("Job %s of project %s failed", job.id, job.project_id, exc_info=not isinstance(error, Problem))
         faults = {"faults": [asdict(fault) for fault in error.errors]} if isinstance(error, Problem) else {}
         return lifecycle.end_from_task(database, job, JobStatus.FAILED, sentence_of(error), faults) or "superseded"

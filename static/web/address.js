@@ -1,0 +1,9 @@
+// Where the service is on its host: at the top, or below the path that its public address has.
+
+const top = new URL("../..", import.meta.url).pathname;
+
+/**
+ * Return the address of a path of the service.
+ * @param {string} path with a slash at its beginning
+ */
+export const local = (path) => top + path.slice(1);
