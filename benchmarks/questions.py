@@ -91,8 +91,9 @@ def songs(seed: int) -> Dataset:
         fitted = settings_for([MediaSource(SourceFile(PurePosixPath(file.path.name), file.path)) for file in files])
         assert fitted is not None, "songs are sounds"
         sound_range = fitted[0].low_hz, fitted[0].high_hz
-        X = compute(default_recipe(files), files, sound_range, lambda share, words: None).values
-    return Dataset(SONGS, X.astype(np.float64), np.unique(list(patterns.values()), return_inverse=True)[1])
+        classes, y = np.unique(list(patterns.values()), return_inverse=True)
+        X = compute(default_recipe(files), files, sound_range, lambda share, words: None, len(classes)).values
+    return Dataset(SONGS, X.astype(np.float64), y)
 
 
 def ask_and_refit(task: Task, folder: Path | None) -> Row:
