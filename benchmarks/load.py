@@ -2,7 +2,7 @@
 
 python -m benchmarks.load --seconds 60 --think 0        flat out
 python -m benchmarks.load --seconds 60 --think 0.75     as people would
-add --postgres URL for a PostgreSQL server that may be filled
+add --postgres URL for a PostgreSQL server that may be filled, and --processes for several web processes there
 """
 
 import argparse
@@ -12,10 +12,12 @@ import os
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import numpy as np
+import psutil
 
 from benchmarks.labelers import Tally, crowd, join
 from benchmarks.projects import LoadProject, make_project, synthetic
@@ -28,16 +30,18 @@ def percentiles(seconds: list[float]) -> str:
     return " / ".join(f"{1000 * np.percentile(seconds, q):.1f}" for q in (50, 95, 99))
 
 
-def memory_mb(pid: int) -> float:
-    """Give the resident memory of a process."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+def memory_mb(pid: int) -> tuple[float, float]:
+    """Give the memory of the web process, and that of all its processes, each page counted once."""
+    web = psutil.Process(pid)
+    shares = [web.memory_full_info().pss, *(child.memory_full_info().pss for child in web.children(recursive=True))]
+    return web.memory_info().rss / 2**20, sum(shares) / 2**20
 
 
-def watch_memory(pid: int, stop: threading.Event, peaks: list[float]) -> None:
-    """Note the memory of the web process twice a second."""
-    while not stop.wait(0.5):
-        peaks.append(memory_mb(pid))
+def watch_memory(pid: int, stop: threading.Event, peaks: list[tuple[float, float]]) -> None:
+    """Note the memory every two seconds."""
+    while not stop.wait(2):
+        with suppress(psutil.NoSuchProcess):  # a child that has just ended
+            peaks.append(memory_mb(pid))
 
 
 def wait_for_first_run(url: str, project: LoadProject) -> None:
@@ -59,14 +63,18 @@ def stored_ids(url: str, project: LoadProject) -> list[str]:
     return [json.loads(line)["id"] for line in response.text.splitlines()]
 
 
-def report(tally: Tally, seconds: float, stored: list[str], peak: float, locked: int, runs: int) -> bool:
+def report(
+    tally: Tally, seconds: float, stored: list[str], peaks: list[tuple[float, float]], locked: int, runs: int
+) -> bool:
     """Print the figures; True when nothing was lost or doubled."""
     lost = set(tally.acknowledged) - set(stored)
     doubled = len(stored) - len(set(stored))
     print(f"answers acknowledged {len(tally.acknowledged)}, {len(tally.acknowledged) / seconds:.0f} a second")
     print(f"answer p50/p95/p99 ms  {percentiles(tally.answer_seconds)}")
-    print(f"next   p50/p95/p99 ms  {percentiles(tally.next_seconds)}")
-    print(f"web process at most {peak:.0f} MB; runs finished meanwhile {runs}; refused {tally.refused or 'none'}")
+    print(f"next   p50/p95/p99 ms  {percentiles(tally.next_seconds)}; the first {percentiles(tally.first_seconds)}")
+    web, every = (max(each) for each in zip(*peaks, strict=True))
+    print(f"web process at most {web:.0f} MB, all processes together {every:.0f} MB; runs finished meanwhile {runs}")
+    print(f"refused {tally.refused or 'none'}; without a question {tally.empty} times")
     print(f"lost {len(lost)}, doubled {doubled}, 'database is locked' {locked}")
     return not lost and not doubled and not locked
 
@@ -78,16 +86,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--think", type=float, default=0.0)
     parser.add_argument("--postgres", default="")
+    parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = {"data": folder, "database_url": options.postgres, "log_level": "warning"}
+        settings["web_processes"] = str(options.processes)
         features = synthetic(4998, 38, 13)
         project = make_project(Settings(data=folder, database_url=options.postgres), features, n_clusters=13)
         log = Path(folder) / "server.log"
         with log.open("wb") as stderr, running_server(settings, stderr=stderr) as server:
             wait_for_first_run(server.url, project)
             cookies = [join(server.url, project.share_path, f"labeler {i}") for i in range(options.labelers)]
-            peaks: list[float] = []
+            peaks: list[tuple[float, float]] = []
             stop = threading.Event()
             threading.Thread(target=watch_memory, args=(server.process.pid, stop, peaks), daemon=True).start()
             start = time.monotonic()
@@ -100,7 +110,7 @@ def main() -> None:
         done = sum(run["status"] == "done" for run in runs["runs"])
         locked = log.read_text().count("database is locked")
     print(f"{options.labelers} labelers, think time {options.think} s, load {os.getloadavg()[0]:.1f}")
-    if not report(tally, seconds, stored, max(peaks), locked, done):
+    if not report(tally, seconds, stored, peaks, locked, done):
         raise SystemExit(1)
 
 

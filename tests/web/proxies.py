@@ -4,7 +4,7 @@ import http.client
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -42,19 +42,23 @@ def proxy_of(server: str, path: str, *, strips: bool) -> Iterator[str]:
             if not self.path.startswith(f"{path}/"):
                 self.send_error(404, "Another service is here")
                 return
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            # One of both may go while a response without an end, such as a stream of events, is passed on.
             connection = http.client.HTTPConnection(urlsplit(server).netloc, timeout=60)
+            with closing(connection), suppress(http.client.HTTPException, OSError):
+                self.pass_on_by(connection)
+
+        def pass_on_by(self, connection: http.client.HTTPConnection) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             connection.request(self.command, self.path[len(path) if strips else 0 :], body, dict(self.headers))
-            response = connection.getresponse()
-            self.send_response(response.status)
-            for name, value in response.getheaders():
-                if name.lower() not in OF_ONE_CONNECTION:
-                    self.send_header(name, value)
-            self.send_header("Connection", "close")
-            self.end_headers()
-            while self.command != "HEAD" and (part := response.read1(65_536)):
-                self.wfile.write(part)
-            connection.close()
+            with connection.getresponse() as response:
+                self.send_response(response.status)
+                for name, value in response.getheaders():
+                    if name.lower() not in OF_ONE_CONNECTION:
+                        self.send_header(name, value)
+                self.send_header("Connection", "close")
+                self.end_headers()
+                while self.command != "HEAD" and (part := response.read1(65_536)):
+                    self.wfile.write(part)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = pass_on
 
