@@ -4,7 +4,7 @@ import http.client
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -44,17 +44,21 @@ def proxy_of(server: str, path: str, *, strips: bool) -> Iterator[str]:
                 return
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             connection = http.client.HTTPConnection(urlsplit(server).netloc, timeout=60)
-            connection.request(self.command, self.path[len(path) if strips else 0 :], body, dict(self.headers))
-            response = connection.getresponse()
-            self.send_response(response.status)
-            for name, value in response.getheaders():
-                if name.lower() not in OF_ONE_CONNECTION:
-                    self.send_header(name, value)
-            self.send_header("Connection", "close")
-            self.end_headers()
-            while self.command != "HEAD" and (part := response.read1(65_536)):
-                self.wfile.write(part)
-            connection.close()
+            # A browser that leaves ends its event stream in the middle.
+            with closing(connection), suppress(ConnectionError):
+                connection.request(self.command, self.path[len(path) if strips else 0 :], body, dict(self.headers))
+                self.send_back(connection.getresponse())
+
+        def send_back(self, response: http.client.HTTPResponse) -> None:
+            with response:
+                self.send_response(response.status)
+                for name, value in response.getheaders():
+                    if name.lower() not in OF_ONE_CONNECTION:
+                        self.send_header(name, value)
+                self.send_header("Connection", "close")
+                self.end_headers()
+                while self.command != "HEAD" and (part := response.read1(65_536)):
+                    self.wfile.write(part)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = pass_on
 
