@@ -42,15 +42,15 @@ def proxy_of(server: str, path: str, *, strips: bool) -> Iterator[str]:
             if not self.path.startswith(f"{path}/"):
                 self.send_error(404, "Another service is here")
                 return
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            # One of both may go while a response without an end, such as a stream of events, is passed on.
             connection = http.client.HTTPConnection(urlsplit(server).netloc, timeout=60)
-            # A browser that leaves ends its event stream in the middle.
-            with closing(connection), suppress(ConnectionError):
-                connection.request(self.command, self.path[len(path) if strips else 0 :], body, dict(self.headers))
-                self.send_back(connection.getresponse())
+            with closing(connection), suppress(http.client.HTTPException, OSError):
+                self.pass_on_by(connection)
 
-        def send_back(self, response: http.client.HTTPResponse) -> None:
-            with response:
+        def pass_on_by(self, connection: http.client.HTTPConnection) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            connection.request(self.command, self.path[len(path) if strips else 0 :], body, dict(self.headers))
+            with connection.getresponse() as response:
                 self.send_response(response.status)
                 for name, value in response.getheaders():
                     if name.lower() not in OF_ONE_CONNECTION:
