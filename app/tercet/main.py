@@ -67,6 +67,7 @@ from tercet.web.openapi import DescribedApp, operation_id
 from tercet.web.problems import problems
 from tercet.web.queries import refuse_unknown_parameters
 from tercet.web.rates import RateLimit, Rates
+from tercet.web.readiness import Readiness
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.web.shedding import LoadShedding
 from tercet.web.sub_path import SubPath, sub_path_of
@@ -205,6 +206,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.answer_writer = AnswerWriter(app.state.database)
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
+    app.state.readiness = Readiness(app.state.database, app.state.storage)
     app.state.uses = Uses(app.state.database)
     app.state.provider = Provider(settings) if settings.oidc_issuer else None
     app.state.rates = Rates()

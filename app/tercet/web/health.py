@@ -3,11 +3,8 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
-from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
 from starlette.types import Scope
 
-from tercet.web.dependencies import Db
 from tercet.web.errors import problem_json
 
 router = APIRouter(include_in_schema=False)
@@ -55,14 +52,11 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/readyz")
-def ready(db: Db) -> Response:
-    """Report whether the database answers, too."""
-    try:
-        with db.reading() as session:
-            session.execute(text("SELECT 1 FROM project LIMIT 1"))
-    except DBAPIError:
-        body = problem_json(503, "The database does not answer.")
-        return JSONResponse(body, 503, media_type="application/problem+json")
+def ready(request: Request) -> Response:
+    """Report whether what is sent can be stored, too."""
+    fault = request.app.state.readiness.fault()
+    if fault is not None:
+        return JSONResponse(problem_json(503, fault), 503, media_type="application/problem+json")
     return JSONResponse({"status": "ready"})
 
 
