@@ -241,6 +241,12 @@ def test_a_server_makes_backups_by_itself(
     assert rows(place)["project"] == rows(database)["project"]
 
 
+def test_a_backup_that_is_removed_while_they_are_listed_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "tercet-2026-01-01T00-00-00Z.zip").symlink_to(tmp_path / "gone.zip")
+    (tmp_path / "tercet-2026-01-02T00-00-00Z.zip").write_bytes(b"old")
+    assert [row.size for row in backups(tmp_path)] == [3]
+
+
 @pytest.mark.only_on("sqlite")
 def test_as_a_person_types_it(app: FastAPI, settings: object, labeler: User, tmp_path: Path, database_url: str) -> None:
     def tercet(*arguments: str, url: str = "") -> str:

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import re
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +43,8 @@ def backups(folder: Path) -> list[WrittenBackup]:
     rows = []
     for file in sorted(file for file in folder.glob("tercet-*") if NAME.fullmatch(file.name)):
         made_at = datetime.strptime(file.name, TIME_FORMAT).replace(tzinfo=UTC)
-        rows.append(WrittenBackup(file, made_at, file.stat().st_size))
+        with suppress(FileNotFoundError):  # removed since, as the oldest is when a new one is there
+            rows.append(WrittenBackup(file, made_at, file.stat().st_size))
     return rows
 
 
