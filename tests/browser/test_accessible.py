@@ -17,7 +17,7 @@ from tests.factories import add_member, make_project, make_user
 # One kind of database is enough: the pages do not depend on it.
 pytestmark = [pytest.mark.browser, pytest.mark.only_on("sqlite")]
 
-# What answers programs and not people.
+# What answers programs and not people, or leads elsewhere.
 FOR_PROGRAMS = {
     "/label-worker.js",
     "/projects/{project}/label/manifest",
@@ -25,6 +25,8 @@ FOR_PROGRAMS = {
     "/healthz",
     "/readyz",
     "/metrics",
+    "/sign-in/openid",
+    "/sign-in/openid/callback",
 }
 
 
