@@ -96,28 +96,14 @@ def test_a_token_that_asks_without_end(app: FastAPI, database: Database, monkeyp
             assert statuses(client, "/api/v1/projects", **sent) == [200, 200, 200, 429, 429]
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("testserver", 200),
-        ("localhost:8000", 200),
-        ("songs.localhost", 200),
-        ("127.0.0.1:8000", 200),
-        ("[::1]:8000", 200),
-        (socket.gethostname().upper(), 200),
-        ("tercet.example.org", 200),
-        ("evil.example", 400),
-        ("testserver.evil.example", 400),
-        ("testserver@evil.example", 400),
-        ("evil.example#testserver", 400),
-        ("[::1", 400),
-        ("", 400),
-    ],
-)
-def test_hosts(settings: Settings, host: str, status: int) -> None:
+def test_hosts(settings: Settings) -> None:
     app = create_app(settings.model_copy(update={"public_url": "https://Tercet.example.org/x"}))
+    own = ["testserver", "localhost:8000", "songs.localhost", "127.0.0.1:8000", "[::1]:8000", "tercet.example.org"]
+    foreign = ["evil.example", "testserver.evil.example", "testserver@evil.example", "evil.example#testserver", "[::1"]
     with TestClient(app) as client:
-        assert client.get("/openapi.json", headers={"Host": host}).status_code == status
+        for host in [*own, socket.gethostname().upper(), *foreign, ""]:
+            status = client.get("/openapi.json", headers={"Host": host}).status_code
+            assert status == (400 if host in [*foreign, ""] else 200), host
 
 
 @pytest.fixture
