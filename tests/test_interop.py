@@ -140,6 +140,16 @@ def test_label_studio_there_and_back() -> None:
         interop.from_label_studio([{"id": 1, **TASKS[0], "annotations": [annotated("both")]}])
 
 
+def test_what_label_studio_wrote() -> None:
+    """The export of three of our tasks that somebody answered on the page of Label Studio 1.23."""
+    exported = json.loads(Path(__file__).with_name("label_studio_export.json").read_text())
+    triplets = [("ant", "bee", "dog"), ("cat", "ant", "dog"), ("bee", "dog", "cat")]
+    assert interop.from_label_studio(exported) == [
+        {**dict(zip(interop.PLACES, triplet, strict=True)), "answer": answer, "labeler": "1"}
+        for triplet, answer in zip(triplets, ("yes", "no", "dnk"), strict=True)
+    ]
+
+
 @pytest.mark.parametrize("kind", ["Image", "Audio", "Text"])
 def test_the_labeling_interface_shows_what_tasks_hold(kind: Any) -> None:
     view = ET.fromstring(interop.label_studio_config(kind, 'Which is "nearer" & <alike>?'))

@@ -219,9 +219,12 @@ def label_studio_config(kind: Literal["Image", "Audio", "Text"] = "Image", quest
     question : str
         What labelers read above them.
     """
-    text = question or "Which one is more similar to the first?"
-    displays = "".join(f'\n  <{kind} name="{place}" value="${place}"/>' for place in PLACES)
-    words = zip(CHOICES, ("the second", "the third", "don't know"), strict=True)
+    text = question or "Is 1 more similar to 2 or to 3?"
+    displays = "".join(
+        f'\n  <Header value="{number}" size="5"/><{kind} name="{place}" value="${place}"/>'
+        for number, place in enumerate(PLACES, start=1)
+    )
+    words = zip(CHOICES, ("2 is more similar", "3 is more similar", "don't know"), strict=True)
     choices = "".join(f'\n    <Choice value="{value}" alias="{alias}"/>' for alias, value in words)
     asked = f'<Choices name="answer" toName="anchor">{choices}\n  </Choices>'
     return f"<View>\n  <Header value={quoteattr(text)}/>{displays}\n  {asked}\n</View>\n"

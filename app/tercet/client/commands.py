@@ -24,6 +24,7 @@ ServerOption = Annotated[
     str | None, typer.Option("--server", envvar="TERCET_SERVER", help="Address of the server.", show_envvar=True)
 ]
 TokenOption = Annotated[str | None, typer.Option("--token", envvar="TERCET_TOKEN", help="API token.", show_envvar=True)]
+LimitOption = Annotated[int, typer.Option(help="How many at most.", min=1, max=1000)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 RunArgument = Annotated[str, typer.Option("--run", help="Number of the run, or latest.")]
 
@@ -197,7 +198,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 @remote.command("runs")
 def list_runs(
     project: str,
-    limit: Annotated[int, typer.Option(help="How many at most.", min=1, max=1000)] = 20,
+    limit: LimitOption = 20,
     server: ServerOption = None,
     token: TokenOption = None,
     as_json: JsonOption = False,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tercet.client.commands import JsonOption, ServerOption, TokenOption, connected, show
+from tercet.client.commands import JsonOption, LimitOption, ServerOption, TokenOption, connected, show
 
 webhooks = typer.Typer(no_args_is_help=True, help="Addresses that are told of runs and answers.")
 
@@ -56,7 +56,7 @@ def send_test(
 def list_deliveries(
     project: str,
     number: int,
-    limit: Annotated[int, typer.Option(help="How many at most.", min=1, max=1000)] = 20,
+    limit: LimitOption = 20,
     server: ServerOption = None,
     token: TokenOption = None,
     as_json: JsonOption = False,
