@@ -22,6 +22,7 @@ from tercet.accounts.access import hash_token
 from tercet.database import Database
 from tercet.demo.server import free_port, running_server
 from tercet.models import ApiToken, Import, Item, Membership, Project, Role, SignInLink, User
+from tercet.settings import Settings
 from tests.intake.conftest import wav
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -255,5 +256,7 @@ def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path, workers:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
         out, _ = process.communicate(timeout=30)
-    assert out.decode().startswith("Tercet serves on http://127.0.0.1:")
+    address = f"http://127.0.0.1:{command[-1]}"
+    assert out.decode().startswith(f"Tercet serves on {address} (")
+    assert Settings(data=tmp_path).site_url() == address, "links of commands lead to the port that was chosen"
     assert "Traceback" not in log.read_text()

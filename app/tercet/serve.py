@@ -21,6 +21,9 @@ SHUTDOWN_SECONDS = 3
 # Descriptors for files, databases and workers, and those that connections get where the system says no number.
 OTHER_DESCRIPTORS, MOST_CONNECTIONS = 256, 50_000
 
+# Who listens on every address of the machine is reached at this one too.
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
+
 
 class StreamEndingServer(uvicorn.Server):
     """A server that first ends its event streams when it stops: they never end by themselves."""
@@ -49,6 +52,7 @@ def listen(host: str, port: int) -> socket.socket:
 def local_url(listener: socket.socket) -> str:
     """Return the address that a browser on this machine opens."""
     host, port = listener.getsockname()[:2]
+    host = ANY_ADDRESS.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
@@ -83,6 +87,7 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
     others = WebProcesses(settings, listener, serve)
     print(f"Tercet serves on {local_url(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
     keep_private(settings)
+    settings.remember_url(local_url(listener))
     if settings.web_processes == 1:
         serve(settings, listener)
         return

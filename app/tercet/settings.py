@@ -17,6 +17,10 @@ def asset(name: str) -> Path:
     return installed if installed.is_dir() else PACKAGE.parent.parent / name
 
 
+# Beside the database: the address where the server of this folder last listened.
+LISTENED = "address"
+
+
 class Settings(BaseSettings):
     """The settings; each description is the line of the README's table."""
 
@@ -99,6 +103,20 @@ class Settings(BaseSettings):
     def resolved_storage_url(self) -> str:
         """Return the storage URL with the default filled in."""
         return self.storage_url or str(self.data.resolve() / "blobs")
+
+    def site_url(self) -> str:
+        """Return the address that links of commands begin with: the public one, or where the server last listened."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        try:
+            return (self.data / LISTENED).read_text()
+        except OSError:
+            return "http://127.0.0.1:8000"
+
+    def remember_url(self, url: str) -> None:
+        """Keep the address where the server listens, for the links of commands."""
+        self.data.mkdir(parents=True, exist_ok=True)
+        (self.data / LISTENED).write_text(url)
 
 
 def keep_private(settings: Settings) -> None:

@@ -257,8 +257,8 @@ def test_as_a_person_types_it(app: FastAPI, settings: object, labeler: User, tmp
 
     file, data, empty = str(tmp_path / "all.zip"), str(tmp_path / "data"), str(tmp_path / "empty")
     assert "all.zip" in tercet("backup", file, "--data", data, url=database_url)
-    assert "is whole: 1 projects, 0 answers, 1 users and 1 files" in tercet("check", file)
-    assert "Restored 1 projects" in tercet("restore", file, "--data", empty)
+    assert "is whole: 1 project, 0 answers, 1 user and 1 file," in tercet("check", file)
+    assert "Restored 1 project," in tercet("restore", file, "--data", empty)
     refused = CliRunner().invoke(cli, ["restore", file, "--key", "a", "--owner", "b", "--data", empty])
     assert refused.exit_code == 2
     assert "leave --key and --owner out" in refused.output

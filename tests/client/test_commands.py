@@ -1,7 +1,11 @@
 """`tercet remote` against a real server: what is printed, and how each command ends."""
 
 import json
+import os
+import pty
 import stat
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -58,7 +62,7 @@ def test_a_project_from_a_table_to_clusters(folder: Path) -> None:
     added = remote("webhooks", "add", "points", "https://example.org/told", "--every-answers", "50")
     webhook = added.stdout.split("\t")[0]
     assert added.exit_code == 0, added.stderr
-    assert remote("webhooks", "list", "points").stdout == f"{webhook}\thttps://example.org/told\tTrue\t50\n"
+    assert remote("webhooks", "list", "points").stdout == f"{webhook}\thttps://example.org/told\tyes\t50\n"
     assert "address of a private" in remote("webhooks", "add", "points", "https://10.0.0.1").stderr
     assert remote("webhooks", "deliveries", "points", webhook).stdout == ""
     assert remote("webhooks", "remove", "points", webhook).exit_code == 0
@@ -151,3 +155,17 @@ def test_a_run_that_failed_has_an_exit_code() -> None:
         server.shutdown()
     assert ended.exit_code == 4
     assert "Run 41 failed: the disk is full" in ended.stderr
+
+
+def test_people_see_a_table_with_headings(folder: Path) -> None:
+    remote("create", "Birds [bold]", "--key", "birds")
+    remote("link", "birds")
+    assert remote("links", "birds").stdout.split("\t")[1:] == ["-", "0", "-", "-\n"]
+    plain = {**os.environ, "TERM": "dumb"}  # without bold letters
+    terminal, end = pty.openpty()
+    with os.fdopen(terminal, "rb", buffering=0) as screen:
+        subprocess.run([sys.executable, "-m", "tercet.cli", "remote", "projects"], env=plain, stdout=end, check=True)
+        os.close(end)
+        lines = [line.split() for line in screen.read(4096).decode().splitlines()]
+    assert lines[0] == ["key", "answers", "n", "clusters", "name"]
+    assert ["birds", "0", "10", "Birds", "[bold]"] in lines

@@ -13,14 +13,8 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from tercet.models import User
-    from tercet.settings import Settings
 
 people = typer.Typer(no_args_is_help=True, help="People who may come in, their sign-in links and API tokens.")
-
-
-def sign_in_address(settings: "Settings", token: str) -> str:
-    """Return the sign-in link under the public address."""
-    return f"{settings.public_url.rstrip('/') or 'http://127.0.0.1:8000'}/sign-in/{token}"
 
 
 @contextmanager
@@ -46,7 +40,7 @@ def add_user(
     with opened_database(settings) as database, database.transaction() as session:
         user = service.make_user(session, name or email, email=email, is_admin=admin)
         token = service.make_sign_in_link(session, user)
-    typer.echo(sign_in_address(settings, token))
+    typer.echo(f"{settings.site_url()}/sign-in/{token}")
 
 
 @people.command("link")
@@ -62,7 +56,7 @@ def make_link(
     settings = make_settings(data)
     with opened_database(settings) as database, database.transaction() as session:
         token = service.make_sign_in_link(session, user_with_address(session, email), hours)
-    typer.echo(sign_in_address(settings, token))
+    typer.echo(f"{settings.site_url()}/sign-in/{token}")
 
 
 @people.command("token")

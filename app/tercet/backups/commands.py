@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 def describe(manifest: "Manifest") -> str:
     """Return a sentence on what a backup holds."""
-    answers = sum(stored.answers for stored in manifest.projects.values())
-    blobs = len(manifest.entries) - len(manifest.rows)
-    return (
-        f"{len(manifest.projects)} projects, {answers:,} answers, {manifest.rows['user']:,} users and {blobs:,} files, "
-        f"of {manifest.made_at}"
-    )
+    from tercet.intake.wording import counted
+
+    projects = counted(len(manifest.projects), ("project", "projects"))
+    answers = counted(sum(stored.answers for stored in manifest.projects.values()), ("answer", "answers"))
+    users = counted(manifest.rows["user"], ("user", "users"))
+    blobs = counted(len(manifest.entries) - len(manifest.rows), ("file", "files"))
+    return f"{projects}, {answers}, {users} and {blobs}, of {manifest.made_at}"
 
 
 def backup(

@@ -208,5 +208,4 @@ def labeling_link(database: "Database", settings: "Settings", project: str) -> s
         if share_links(session, row.id):
             return "there is one already; the settings page of the project makes more."
         token = make_share_link(session, row)
-    address = settings.public_url.rstrip("/") or "http://127.0.0.1:8000"
-    return f"{address}/join/{token}"
+    return f"{settings.site_url()}/join/{token}"

@@ -4,6 +4,7 @@ Exit codes: 1 what was sent is wrong or refused, 2 the command line is wrong, 3 
 """
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,10 +47,33 @@ def connected(server: str | None, token: str | None) -> "Iterator[Client]":
 
 
 def show(rows: "list[BaseModel]", names: tuple[str, ...], *, as_json: bool) -> None:
-    """Print rows as JSON, whole, or some of their fields with tabs between."""
-    for row in rows:
-        values = row.model_dump(mode="json")
-        typer.echo(json.dumps(values) if as_json else "\t".join(str(values[name]) for name in names))
+    """Print rows as JSON, whole; or some of their fields, in a table for people, with tabs between for programs."""
+    values = [row.model_dump(mode="json") for row in rows]
+    lines = [[_plain(record[name]) for name in names] for record in values]
+    if as_json:
+        for record in values:
+            typer.echo(json.dumps(record))
+    elif sys.stdout.isatty() and lines:
+        _print_table(names, lines)
+    else:
+        for line in lines:
+            typer.echo("\t".join(line))
+
+
+def _plain(value: object) -> str:
+    """Return a value as people read it."""
+    return "-" if value is None else {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _print_table(names: tuple[str, ...], lines: list[list[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*(name.replace("_", " ") for name in names), box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for line in lines:
+        table.add_row(*map(Text, line))  # what is in brackets is no markup
+    Console().print(table)
 
 
 @remote.command("projects")
