@@ -138,47 +138,12 @@ SLOW = {
     "worker/test_without_features.py",
 }
 
-# Folders and files that count no lines of coverage, which would take them two thirds as long again: what they test runs
-# in a process of its own, or other tests run the same lines. Tests on PostgreSQL run those of the tests on SQLite.
+# Quick tests that count no lines of coverage either: it would take them several times as long.
 UNCOUNTED = {
-    "benchmarks/test_app_loop.py",
-    "browser",
-    "demo/test_birdsong.py",
-    "demo/test_simulation.py",
-    "edits/test_songs.py",
-    "help/test_guides.py",
-    "intake/reading/test_hostile.py",
-    "javascript",
-    "labeling/test_histories.py",
-    "runs/test_side_runs.py",
     "sounds/test_spectrograms.py",
-    "tercet_algorithms/answers/test_questions.py",
-    "tercet_algorithms/bags/test_bag_spectral_clustering.py",
-    "tercet_algorithms/cmbc/test_cmbc.py",
-    "tercet_algorithms/cmbc/test_m_step.py",
-    "tercet_algorithms/dcrc/test_bag_evidence.py",
-    "tercet_algorithms/dcrc/test_dcrc.py",
-    "tercet_algorithms/dcrc/test_moves.py",
-    "tercet_algorithms/dcrc/test_pattern_evidence.py",
     "tercet_algorithms/dcrc/test_softmax.py",
-    "tercet_algorithms/test_contract.py",
-    "tercet_algorithms/test_contract_edges.py",
     "test_architecture.py",
-    "test_cost.py",
     "test_docs.py",
-    "test_install.py",
-    "test_leftovers.py",
-    "test_style.py",
-    "test_topology.py",
-    "web/test_api_docs.py",
-    "web/test_bad_input.py",
-    "web/test_generated_client.py",
-    "worker/test_gains.py",
-    "worker/test_judging.py",
-    "worker/test_other_systems.py",
-    "worker/test_reports.py",
-    "worker/test_sklr_runs.py",
-    "worker/test_supervisor.py",
 }
 
 
@@ -225,17 +190,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow, needs PostgreSQL or counts no lines, and as quick what is neither and needs no browser."""
+    """Mark what is slow or needs PostgreSQL, as quick what is neither and needs no browser, and what counts no lines."""
     slow, uncounted = ({ROOT / "tests" / path for path in paths} for paths in (SLOW, UNCOUNTED))
     for item in items:
         if item.path in slow:
             item.add_marker("slow")
         if needs_postgres(item):
             item.add_marker("postgres")
-        if needs_postgres(item) or item.path in uncounted or item.path.parent in uncounted:
-            item.add_marker("no_cover")
         if not any(item.get_closest_marker(name) for name in ("browser", "postgres", "slow")):
             item.add_marker("quick")
+        if not item.get_closest_marker("quick") or item.path in uncounted:
+            item.add_marker("no_cover")  # measuring takes a test half as long again
 
 
 def needs_postgres(item: pytest.Item) -> bool:
