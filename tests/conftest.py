@@ -190,7 +190,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow or needs PostgreSQL, as quick what is neither and needs no browser, and what counts no lines."""
+    """Mark what is slow or needs PostgreSQL, as quick what is neither and needs no browser, and what counts no line."""
     slow, uncounted = ({ROOT / "tests" / path for path in paths} for paths in (SLOW, UNCOUNTED))
     for item in items:
         if item.path in slow:
