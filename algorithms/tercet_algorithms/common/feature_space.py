@@ -60,10 +60,14 @@ class FeatureSpace:
 
     def with_graph(self, X: Array, n_vectors: int) -> "FeatureSpace":
         """Return this space and so many eigenvectors of a graph over the rows of X, or over some of very many."""
+        return FeatureSpace(self.mean, self.scale, graph_map(self.points_of(X), n_vectors))
+
+    def points_of(self, X: Array) -> Array:
+        """Return the rows of X in this space, or some of very many, for a graph to join."""
         rows = np.arange(len(X))
         if len(X) > MOST_POINTS:
             rows = np.sort(np.random.RandomState(0).permutation(len(X))[:MOST_POINTS])
-        return FeatureSpace(self.mean, self.scale, graph_map(self.transform(X[rows]), n_vectors))
+        return self.transform(X[rows])
 
     def has_graph_of(self, other: "FeatureSpace") -> bool:
         """Return whether both have the same eigenvectors of the same rows."""

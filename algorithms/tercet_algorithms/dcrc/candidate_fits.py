@@ -8,10 +8,12 @@ import numpy as np
 from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.answers.reading import Constraints
 from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan, mean_and_variance
+from tercet_algorithms.common.graph import GraphMap
 from tercet_algorithms.dcrc.candidates import ALONE, FEATURES, GRAPH, VECTORS, Weighing, columns_of
 from tercet_algorithms.dcrc.fitted import FittedDCRC
 from tercet_algorithms.dcrc.lower_bound import fit_classifier
 from tercet_algorithms.dcrc.pooling import pool, widened
+from tercet_algorithms.dcrc.prior_clusters import PriorMap, prior_map
 from tercet_algorithms.dcrc.search import Callback, DCRCSearch, FitState, plan_starts
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 from tercet_algorithms.dcrc.weighing import best_two, weigh
@@ -57,11 +59,15 @@ class CandidateFits(FittedDCRC):
         """Return which candidates to fit: those of the previous fit while answers have not doubled since.
 
         `judge` is a quick DCRC for the folds; it takes features already in coordinates of the space. Where candidates
-        cannot be compared, or that does not help, the features are the only one.
+        cannot be compared, or that does not help, the features are the only one; few answers are read beside clusters
+        that are found without any.
         """
         simple = self.candidates == "auto" and self.kernel is None and self.epsilon_ != 0 and self.n_clusters > 1
-        if not simple or len(constraints) < FEWEST_ANSWERS or len(features) > MOST_ITEMS:
+        if not simple or not len(constraints) or len(features) > MOST_ITEMS:
             return Plan((FEATURES,), space, 0)
+        if len(constraints) < FEWEST_ANSWERS:
+            prior = prior_map(space.points_of(features), self.n_clusters, len(constraints))
+            return Plan((FEATURES,), FeatureSpace(space.mean, space.scale, prior), 0)
         if warm and len(constraints) < 2 * self._weighing.n_answers:
             names = self._weighing.names
             return Plan(names, self._space if GRAPH in names else space, self._weighing.n_answers)
@@ -98,11 +104,15 @@ class CandidateFits(FittedDCRC):
             )
         plan.check(self._space.plain)
 
-    def _penalty(self, design: Array) -> float:
-        """Return the penalty: `lam` as set, or from the number and the variances of the columns of the design."""
+    def _penalty(self, design: Array, space: FeatureSpace) -> float:
+        """Return the penalty: `lam` as set, or from the number and the variances of the columns of the design.
+
+        Columns of prior clusters are no features: how large they are says how much they count.
+        """
         if self.lam != "auto":
             return float(self.lam)
-        variances = mean_and_variance(design[:, :-1])[1]
+        n_columns = len(space.mean) if isinstance(space.kernel, PriorMap) else space.width
+        variances = mean_and_variance(design[:, :n_columns])[1]
         n_varied = int(np.count_nonzero(variances))
         return float(_LAM * variances.sum() / np.clip(n_varied, 1, _COLUMNS))
 
@@ -111,15 +121,16 @@ class CandidateFits(FittedDCRC):
 
         `features` (N, d) are the `columns` that the candidate sees in its `space`.
         """
-        W, before = self._models.get(name), self._space if name == GRAPH else self._space.plain
+        W, in_graph = self._models.get(name), isinstance(space.kernel, GraphMap)
+        before = self._space if in_graph else self._space.plain
         if name not in (FEATURES, GRAPH):
             before = before.of(columns)
-        if W is None or W.shape[1] != space.width + 1 or (name == GRAPH and space is not before):
+        if W is None or W.shape[1] != space.width + 1 or (in_graph and space is not before):
             before = space
             n_items = min(len(self.posterior_), len(features))
             design = space.design(features, np.arange(n_items))
             labels = self.posterior_[:n_items].argmax(axis=1)
-            W = fit_classifier(design, labels, self.n_clusters, self._penalty(design))
+            W = fit_classifier(design, labels, self.n_clusters, self._penalty(design, space))
         return PreviousFit(W[:, :-1], W[:, -1], before, self.posterior_, self.constrained_, self._tables)
 
     def _run(

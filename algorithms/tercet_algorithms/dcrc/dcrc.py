@@ -82,9 +82,10 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         "features" fits one model to the features. "auto" compares it, by held-out answers, with the same model on the
         features and the eigenvectors of a graph of neighbours, which follow curved clusters, and with the same model
         on each of `feature_groups` alone, in case features of other groups are noise. The best two at most are fitted
-        in full and pooled: the model is the weighted sum of their scores. That takes about twice as long. "auto" is
-        the same as "features" with fewer than 30 answers, more than 20,000 items, labelled bags, a kernel or hard
-        answers.
+        in full and pooled: the model is the weighted sum of their scores. That takes about twice as long. Fewer than
+        30 answers compare nothing, and may well mislead: then one model sees the clusters of K-means and of spectral
+        clustering beside the features, and leans towards them, less with every answer. "auto" is the same as
+        "features" without answers, with more than 20,000 items, labelled bags, a kernel or hard answers.
     feature_groups : sequence of str, of length D, or None
         Name of the group that each column of X belongs to, such as the source of its numbers; see `candidates`.
     tau : float
@@ -235,7 +236,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     _: KW_ONLY
     epsilon: Errors | Literal["auto"] = "auto"
     answer_weight: float | None = None
-    candidates: Literal["auto", "features"] = "features"
+    candidates: Literal["auto", "features"] = "auto"
     feature_groups: Sequence[str] | None = None
     tau: float = 1.0
     lam: float | Literal["auto"] = "auto"
@@ -397,7 +398,9 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
             searches[name], ends[name] = searches[name].widened(end)
         self._weighing = self._weigh(judge, features, chosen, columns, ends, constraints)
         ends = {name: ends[name] for name in self._weighing.names}
-        self._store_results(searches, ends, chosen.space, columns, features, order)
+        in_graph = GRAPH in ends or len(chosen.names) == 1
+        space = chosen.space if in_graph else chosen.space.plain
+        self._store_results(searches, ends, space, columns, features, order)
         remember_features(self, X)
         if bags is not None:
             self.label_names_, self.cluster_label_affinity_ = (
@@ -464,7 +467,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         """Return the search of each candidate, and the positions of the items in the order of the searches."""
         searches = {}
         for name in plan.names:
-            seen, of_candidate = features, plan.space if name == GRAPH else plan.space.plain
+            # A candidate that is alone sees all that there is.
+            seen, of_candidate = features, plan.space if name == GRAPH or len(plan.names) == 1 else plan.space.plain
             if name not in (FEATURES, GRAPH):
                 seen, of_candidate = features[:, columns[name]], of_candidate.of(columns[name])
             previous = self._previous(name, columns[name], seen, of_candidate) if warm else None
@@ -496,7 +500,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
             "paper": evidence.n_mentions + float(labelled.sum()),
         }[self.weight]
         design = space.design(features, order)
-        penalty = self._penalty(design)
+        penalty = self._penalty(design, space)
         if (span := span_of(design[:, :-1])) is not None:
             design = np.column_stack([span.coordinates.astype(np.float32), design[:, -1]])
         objective = LowerBound(

@@ -11,8 +11,10 @@ from sklearn.metrics import adjusted_rand_score
 from tercet_algorithms import DCRC, FitState
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tercet_algorithms.common.graph import graph_map, nearest
+from tercet_algorithms.dcrc import candidates
 from tercet_algorithms.dcrc.candidates import TEMPERATURES, Weighing
 from tercet_algorithms.dcrc.pooling import matching, pool
+from tercet_algorithms.dcrc.prior_clusters import prior_map
 
 
 def _moons(n_answers: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -97,10 +99,48 @@ def test_resumed_fit_ends_as_if_it_had_run_through() -> None:
         assert np.array_equal(resumed.posterior_, model.posterior_)
 
 
-def test_few_answers_leave_the_features_alone() -> None:
+def test_a_wrong_answer_does_not_make_clusters_worse_than_without_any() -> None:
+    """Few answers are read beside the clusters of K-means; the more there are, the less these count."""
+    X, y = make_blobs(90, centers=3, random_state=1)
+    asked = _asked(y, 12)
+    wrong = {**asked, "answers": -asked["answers"]}
+    indices = {}
+    for choice in ("auto", "features"):
+        model = DCRC(3, epsilon="people", candidates=choice, n_init=4, n_moves=2, random_state=0)
+        indices[choice] = adjusted_rand_score(y, model.fit(X, **wrong).labels_)
+    assert indices["auto"] > 0.95 > 0.9 > indices["features"]
+    sizes = [np.abs(prior_map(X, 3, count).vectors).max() for count in (0, 15, 45)]
+    assert sizes == [8, 4, 2]
+
+
+def test_a_model_beside_prior_clusters_is_one_of_new_items_too() -> None:
     X, _, asked = _moons(9)
-    model = DCRC(2, candidates="auto", n_init=1, n_moves=0, random_state=0).fit(X, **asked)
-    assert model.candidate_weights_["features"] == 1
+    model = DCRC(2, candidates="auto", n_init=2, n_moves=0, warm_start=True, random_state=0).fit(X, **asked)
+    assert model.candidate_weights_ == {"features": 1}
+    free = np.setdiff1d(np.arange(len(X)), model.constrained_)
+    assert np.allclose(model.predict_proba(X[free]), model.posterior_[free], atol=1e-4)
+    loaded = DCRC(2, candidates="auto", warm_start=True, n_init=2, n_moves=0).set_state_arrays(model.state_arrays())
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    for count in (12, 40, 9):  # goes on beside others, without them, and beside them again
+        answers = {name: values[:count] for name, values in _moons(60)[2].items()}
+        assert loaded.fit(X, **answers).predict_proba(X).shape == (len(X), 2)
+
+
+def test_clusters_of_outliers_are_no_prior() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    X[:2] = [999, 999], [-999, 0]
+    assert prior_map(X, 3, 5).vectors.shape == (60, 3), "those of the graph alone: K-means has found two outliers"
+    assert prior_map(np.repeat([[0.0], [9.0]], [58, 2], axis=0), 2, 5) is None
+
+
+def test_a_candidate_that_is_left_out_is_no_part_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "LEAST_WEIGHT", 0.5)
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    model = DCRC(2, epsilon=0.05, candidates="auto", n_init=2, n_moves=0, random_state=0)
+    model.fit(X, **_asked((X[:, 0] > 0).astype(int), 80))
+    assert model.candidate_weights_ == {"features": 1}
+    assert model.coef_.shape == (2, 2)
+    assert np.mean(model.predict(X) == model.labels_) > 0.9
 
 
 def test_eigenvectors_are_harmonic_and_equal_rows_are_alike() -> None:

@@ -73,7 +73,7 @@ def test_the_score_is_that_of_answers_held_out():
             train = np.ones(len(rows), dtype=bool)
             train[held_out] = False
             words = np.array(["yes", "no", "dnk"])[rows.answers]
-            plain = DCRC(3, **{**SMALL, "random_state": seed}, **single)
+            plain = DCRC(3, candidates="features", **{**SMALL, "random_state": seed}, **single)
             plain.fit(X, triplets=rows.triplets[train], answers=words[train])
             asked = rows.triplets[held_out], words[held_out]
             result = plain.score_answers(X, *asked) if scoring == "log_score" else None
@@ -167,7 +167,9 @@ def test_chosen_parameters_predict_new_answers_better():
         new = {"triplets": triplets[150:], "answers": answers[150:]}
         chosen = DCRCCV(3, tau=1.0, **grid, **SMALL).fit(X, **answered).score_answers(X, **new)
         others = [
-            DCRC(3, tau=1.0, lam=lam, epsilon=epsilon, **SMALL).fit(X, **answered).score_answers(X, **new)
+            DCRC(3, candidates="features", tau=1.0, lam=lam, epsilon=epsilon, **SMALL)
+            .fit(X, **answered)
+            .score_answers(X, **new)
             for lam, epsilon in product(*grid.values())
         ]
         gains.append(chosen - np.mean(others))

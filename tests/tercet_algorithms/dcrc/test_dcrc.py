@@ -115,7 +115,7 @@ def test_profile_climbs_at_least_as_high_as_em():
 def test_attributes():
     X, y = overlapping()
     answered = questions(y, 30)
-    model = DCRC(4, n_init=3, random_state=0).fit(X, **answered)
+    model = DCRC(4, candidates="features", n_init=3, random_state=0).fit(X, **answered)
     constrained = np.unique(answered["triplets"])
     free = np.setdiff1d(np.arange(len(X)), constrained)
     P = model.predict_proba(X)
@@ -205,13 +205,17 @@ def test_a_resumed_fit_ends_like_one_that_ran_through(parameters, tmp_path):
     X, y = overlapping()
     answered = questions(y, 80)
     states = []
-    straight = DCRC(4, n_init=3, random_state=0, **parameters).fit(X, **answered, callback=states.append)
+    straight = DCRC(4, candidates="features", n_init=3, random_state=0, **parameters).fit(
+        X, **answered, callback=states.append
+    )
     fractions = [state.fraction for state in states]
     assert fractions == sorted(fractions)
     assert 0 < fractions[0] < fractions[-1] == 1
     for at in (0, len(states) // 2, len(states) - 1):
         state = FitState.from_arrays(saved_and_loaded(states[at].to_arrays(), tmp_path))
-        resumed = DCRC(4, n_init=3, random_state=7, **parameters).fit(X, **answered, resume=state)
+        resumed = DCRC(4, candidates="features", n_init=3, random_state=7, **parameters).fit(
+            X, **answered, resume=state
+        )
         assert np.array_equal(resumed.labels_, straight.labels_)
         assert resumed.lower_bound_ == pytest.approx(straight.lower_bound_, abs=1e-6)
 
@@ -342,8 +346,10 @@ def test_constant_features_are_ignored():
     X, y = overlapping()
     answered = questions(y, 60)
     # Without moves: a rounding error may decide between two of them.
-    first = DCRC(4, n_init=1, n_moves=0, random_state=0).fit(X, **answered)
-    two = DCRC(4, n_init=1, n_moves=0, random_state=0).fit(np.column_stack([X, np.full(240, 7.1)]), **answered)
+    first = DCRC(4, candidates="features", n_init=1, n_moves=0, random_state=0).fit(X, **answered)
+    two = DCRC(4, candidates="features", n_init=1, n_moves=0, random_state=0).fit(
+        np.column_stack([X, np.full(240, 7.1)]), **answered
+    )
     assert adjusted_rand_score(first.labels_, two.labels_) > 0.97
     np.testing.assert_allclose(two.lower_bound_, first.lower_bound_, atol=1e-5)
     np.testing.assert_allclose(two.coef_[:, -1], 0, atol=1e-9)

@@ -65,7 +65,7 @@ def test_approximate_features_come_near_the_gaussian_kernel():
 def test_the_linear_kernel_is_no_kernel(parameters):
     X, y = overlapping()
     answered = questions(y, 120)
-    model = DCRC(4, n_init=3, n_moves=0, random_state=0, **parameters)
+    model = DCRC(4, candidates="features", n_init=3, n_moves=0, random_state=0, **parameters)
     plain, kernel = (clone(model).set_params(kernel=k).fit(X, **answered) for k in (None, "linear"))
     assert kernel.lower_bound_ == pytest.approx(plain.lower_bound_, abs=1e-3)
     assert adjusted_rand_score(plain.labels_, kernel.labels_) > 0.98
@@ -81,7 +81,7 @@ def mean_ari_of_new_items(make, **parameters):
     for seed in range(3):
         X, y = make(330, noise=0.06, random_state=seed)
         triplets = random_triplets(250, 90, np.random.default_rng(seed))
-        model = DCRC(2, n_init=4, n_moves=0, random_state=0, **parameters)
+        model = DCRC(2, candidates="features", n_init=4, n_moves=0, random_state=0, **parameters)
         model.fit(X[:250], triplets=triplets, answers=true_answers(y, triplets))
         result.append(adjusted_rand_score(y[250:], model.predict(X[250:])))
     return np.mean(result)

@@ -97,7 +97,7 @@ def test_an_update_by_counting_by_hand():
 def test_an_overwhelming_prior_is_the_one_epsilon():
     X, y = overlapping()
     answered = crowd(y, 150)
-    fixed = DCRC(4, epsilon=0.05, n_init=2, n_moves=0, random_state=0).fit(X, **answered)
+    fixed = DCRC(4, candidates="features", epsilon=0.05, n_init=2, n_moves=0, random_state=0).fit(X, **answered)
     learned = clone(fixed).set_params(labeler_tables="learn", table_prior=1e7).fit(X, **answered)
     assert np.array_equal(fixed.labels_, learned.labels_)
     assert np.allclose(learned.labeler_tables_["lazy"]["relative"], answer_table("relative", 0.05), atol=1e-4)
@@ -109,7 +109,16 @@ def test_an_overwhelming_prior_is_the_one_epsilon():
 def test_the_bound_with_the_prior_never_drops(solver, seed):
     X, y = overlapping(seed)
     states = []
-    model = DCRC(4, labeler_tables="learn", solver=solver, n_init=1, n_moves=1, random_state=0, max_iter=40)
+    model = DCRC(
+        4,
+        candidates="features",
+        labeler_tables="learn",
+        solver=solver,
+        n_init=1,
+        n_moves=1,
+        random_state=0,
+        max_iter=40,
+    )
     model.fit(X, **crowd(y, 200, seed), callback=states.append)
     for start in {state.start for state in states}:
         bounds = [state.lower_bound for state in states if state.start == start]
@@ -125,7 +134,9 @@ def learned():
         X, y = overlapping(seed, spread=1.6)
         answered = crowd(y, 250, seed, redundancy=2)
         model, fixed = (
-            DCRC(4, labeler_tables=tables, n_init=3, n_moves=0, random_state=0).fit(X, **answered)
+            DCRC(4, candidates="features", labeler_tables=tables, n_init=3, n_moves=0, random_state=0).fit(
+                X, **answered
+            )
             for tables in ("learn", "fixed")
         )
         result.append((model, adjusted_rand_score(y, model.labels_), adjusted_rand_score(y, fixed.labels_)))

@@ -113,7 +113,9 @@ def test_an_answer_of_weight_2_is_the_same_answer_of_two_labelers(parameters):
     twice = np.repeat(np.arange(40), weights)
     people = np.concatenate([np.arange(weight) for weight in weights])
     # From one optimum to the other: two searches may part by a rounding, and end at different ones.
-    model = DCRC(3, random_state=0, warm_start=True, **{**SMALL, "n_init": 1, "n_moves": 0}, **parameters)
+    model = DCRC(
+        3, candidates="features", random_state=0, warm_start=True, **{**SMALL, "n_init": 1, "n_moves": 0}, **parameters
+    )
     model.fit(X, triplets=NOISY, answers=NOISY_ANSWERS, weights=weights)
     bound, posterior = model.lower_bound_, model.posterior_
     model.fit(X, triplets=NOISY[twice], answers=NOISY_ANSWERS[twice], labelers=people)

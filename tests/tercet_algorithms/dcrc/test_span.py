@@ -87,9 +87,9 @@ def test_the_fit_is_that_of_all_features(parameters, monkeypatch):
     others, _ = wide(seed=1)
     settings = {"epsilon": 0.05, "n_init": 1, "n_moves": 0, "tol": 1e-9, "random_state": 0, **parameters}
     mixed = np.where(np.arange(90) % 5, Y, 0)  # to begin from
-    narrow = DCRC(3, **settings).fit(X, **ASKED, init=mixed)
+    narrow = DCRC(3, candidates="features", **settings).fit(X, **ASKED, init=mixed)
     without_spans(monkeypatch)
-    of_all = DCRC(3, **settings).fit(X, **ASKED, init=mixed)
+    of_all = DCRC(3, candidates="features", **settings).fit(X, **ASKED, init=mixed)
     assert narrow.coef_.shape == of_all.coef_.shape == (3, 400)
     assert narrow.lower_bound_ == pytest.approx(of_all.lower_bound_, abs=1e-4)
     assert narrow.lam_ == of_all.lam_

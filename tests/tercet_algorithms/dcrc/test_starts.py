@@ -12,7 +12,7 @@ from tests.tercet_algorithms.estimators import X, Y, questions
 
 @pytest.mark.parametrize("parameters", [{}, {"labeler_tables": "learn"}, {"epsilon": 0}], ids=str)
 def test_starts_side_by_side_find_the_same(parameters):
-    model = DCRC(3, n_init=5, n_moves=2, random_state=0, **parameters)
+    model = DCRC(3, candidates="features", n_init=5, n_moves=2, random_state=0, **parameters)
     answered = {**questions(Y, 60), "labelers": np.arange(60) % 2}
     alone, states = copy.deepcopy(model.fit(X, **answered)), []
     for n_jobs in (2, 3):
@@ -27,7 +27,7 @@ def test_starts_side_by_side_find_the_same(parameters):
 
 def test_starts_side_by_side_stop_and_resume():
     answered, stop = questions(Y, 60), StopAt(lambda state: state.start == 2)
-    model = DCRC(3, n_init=5, n_moves=2, random_state=0, n_jobs=2)
+    model = DCRC(3, candidates="features", n_init=5, n_moves=2, random_state=0, n_jobs=2)
     straight = copy.deepcopy(model.fit(X, **answered))
     model.fit(X, **answered, callback=stop)
     states = stop.states
@@ -48,7 +48,7 @@ def test_moves_side_by_side_begin_where_they_would_alone():
     # Classes 0 and 1, and 2 and 3, are one cluster each; 4 and 5 are two clusters each.
     mixed = np.array([0, 0, 1, 1, 2, 3, 4, 5])[y]
     mixed[np.isin(y, (4, 5)) & (rng.random(200) < 0.5)] += 4
-    model, states = DCRC(8, n_init=1, n_moves=12, epsilon=0.05, random_state=0), []
+    model, states = DCRC(8, candidates="features", n_init=1, n_moves=12, epsilon=0.05, random_state=0), []
     answered = {**questions(y, 100), "init": mixed}
     alone = copy.deepcopy(model.fit(points, **answered, callback=states.append))
     ends = [state for state in states if state.current.finished]
