@@ -40,6 +40,8 @@ def test_a_project_from_a_table_to_clusters(folder: Path) -> None:
     (folder / "answers.csv").write_text("anchor,left,right,answer\np0,p1,p9,yes\np0,p9,p20,dnk\n")
     assert remote("create", "Points", "--clusters", "3").stdout == "points\n"
     assert remote("projects").stdout == "points\t0\t3\tPoints\n"
+    assert json.loads(remote("create", "More points", "--json").stdout)["key"] == "more-points"
+    assert json.loads(remote("push", "more-points", "items.csv", "--json").stdout)["added"] == 24
     pushed = remote("push", "points", "items.csv", "--features", "X.npy")
     assert pushed.stdout == "24 items were added, 0 changed, 0 left out.\n", pushed.stderr
     assert remote("answer", "points", "answers.csv").stdout == "2 answers were stored, 0 had been before.\n"

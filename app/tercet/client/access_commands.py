@@ -1,11 +1,15 @@
 """`tercet remote tokens`, `users` and `backup`: who and what may come in, and a copy of everything."""
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tercet.client.commands import JsonOption, ServerOption, TokenOption, connected, show
+
+if TYPE_CHECKING:
+    from tercet.accounts.schemas import UserOut
 
 tokens = typer.Typer(no_args_is_help=True, help="API tokens that are for one project alone.")
 users = typer.Typer(no_args_is_help=True, help="People with an account, for administrators.")
@@ -48,8 +52,7 @@ def revoke_token(project: str, number: int, server: ServerOption = None, token: 
 def list_users(server: ServerOption = None, token: TokenOption = None, as_json: JsonOption = False) -> None:
     """List the people with an account: number, address, name, whether administrators, since when kept out."""
     with connected(server, token) as client:
-        rows = client.users()
-    show(list(rows), ("id", "email", "name", "administrator", "disabled_at"), as_json=as_json)
+        _show_users(client.users(), as_json=as_json)
 
 
 @users.command("add")
@@ -67,25 +70,35 @@ def add_user(
 
 
 @users.command("disable")
-def disable_user(number: int, server: ServerOption = None, token: TokenOption = None) -> None:
+def disable_user(
+    number: int, server: ServerOption = None, token: TokenOption = None, as_json: JsonOption = False
+) -> None:
     """Keep somebody out from now on."""
     with connected(server, token) as client:
-        client.disable_user(number)
+        _show_users([client.disable_user(number)], as_json=as_json)
 
 
 @users.command("enable")
-def enable_user(number: int, server: ServerOption = None, token: TokenOption = None) -> None:
+def enable_user(
+    number: int, server: ServerOption = None, token: TokenOption = None, as_json: JsonOption = False
+) -> None:
     """Let somebody come in again."""
     with connected(server, token) as client:
-        client.disable_user(number, disabled=False)
+        _show_users([client.disable_user(number, disabled=False)], as_json=as_json)
+
+
+def _show_users(people: "list[UserOut]", *, as_json: bool) -> None:
+    show(list(people), ("id", "email", "name", "administrator", "disabled_at"), as_json=as_json)
 
 
 def download_backup(
     file: Annotated[Path, typer.Argument(help="ZIP file to write.", dir_okay=False)],
     server: ServerOption = None,
     token: TokenOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Download everything that a server stores, for administrators; 'tercet check' says whether it is whole."""
     with connected(server, token) as client:
         size = client.backup(file)
-    typer.echo(f"{file}: {size / 1e6:,.1f} MB. 'tercet check {file}' says whether it is whole.")
+    words = f"{file}: {size / 1e6:,.1f} MB. 'tercet check {file}' says whether it is whole."
+    typer.echo(json.dumps({"file": str(file), "size": size}) if as_json else words)

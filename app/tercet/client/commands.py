@@ -91,11 +91,12 @@ def create(
     key: Annotated[str | None, typer.Option(help="Its name in addresses; made from the name if left out.")] = None,
     server: ServerOption = None,
     token: TokenOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a project and print its key."""
     settings: dict[str, Any] = {"n_clusters": clusters} | ({} if key is None else {"key": key})
     with connected(server, token) as client:
-        typer.echo(client.create_project(name, **settings).key)
+        show([client.create_project(name, **settings).details()], ("key",), as_json=as_json)
 
 
 @remote.command("push")
@@ -109,6 +110,7 @@ def push(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Store the good items, leave the bad ones out.")] = False,
     server: ServerOption = None,
     token: TokenOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Add items of a table to a project, or update those whose keys it has."""
     with connected(server, token) as client:
@@ -119,9 +121,9 @@ def push(
 
             X = np.load(features, allow_pickle=False)
         report = client.project(project).push(rows, media=media, X=X, skip_bad=skip_bad).report
-    typer.echo(
-        f"{report.added} items were added, {report.changed or 0} changed, {report.left_out_count or 0} left out."
-    )
+    left_out = report.left_out_count or 0
+    words = f"{report.added} items were added, {report.changed or 0} changed, {left_out} left out."
+    typer.echo(report.model_dump_json() if as_json else words)
 
 
 def read_rows(table: Path) -> list[dict[str, Any]]:
@@ -143,11 +145,13 @@ def send_answers(
     ],
     server: ServerOption = None,
     token: TokenOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Store answers of a table, all or none; sent again, it stores nothing twice."""
     with connected(server, token) as client:
         done = client.project(project).constraints(read_rows(table))
-    typer.echo(f"{done.stored} answers were stored, {done.repeated} had been before.")
+    words = f"{done.stored} answers were stored, {done.repeated} had been before."
+    typer.echo(done.model_dump_json() if as_json else words)
 
 
 @remote.command("answers")
