@@ -6,6 +6,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from tercet.system.overview import Overview
+from tercet.system.state import SystemCounts
 
 EXAMPLE: dict[str, Any] = {
     "versions": {"Tercet": "1.0", "Python": "3.13.1", "SQLite": "3.46.1", "Tables": "revision 0032"},
@@ -44,7 +45,7 @@ class FailureOut(BaseModel):
     sentence: str
 
 
-class SystemOut(BaseModel):
+class SystemOut(SystemCounts):
     """The server at one moment: sizes in bytes, `mean_run_seconds` of the runs done within the last hour."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
@@ -53,12 +54,6 @@ class SystemOut(BaseModel):
     disk_free: int
     disk_total: int
     database_size: int
-    projects: int
-    answers: int
-    queue: int
-    leases: int
-    runs: dict[str, int]
-    jobs: dict[str, int]
     mean_run_seconds: float | None
     newest_backup: BackupOut | None
     failures: list[FailureOut]
@@ -71,7 +66,7 @@ class SystemOut(BaseModel):
         seconds = state.run_seconds
         return cls(
             **{name: getattr(overview, name) for name in ("versions", "disk_free", "disk_total", "database_size")},
-            **{name: getattr(state, name) for name in ("projects", "answers", "queue", "leases", "runs", "jobs")},
+            **state.model_dump(exclude={"run_seconds"}),
             mean_run_seconds=sum(seconds) / len(seconds) if seconds else None,
             newest_backup=backup and BackupOut(file=backup.file.name, made_at=backup.made_at, size=backup.size),
             failures=[FailureOut(**vars(failure)) for failure in overview.failures],

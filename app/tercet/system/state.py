@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
+from pydantic import BaseModel
 from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
@@ -17,9 +18,8 @@ LATELY = timedelta(hours=1)
 MOST_FAILURES = 10
 
 
-@dataclass(frozen=True)
-class SystemState:
-    """Numbers of one moment; runs and jobs by their status, seconds of the runs done within the last hour."""
+class SystemCounts(BaseModel):
+    """How many there are at one moment; runs and jobs by their status."""
 
     projects: int
     answers: int
@@ -27,6 +27,11 @@ class SystemState:
     leases: int
     runs: dict[str, int]
     jobs: dict[str, int]
+
+
+class SystemState(SystemCounts):
+    """The same with the seconds of the runs done within the last hour."""
+
     run_seconds: list[float]
 
 
