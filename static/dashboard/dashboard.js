@@ -38,6 +38,7 @@ const map = new ClusterMap(canvas, {
   onPick: (...place) => tooltip.pin(...place),
   onLasso: (positions) => tools.listCircled(map, positions),
   onToggle: (position) => tools.toggle(map, position),
+  onOpen: () => tooltip.open(),
   captionOf,
 });
 const list = (/** @type {string} */ title, /** @type {number[]} */ positions) => tools.list(map, title, positions);

@@ -175,8 +175,9 @@ export class ItemList {
    * List those of some items that pass the filter.
    * @param {string} title
    * @param {number[]} all
+   * @param {boolean} takesFocus
    */
-  async show(title, all) {
+  async show(title, all, takesFocus = true) {
     const positions = this.map.only(all);
     const points = (this.#points = this.map.target);
     if (!this.panel.contains(document.activeElement)) this.#opener = document.activeElement;
@@ -203,7 +204,7 @@ export class ItemList {
       scroll,
     );
     this.panel.hidden = false;
-    heading.focus({ preventScroll: true });
+    if (takesFocus) heading.focus({ preventScroll: true });
     await this.#fill();
   }
 
