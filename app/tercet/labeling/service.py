@@ -89,6 +89,8 @@ def check_answers(
             access = authorize_labeler(session, request.caller, project_key, stored.callers)
             rows = _check(access, request.answers, stored.item_ids)
             new = new_answers(access.project, rows, stored.contents)
+            if request.caller.session is not None:
+                new = [answer._replace(is_of_page=answer.response_ms is not None) for answer in new]
             outcomes.append(CheckedAnswers(access, new, len(rows) - len(new)))
         except Problem as problem:
             outcomes.append(problem)
