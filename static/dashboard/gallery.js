@@ -45,7 +45,7 @@ export class Gallery {
    * @param {boolean} isEditable whether the clusters are the current ones, which edits change
    */
   open(title, positions, isEditable = true) {
-    this.isEditable = isEditable && !this.edits.refusal;
+    this.isEditable = isEditable;
     this.opened = [...positions];
     this.marks.clear();
     this.order = createElement("select", {},
@@ -62,7 +62,6 @@ export class Gallery {
       createElement("span", { className: "small muted", textContent: "Arrow keys walk and play, Enter plays again." }));
     this.status = createElement("p", { className: "small" });
     this.status.setAttribute("role", "status");
-    if (isEditable) this.status.textContent = this.edits.refusal;
     const close = createElement("button", { type: "button", textContent: "Close", onclick: () => this.dialog?.close() });
     this.sheet = createElement("div", { className: "gallery-sheet" });
     this.scroller = createElement("div", { className: "gallery-scroll", tabIndex: 0 }, this.sheet);

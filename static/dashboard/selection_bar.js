@@ -88,7 +88,6 @@ export class SelectionBar {
       change("Split off", "split", "They become a cluster of their own"),
     ];
     for (const element of changes) element.disabled = Boolean(refusal);
-    target.disabled = merge.disabled = Boolean(this.edits.refusal);
     changes[2].disabled ||= positions.length > numbers; // only so many can be apart
     const bar = createElement("div", { className: "selection-bar" },
       this.button("Gallery", "Large pictures of all of them", () => this.gallery.open(title, positions)),
