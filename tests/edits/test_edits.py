@@ -331,6 +331,39 @@ def test_moved_items_stay_where_they_were_put_by_systems_that_read_no_answers(
     np.testing.assert_array_equal(clusters(database, storage, project), first)
 
 
+@pytest.mark.only_on("sqlite")
+@pytest.mark.parametrize(("algorithm", "parameters"), [("bags", {}), ("cmbc", {"method": "em"})])
+def test_systems_that_read_no_answers_split_and_merge_and_keep_the_other_clusters(
+    app: FastAPI,
+    database: Database,
+    storage: Storage,
+    settings: Settings,
+    algorithm: str,
+    parameters: dict[str, Any],
+) -> None:
+    project = make_songs(database, storage, algorithm=algorithm, parameters=parameters)
+    with database.transaction() as session:
+        add_bags_and_sites(session, project)
+        ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
+    request(database, project)
+    assert compute(database, settings) == "done"
+    first = clusters(database, storage, project)
+    others, chosen = first != 1, np.flatnonzero(first == 1)[:6]
+    with signed_in(app, ann) as client:
+        edit(client, "split", chosen)
+        next_run(database, settings)
+        second = clusters(database, storage, project)
+        assert set(second[chosen].tolist()) == {4}
+        assert np.mean(second[others] == first[others]) > 0.9
+        edit(client, "merge", cluster=2, other=3)
+        next_run(database, settings)
+    third = clusters(database, storage, project)
+    assert len(np.unique(third)) == 3
+    joined = third[(second == 2) | (second == 3)]
+    assert np.mean(joined == np.bincount(joined).argmax()) > 0.8, "a wide cluster loses some to the others"
+    assert np.mean(third[second == 1] == 1) > 0.9
+
+
 def add_bags_and_sites(session: Session, project: int) -> None:
     """Ten bags with the labels of what is in them, and a site of every item that tells nothing of its cluster."""
     items = session.scalars(select(Item).where(Item.project_id == project).order_by(Item.position)).all()
