@@ -211,7 +211,10 @@ export class ItemList {
   async #showTags() {
     for (const row of this.#rows.rows) {
       const [item] = await this.items.at([Number(row.dataset.position)]);
-      if (item) row.cells[row.cells.length - 1].replaceChildren(...this.#tagsOf(item));
+      const cell = row.cells[row.cells.length - 1];
+      const hadFocus = cell.contains(document.activeElement); // on the × of a tag, which goes
+      if (item) cell.replaceChildren(...this.#tagsOf(item));
+      if (hadFocus) this.#heading.focus({ preventScroll: true });
     }
   }
 

@@ -137,8 +137,6 @@ export class SelectionBar {
     };
     if (!undo && document.activeElement === this.undo) byId("item-list-title").focus({ preventScroll: true });
     this.undo.hidden = !undo;
-    // What was pressed may be gone: the × of a tag that was taken off.
-    if (undo && document.activeElement === document.body) this.undo.focus({ preventScroll: true });
   }
 
   /** Return the field with the buttons that put a tag on the selected items, or take it off. */

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board, make_songs
+from tests.browser.walking import assert_walkable
 
 pytestmark = [pytest.mark.browser, pytest.mark.only_on("sqlite")]
 
@@ -78,7 +79,8 @@ def test_items_are_walked_to_selected_moved_and_tagged(live_server: LiveServer, 
     off.focus()
     press(page, "Enter")
     expect(bar.get_by_role("status")).to_have_text("“odd” taken off 1 item.")
-    expect(bar.get_by_role("button", name="Undo")).to_be_focused()
+    expect(page.locator("#item-list-title")).to_be_focused()
+    assert_walkable(page, "a selection")
 
 
 def test_dialogs_of_a_labeler_give_the_focus_back(live_server: LiveServer, open_page: OpenPage) -> None:
@@ -88,3 +90,24 @@ def test_dialogs_of_a_labeler_give_the_focus_back(live_server: LiveServer, open_
         opener.focus()
         press(page, "Enter", "Escape")
         expect(opener).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("html", "fault"),
+    [
+        ('<button tabindex="-1">a</button>', "not reached"),
+        ('<a href="#" style="outline: none">b</a>', "without a sign of the focus"),
+        ('<main><div style="cursor: pointer">c</div></main>', "for the mouse alone"),
+        ('<button>d</button><button tabindex="2">e</button>', "before others by a number"),
+        (
+            '<input type="checkbox" style="width: 0; height: 0; appearance: none; border: 0; padding: 0; margin: 0">',
+            "invisible",
+        ),
+    ],
+)
+def test_the_walk_sees_what_a_page_lacks(page: Page, html: str, fault: str) -> None:
+    page.set_content("<!doctype html><button>first</button><input type='radio' name='x'><input type='radio' name='x'>")
+    assert_walkable(page, "a good page")
+    page.set_content(f"<!doctype html><button>first</button>{html}")
+    with pytest.raises(AssertionError, match=rf"'{fault}': \['"):
+        assert_walkable(page, "a bad page")
