@@ -25,7 +25,15 @@ KEYWORDS = {
     "sayMany": (1, 2),
 }
 OPTIONS = {"parse_template_string": "true"}  # of scripts: what is said within `...` too
-TEMPLATES = ("labeling/label.html", "accounts/join.html", "accounts/sign_in.html", "web/base.html", "web/error.html")
+TEMPLATES = (
+    "labeling/label.html",
+    "accounts/join.html",
+    "accounts/invitation.html",
+    "accounts/sign_in.html",
+    "accounts/password_sign_in.html",
+    "web/base.html",
+    "web/error.html",
+)
 ABOUT = {
     "header_comment": "# What labelers' pages say; benchmarks/catalogues.py brings the messages up to date.",
     "project": "Tercet",

@@ -80,6 +80,7 @@ async function showMaps(container) {
       onPoint: (...place) => tooltip.hover(...place),
       onPick: (...place) => tooltip.pin(...place),
       onLasso: (positions) => tools.listCircled(map, positions),
+      onOpen: () => tooltip.open(),
     });
     const tooltip = new ItemTooltip(query(/** @type {Element} */ (canvas.parentElement), ".tooltip"), items, map, (cluster) =>
       map === runMap && resolution.number ? "" : nameOf(canvas.dataset.side ?? "", cluster)); // names belong to the run's own clusters

@@ -38,11 +38,12 @@ const map = new ClusterMap(canvas, {
   onPick: (...place) => tooltip.pin(...place),
   onLasso: (positions) => tools.listCircled(map, positions),
   onToggle: (position) => tools.toggle(map, position),
+  onOpen: () => tooltip.open(),
   captionOf,
 });
 const list = (/** @type {string} */ title, /** @type {number[]} */ positions) => tools.list(map, title, positions);
 const tooltip = new ItemTooltip(byId("tooltip"), items, map, nameOf, (item) => listSimilar(api, item, list));
-const bar = new SelectionBar(new Edits(api, items, byId("board").dataset.noEdits), new Tags(api, items), map, nameOf);
+const bar = new SelectionBar(new Edits(api, items), new Tags(api, items), map, nameOf);
 const tools = new MapTools([map], items, bar);
 const filter = new Filter(api, map);
 const tint = new Tint(api, map, filter, list);

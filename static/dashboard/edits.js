@@ -25,12 +25,10 @@ export class Edits {
   /**
    * @param {string} api
    * @param {ItemStore} items
-   * @param {string} refusal why runs would not learn from edits; empty: they do
    */
-  constructor(api, items, refusal = "") {
+  constructor(api, items) {
     this.url = `${api}/edits`;
     this.items = items;
-    this.refusal = refusal;
   }
 
   /**
@@ -38,8 +36,7 @@ export class Edits {
    * @param {number} count
    */
   refusalOf(count) {
-    const tooMany = count > MOST_EDITED ? `Up to ${MOST_EDITED.toLocaleString("en")} items can be changed at once.` : "";
-    return this.refusal || tooMany;
+    return count > MOST_EDITED ? `Up to ${MOST_EDITED.toLocaleString("en")} items can be changed at once.` : "";
   }
 
   /**

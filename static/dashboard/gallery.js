@@ -45,7 +45,7 @@ export class Gallery {
    * @param {boolean} isEditable whether the clusters are the current ones, which edits change
    */
   open(title, positions, isEditable = true) {
-    this.isEditable = isEditable && !this.edits.refusal;
+    this.isEditable = isEditable;
     this.opened = [...positions];
     this.marks.clear();
     this.order = createElement("select", {},
@@ -59,10 +59,9 @@ export class Gallery {
       this.key("X", "Throw out", () => this.edit("out")),
       this.key("M", "Move", () => this.edit("move")),
       this.key("U", "Undo", () => this.undo()),
-      createElement("span", { className: "small muted", textContent: "Arrow keys walk and play." }));
+      createElement("span", { className: "small muted", textContent: "Arrow keys walk and play, Enter plays again." }));
     this.status = createElement("p", { className: "small" });
     this.status.setAttribute("role", "status");
-    if (isEditable) this.status.textContent = this.edits.refusal;
     const close = createElement("button", { type: "button", textContent: "Close", onclick: () => this.dialog?.close() });
     this.sheet = createElement("div", { className: "gallery-sheet" });
     this.scroller = createElement("div", { className: "gallery-scroll", tabIndex: 0 }, this.sheet);
@@ -175,6 +174,9 @@ export class Gallery {
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns };
     const key = event.key.toLowerCase();
     if (event.key in steps) this.walk(this.at + steps[event.key]);
+    else if (key === "home") this.walk(0);
+    else if (key === "end") this.walk(this.positions.length - 1);
+    else if (key === "enter" || key === " ") this.walk(this.at);
     else if (key === "k") this.edit("keep");
     else if (key === "x") this.edit("out");
     else if (key === "m") this.edit("move");

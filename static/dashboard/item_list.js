@@ -175,8 +175,9 @@ export class ItemList {
    * List those of some items that pass the filter.
    * @param {string} title
    * @param {number[]} all
+   * @param {boolean} takesFocus
    */
-  async show(title, all) {
+  async show(title, all, takesFocus = true) {
     const positions = this.map.only(all);
     const points = (this.#points = this.map.target);
     if (!this.panel.contains(document.activeElement)) this.#opener = document.activeElement;
@@ -203,14 +204,17 @@ export class ItemList {
       scroll,
     );
     this.panel.hidden = false;
-    heading.focus({ preventScroll: true });
+    if (takesFocus) heading.focus({ preventScroll: true });
     await this.#fill();
   }
 
   async #showTags() {
     for (const row of this.#rows.rows) {
       const [item] = await this.items.at([Number(row.dataset.position)]);
-      if (item) row.cells[row.cells.length - 1].replaceChildren(...this.#tagsOf(item));
+      const cell = row.cells[row.cells.length - 1];
+      const hadFocus = cell.contains(document.activeElement); // on the × of a tag, which goes
+      if (item) cell.replaceChildren(...this.#tagsOf(item));
+      if (hadFocus) this.#heading.focus({ preventScroll: true });
     }
   }
 

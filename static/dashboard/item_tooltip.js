@@ -24,6 +24,16 @@ export class ItemTooltip {
     this.nameOf = nameOf;
     this.hovered = -1;
     this.pinned = -1;
+    box.addEventListener("keydown", ({ key }) => {
+      if (key !== "Escape") return;
+      map.canvas.focus({ preventScroll: true });
+      map.pick(-1e6, -1e6);
+    });
+  }
+
+  /** Play or open the item that is pinned. */
+  open() {
+    this.box.querySelector("a")?.click();
   }
 
   /**

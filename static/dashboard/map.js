@@ -4,7 +4,7 @@
 import { readColors } from "./colors.js";
 import { paintDensity } from "./map_density.js";
 import { drawCaptions, drawLasso, drawNumbers, drawRings, paintPoints, pointRadius } from "./map_paint.js";
-import { between, bounds, centers, changedItems, CLUSTER, CONFIDENCE, Grid, STRIDE } from "./map_points.js";
+import { between, bounds, centers, changedItems, CLUSTER, CONFIDENCE, Grid, nextPoint, STRIDE } from "./map_points.js";
 import { listen } from "./map_input.js";
 
 const TRAVEL_MS = 500;
@@ -24,9 +24,11 @@ const REACH = 12; // pixels between the pointer and the point that it points at
  *   onPick: (position: number, column: number, row: number) => void,
  *   onLasso: (positions: number[]) => void,
  *   onToggle?: (position: number) => void,
+ *   onOpen?: () => void,
  *   captionOf?: (cluster: number) => string[],
  * }} MapHandlers called with the item that is pointed at or clicked, -1 for none, and with the items within a lasso;
- *   onToggle with an item that is clicked with Shift; captionOf gives what is written under a cluster's number
+ *   onToggle with an item that is clicked with Shift, or at which Space is pressed; onOpen when Enter is pressed at the
+ *   item picked last; captionOf gives what is written under a cluster's number
  */
 
 export class ClusterMap {
@@ -60,13 +62,14 @@ export class ClusterMap {
    * @param {HTMLCanvasElement} canvas
    * @param {MapHandlers} handlers
    */
-  constructor(canvas, { onPoint, onPick, onLasso, onToggle, captionOf }) {
+  constructor(canvas, { onPoint, onPick, onLasso, onToggle, onOpen, captionOf }) {
     this.canvas = canvas;
     this.captionOf = captionOf ?? (() => []);
     this.onPoint = onPoint;
     this.onPick = onPick;
     this.onLasso = onLasso;
     this.onToggle = onToggle;
+    this.onOpen = onOpen;
     this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
     /** @type {Float32Array} */
     this.points = new Float32Array(); // as they are painted, moving towards the target
@@ -303,6 +306,50 @@ export class ClusterMap {
     this.pinned = this.at(column, row);
     this.draw();
     this.onPick(this.pinned, column, row);
+  }
+
+  /** Pick the item that is nearest to the middle of the view: arrow keys go on from there. */
+  beginWalk() {
+    const { x, y } = this.view;
+    const distance = (/** @type {number} */ k) => Math.hypot(this.target[k * STRIDE] - x, this.target[k * STRIDE + 1] - y);
+    let nearest = -1;
+    for (let k = 0; k < this.target.length / STRIDE; k += 1) {
+      if (this.isInFront(k) && (nearest < 0 || distance(k) < distance(nearest))) nearest = k;
+    }
+    this.goTo(nearest);
+  }
+
+  /**
+   * Pick the next item in a direction.
+   * @param {import("./map_points.js").Place} direction
+   */
+  walk(direction) {
+    this.goTo(nextPoint(this.target, this.pinned, direction, (position) => this.isInFront(position)));
+  }
+
+  /**
+   * Pick an item, and move the view so that it is on the screen.
+   * @param {number} position -1 for none: nothing happens
+   */
+  goTo(position) {
+    if (position < 0) return;
+    const before = this.pixelOf(position);
+    const beyond = (/** @type {number} */ at, /** @type {number} */ size) => Math.min(Math.max(at, MARGIN), size - MARGIN) - at;
+    const [columns, rows] = [beyond(before.column, this.width), beyond(before.row, this.height)];
+    if (columns || rows) this.pan(columns, rows);
+    this.pinned = position;
+    this.draw();
+    const { column, row } = this.pixelOf(position);
+    this.onPick(position, column, row);
+  }
+
+  /**
+   * Return where an item is on the screen.
+   * @param {number} position
+   */
+  pixelOf(position) {
+    const { x, y, scale } = this.place();
+    return { column: x + this.target[position * STRIDE] * scale, row: y - this.target[position * STRIDE + 1] * scale };
   }
 
   /** @param {number[]} positions */

@@ -8,16 +8,29 @@ const STEP = 60; // pixels per arrow key
 
 /** @type {Record<string, (map: ClusterMap) => void>} */
 const KEYS = {
-  ArrowLeft: (map) => map.pan(STEP, 0),
-  ArrowRight: (map) => map.pan(-STEP, 0),
-  ArrowUp: (map) => map.pan(0, STEP),
-  ArrowDown: (map) => map.pan(0, -STEP),
+  ArrowLeft: (map) => go(map, -1, 0),
+  ArrowRight: (map) => go(map, 1, 0),
+  ArrowUp: (map) => go(map, 0, 1),
+  ArrowDown: (map) => go(map, 0, -1),
+  Enter: (map) => (map.pinned < 0 ? map.beginWalk() : map.onOpen?.()),
+  " ": (map) => (map.pinned < 0 ? map.beginWalk() : map.onToggle?.(map.pinned)),
   "+": (map) => map.zoom(1.4),
   "=": (map) => map.zoom(1.4),
   "-": (map) => map.zoom(1 / 1.4),
   0: (map) => map.reset(),
   Escape: (map) => map.pick(-1e6, -1e6),
 };
+
+/**
+ * Go to the next item in a direction, or move the map where no item has been gone to.
+ * @param {ClusterMap} map
+ * @param {number} x
+ * @param {number} y
+ */
+function go(map, x, y) {
+  if (map.pinned < 0) map.pan(-x * STEP, y * STEP);
+  else map.walk({ x, y });
+}
 
 /**
  * @param {HTMLCanvasElement} canvas

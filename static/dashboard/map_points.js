@@ -219,6 +219,31 @@ export class Grid {
 }
 
 /**
+ * Return the nearest point in a direction: right, left, up or down, within 45 degrees of it; -1 where there is none. Points
+ * at the same place follow on each other in their order.
+ * @param {Float32Array} points
+ * @param {number} from
+ * @param {Place} direction -1, 0 or 1 along each axis
+ * @param {(position: number) => boolean} isPassed which points count
+ */
+export function nextPoint(points, from, direction, isPassed) {
+  const order = direction.x - direction.y; // along this direction, what is at the same place is walked forwards
+  let nearest = -1;
+  let least = Infinity;
+  for (let k = 0; k < points.length / STRIDE; k += 1) {
+    const x = points[k * STRIDE + X] - points[from * STRIDE + X];
+    const y = points[k * STRIDE + Y] - points[from * STRIDE + Y];
+    const along = x * direction.x + y * direction.y;
+    const across = Math.abs(x * direction.y - y * direction.x);
+    const isAhead = along > 0 ? along >= across : x === 0 && y === 0 && order * (k - from) > 0;
+    const distance = Math.hypot(along, across);
+    const isNearer = distance < least || (distance === 0 && least === 0 && order < 0);
+    if (isAhead && isNearer && isPassed(k)) [nearest, least] = [k, distance];
+  }
+  return nearest;
+}
+
+/**
  * @param {number} value
  * @param {number} least
  * @param {number} most

@@ -83,7 +83,8 @@ export class MapTools {
   toggle(map, position) {
     const others = map.selected.filter((selected) => selected !== position);
     const positions = others.length < map.selected.length ? others : [...others, position];
-    this.lists.get(map)?.show("Selected", positions); // without scrolling: the next item is clicked where it is now
+    // Without scrolling, and without the focus: the next item is chosen where it is now.
+    this.lists.get(map)?.show("Selected", positions, false);
   }
 
   /**

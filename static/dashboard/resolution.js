@@ -28,7 +28,9 @@ export class Resolution {
     });
     document.addEventListener("click", (event) => {
       const button = closest(event, "[data-resolution]");
-      if (button) this.select(Number(button.dataset.resolution));
+      if (!button) return;
+      this.select(Number(button.dataset.resolution));
+      document.getElementById("resolution-slider")?.focus(); // the button goes
     });
   }
 

@@ -1,6 +1,6 @@
 // The bar above listed items: what can be done with all that are selected.
 
-import { createElement } from "../web/dom.js";
+import { byId, createElement } from "../web/dom.js";
 import { clusterChoice, clustersOf } from "./edits.js";
 import { Gallery } from "./gallery.js";
 import { hasMedia, isSound } from "./item_list.js";
@@ -68,28 +68,32 @@ export class SelectionBar {
     const points = this.map.target;
     const clusters = clustersOf(positions, points);
     const refusal = this.edits.refusalOf(positions.length);
-    const move = clusterChoice(points, this.nameOf, "Move to…");
-    move.onchange = () => move.value && this.edit({ kind: "move", cluster: Number(move.value) });
-    const merge = clusterChoice(points, this.nameOf, `Merge cluster ${clusters[0]} into…`);
-    merge.onchange = () => merge.value && this.edit({ kind: "merge", cluster: Number(merge.value), other: clusters[0] });
-    merge.hidden = clusters.length !== 1;
-    const numbers = move.options.length - 1;
+    const target = clusterChoice(points, this.nameOf, "Another cluster…");
+    const numbers = target.options.length - 1;
     const change = (/** @type {string} */ text, /** @type {string} */ kind, /** @type {string} */ hint) =>
       this.button(text, hint, () => this.edit({ kind }));
+    // Buttons do it, not the choice: by arrow keys every cluster on the way to the right one is chosen.
+    const there = (/** @type {string} */ text, /** @type {string} */ hint, /** @type {(cluster: number) => Change} */ make) =>
+      this.button(text, hint, () => {
+        if (target.value) this.edit(make(Number(target.value)));
+        else this.#demand(target, "Choose the other cluster first.");
+      });
+    const merge = there(`Merge ${clusters[0]} into it`, "Their whole cluster becomes part of the one that is chosen",
+      (cluster) => ({ kind: "merge", cluster, other: clusters[0] }));
+    merge.hidden = clusters.length !== 1;
     const changes = [
-      move,
+      there("Move", "They come into the cluster that is chosen", (cluster) => ({ kind: "move", cluster })),
       change("Belong together", "together", "They come into one cluster"),
       change("Keep apart", "apart", "Each comes into another cluster"),
       change("Split off", "split", "They become a cluster of their own"),
     ];
     for (const element of changes) element.disabled = Boolean(refusal);
-    merge.disabled = Boolean(this.edits.refusal);
     changes[2].disabled ||= positions.length > numbers; // only so many can be apart
     const bar = createElement("div", { className: "selection-bar" },
       this.button("Gallery", "Large pictures of all of them", () => this.gallery.open(title, positions)),
       this.button("Play", "Play the sounds one after the other", (button) => this.play(button)),
-      ...changes,
-      merge,
+      createElement("span", { className: "with-cluster" }, target, changes[0], merge),
+      ...changes.slice(1),
       ...(clusters.length === 1 ? [this.button("Name", "Name their cluster", () => document.getElementById(`name-${clusters[0]}`)?.focus())] : []),
       this.button("Ask about these", "Labelers are asked about them next", () => this.ask()),
       this.#tagField(),
@@ -112,6 +116,29 @@ export class SelectionBar {
     return button;
   }
 
+  /**
+   * Say what is missing, and go there.
+   * @param {HTMLElement} field
+   * @param {string} sentence
+   */
+  #demand(field, sentence) {
+    this.status.textContent = sentence;
+    field.focus();
+  }
+
+  /**
+   * Offer to take back what was done last, or no more; who pressed the button before goes on at the top of the list.
+   * @param {(() => Promise<string>) | null} undo returns a sentence
+   */
+  #offerUndo(undo) {
+    this.undo.onclick = async () => {
+      this.#offerUndo(null);
+      if (undo) this.status.textContent = await undo();
+    };
+    if (!undo && document.activeElement === this.undo) byId("item-list-title").focus({ preventScroll: true });
+    this.undo.hidden = !undo;
+  }
+
   /** Return the field with the buttons that put a tag on the selected items, or take it off. */
   #tagField() {
     const field = createElement("input", { maxLength: LONGEST_TAG, placeholder: "tag", autocomplete: "off" });
@@ -119,7 +146,7 @@ export class SelectionBar {
     field.setAttribute("aria-label", "Tag");
     const send = (/** @type {"add" | "remove"} */ what) => {
       if (field.value.trim()) this.tag(what, field.value.trim(), this.positions);
-      else field.focus();
+      else this.#demand(field, "Write the tag first.");
     };
     field.onkeydown = (event) => {
       if (event.key === "Enter") send("add");
@@ -138,12 +165,8 @@ export class SelectionBar {
   async tag(what, tag, positions) {
     const changed = await this.tags.change(what, tag, positions);
     this.status.textContent = changed.sentence;
-    this.undo.hidden = !changed.positions.length;
-    this.undo.onclick = async () => {
-      this.undo.hidden = true;
-      const undone = await this.tags.change(what === "add" ? "remove" : "add", tag, changed.positions);
-      this.status.textContent = undone.sentence;
-    };
+    const undo = async () => (await this.tags.change(what === "add" ? "remove" : "add", tag, changed.positions)).sentence;
+    this.#offerUndo(changed.positions.length ? undo : null);
   }
 
   /** @param {Change} change */
@@ -151,11 +174,7 @@ export class SelectionBar {
     const { number, sentence } = await this.edits.make(change, this.positions);
     this.status.textContent = sentence;
     for (const choice of document.querySelectorAll(".selection-bar select")) if (choice instanceof HTMLSelectElement) choice.value = "";
-    this.undo.hidden = !number;
-    this.undo.onclick = async () => {
-      this.undo.hidden = true;
-      this.status.textContent = await this.edits.takeBack(number);
-    };
+    this.#offerUndo(number ? () => this.edits.takeBack(number) : null);
   }
 
   async ask() {

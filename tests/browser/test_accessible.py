@@ -11,6 +11,7 @@ from tercet.main import create_app
 from tercet.models import Import, ImportSource, Membership, Project, Role, Run, User, now
 from tercet.settings import Settings
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board
+from tests.browser.walking import assert_walkable
 from tests.dashboard.results import add_result
 from tests.factories import add_member, make_project, make_user
 
@@ -179,3 +180,5 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
         assert answer is not None
         assert answer.status == view.status, name
         assert_accessible(page, name, schemes)
+        if "dark" in schemes:  # which keys reach what does not depend on the width
+            assert_walkable(page, name)

@@ -31,7 +31,11 @@ def test_items_are_selected_one_by_one_moved_and_the_move_is_undone(
     expect(page.locator("#item-list-title")).to_have_text("Selected: 2 items")
     assert_accessible(page, "selection", schemes=("light",))
     bar = page.get_by_role("toolbar")
-    bar.get_by_label("Move to").select_option("2")
+    bar.get_by_role("button", name="Move").click()
+    expect(bar).to_contain_text("Choose the other cluster first.")
+    expect(bar.get_by_label("Another cluster")).to_be_focused()
+    bar.get_by_label("Another cluster").select_option("2")
+    bar.get_by_role("button", name="Move").click()
     expect(bar).to_contain_text("2 items moved to cluster 2 with the next run.")
     assert edits_of(live_server, project.id) == [("move", 2, 2, True)]
     with live_server.database.reading() as session:
@@ -93,7 +97,8 @@ def test_a_selection_stays_when_a_new_run_comes(live_server: LiveServer, open_pa
     rows = page.locator("#item-list tbody tr")
     expect(rows).to_have_count(12)
     keys = page.locator("#item-list tbody th").all_inner_texts()
-    page.get_by_role("toolbar").get_by_label("Move to").select_option("3")
+    page.get_by_role("toolbar").get_by_label("Another cluster").select_option("3")
+    page.get_by_role("toolbar").get_by_role("button", name="Move").click()
     expect(page.get_by_role("toolbar")).to_contain_text("12 items moved to cluster 3 with the next run.")
     page.locator("#item-list-title").focus()
     finish_run(live_server, project, 3, AFTER)  # run 2 is queued, because of the move

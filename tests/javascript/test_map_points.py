@@ -85,3 +85,17 @@ def test_a_resolution_is_cut_from_all_and_put_on_the_points(page: Page) -> None:
     assert clusters == [1, 2, 3]
     assert recolored == [0, 0, 1, 1, 2, 4, 2, 1, 3, 3, 3, 1]
     assert unchanged == [0, 0, 1, 0.5, 2, 4, 2, 0.5, 3, 3, 2, 0.5]
+
+
+def test_arrow_keys_go_to_the_nearest_point_in_their_direction_and_through_those_in_one_place(page: Page) -> None:
+    points = [[0, 0, 1, 1], [2, 0.5, 1, 1], [1, 3, 1, 1], [2, 0.5, 1, 1], [2, 0.5, 1, 1], [-1, 0, 2, 1]]
+    script = "(m, points, from, x, y) => m.nextPoint(points, from, { x, y }, (k) => points[k * 4 + 2] === 1)"
+    walk, at = [], 0
+    for x, y in ((1, 0), (1, 0), (1, 0), (1, 0), (0, 1), (0, -1), (0, -1)):
+        step = ask(page, script, points, at, x, y)
+        at = at if step < 0 else step
+        walk.append(step)
+    assert walk == [1, 3, 4, -1, 3, 4, -1]
+    assert ask(page, script, points, 0, -1, 0) == -1, "what is faded is passed over"
+    back = [ask(page, script, points, at, -1, 0) for at in (4, 3, 1)]
+    assert back == [3, 1, 0]

@@ -90,6 +90,26 @@ def test_two_tabs_that_answer_one_question_in_the_same_instant_store_one_answer(
     assert stored(database) == 4
 
 
+@pytest.mark.parametrize("is_first_under_way", [True, False])
+def test_two_tabs_of_two_processes_store_one_answer(database: Database, is_first_under_way: bool) -> None:
+    crowd, elsewhere = Crowd(database), AnswerWriter(Database(database.engine.url.render_as_string(False)))
+    caller = crowd.callers[crowd.labelers[0]]
+
+    async def send() -> list[AnswersOut]:
+        first = asyncio.create_task(crowd.writer.store(caller, "songs", [pressed("1 2 3", "yes")]))
+        if not is_first_under_way:
+            await first
+        second = await elsewhere.store(caller, "songs", [pressed("1 2 3", "no")])
+        outcomes = [await first, second]
+        await asyncio.gather(crowd.at_rest(), *elsewhere._tasks)
+        return outcomes
+
+    outcomes = run(asyncio.wait_for(send(), SECONDS))
+    assert sorted((out.stored, out.repeated) for out in outcomes) == [(0, 1), (1, 0)]
+    assert stored(database) == 1
+    elsewhere.database.close()
+
+
 def test_requests_that_wait_are_written_in_one_transaction(database: Database) -> None:
     crowd = Crowd(database)
     outcomes = crowd.at_once([(user, answer_about(f"{i} {i + 1} {i + 2}")) for i, user in enumerate(crowd.labelers)])

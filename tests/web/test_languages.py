@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from benchmarks.catalogues import messages
 from tercet.models import Project, Role
-from tercet.web.languages import ENGLISH, LANGUAGES, catalogue, choose, words_of
+from tercet.web.languages import ENGLISH, LANGUAGES, catalogue, choose, to_translate, words_of
 from tests.factories import add_member, make_project, signed_in
 
 # One kind of database is enough: nothing here is in it.
@@ -102,6 +102,40 @@ def test_whoever_cannot_come_in_reads_why_in_their_language(app: FastAPI) -> Non
         answers = {"answers": [{"id": str(uuid.uuid4()), "triplet": ["item-0", "item-1", "?"], "answer": "yes"}]}
         refused = client.post("/api/v1/projects/songs/answers", json=answers, headers={"accept-language": "de"})
         assert refused.json()["detail"].startswith("Eine Frage nennt drei verschiedene Objekte")
+        assert refused.json()["errors"][0]["detail"] == "in diesem Projekt gibt es kein Objekt „?“"
+
+
+def test_refusals_say_their_values_in_the_language_of_who_is_refused(app: FastAPI) -> None:
+    german, nobody = {"accept-language": "de"}, uuid.uuid4()
+    with app.state.database.transaction() as session:
+        ada = add_member(session, make_project(session, n_items=3), Role.LABELER)
+    with signed_in(app, ada) as client:
+        withdrawn = f"/api/v1/projects/songs/answers/{nobody}"
+        refused = client.delete(withdrawn, headers=german).json()
+        assert refused["detail"] == f"In diesem Projekt gibt es keine Antwort {nobody}."
+        assert client.delete(withdrawn).json()["detail"] == f"There is no answer {nobody} in this project."
+        settings = client.get("/projects/songs/settings", headers={**german, "accept": "text/html"})
+        assert (settings.status_code, settings.headers["content-language"]) == (403, "de")
+        assert "Sie sind hier Labeler; das erlaubt dies nicht." in settings.text
+        assert "<h1>Nicht erlaubt</h1>" in settings.text
+        hostile = client.get("/api/v1/projects/%25(key)s%25/triplets/next", headers=german).json()
+        assert hostile["detail"] == "Es gibt kein Projekt „%(key)s%“, zu dem Sie gehören."
+
+
+def test_a_message_has_its_values_and_those_that_are_messages_are_translated() -> None:
+    role = to_translate("Your role here is %(role)s.", role=to_translate("labeler"))
+    assert role == "Your role here is labeler."
+    assert words_of("de").translated(role) == "Your role here is Labeler.", "the sentence has no translation"
+    assert words_of("de").translated("labeler") == "labeler", "only what is marked is translated"
+    assert words_of(ENGLISH).translated(role) == role
+
+
+def test_signing_in_and_invitations_are_in_the_language_of_who_comes(app: FastAPI) -> None:
+    page = {"accept": "text/html", "accept-language": "de"}
+    with TestClient(app) as client:
+        refused = client.post("/sign-in", data={"email": "a@example.org", "password": "wrong"}, headers=page)
+        assert (refused.status_code, "Die Adresse oder das Passwort ist falsch" in refused.text) == (401, True)
+        assert "Diese Einladung gilt nicht mehr" in client.get("/invitation/nothing", headers=page).text
 
 
 def test_hostile_names_stay_text_in_translated_sentences(app: FastAPI) -> None:

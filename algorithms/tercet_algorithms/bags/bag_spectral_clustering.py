@@ -26,10 +26,17 @@ from tercet_algorithms.bags import graph, search, spectrum
 from tercet_algorithms.bags.constraints import Center
 from tercet_algorithms.bags.graph import Graph
 from tercet_algorithms.bags.methods import METHODS, Scale, SimilarityRecipe
-from tercet_algorithms.bags.search import Callback, SpectralState
+from tercet_algorithms.bags.search import Callback, EmbeddedClusters, SpectralState
 from tercet_algorithms.common.estimator import Estimator
-from tercet_algorithms.common.features import check_features, check_features_of, check_no_target, remember_features
-from tercet_algorithms.common.kernel_kmeans import soft_assignments, within_variance
+from tercet_algorithms.common.features import (
+    check_features,
+    check_features_of,
+    check_no_target,
+    remember_features,
+    row_names,
+)
+from tercet_algorithms.common.kernel_kmeans import within_variance
+from tercet_algorithms.common.links import read_links, read_start
 from tercet_algorithms.common.parameters import (
     NUMBER_FROM_0,
     POSITIVE_INTEGER,
@@ -108,7 +115,7 @@ class BagSpectralClustering(ClusterMixin, Estimator):  # type: ignore[misc]  # s
     cluster_centers_ : ndarray of shape (K, K)
         Centres of k-means in the embedding.
     inertia_ : float
-        Sum of squared distances to them.
+        Sum of squared distances to them, less what the links that are kept are worth.
     label_names_ : tuple of length C
         The bag labels.
     cluster_label_affinity_ : ndarray of shape (K, C)
@@ -187,6 +194,11 @@ class BagSpectralClustering(ClusterMixin, Estimator):  # type: ignore[misc]  # s
         *,
         bags: Any = None,
         bag_labels: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        must_weights: Any = None,
+        cannot_weights: Any = None,
+        start: Any = None,
         callback: Callback | None = None,
         resume: SpectralState | None = None,
     ) -> Self:
@@ -204,6 +216,15 @@ class BagSpectralClustering(ClusterMixin, Estimator):  # type: ignore[misc]  # s
             Labels of each bag, any iterable of hashables; a bag without is unlabelled, bags without items do not
             count. Or a table of 0 and 1, and `bags` are its rows. Without labelled bags this is plain spectral
             clustering.
+        must_link, cannot_link : array-like of shape (L, 2), optional
+            Pairs of items that belong into one cluster, or into two: item positions, or names from the index of a
+            DataFrame. Their affinity becomes 1, or 0, and k-means in the embedding pays for pairs that it does not
+            keep so.
+        must_weights, cannot_weights : array-like of shape (L,), optional
+            How much each link counts, at least 0; one of weight 1 as much as all that the embedding says of an item. A
+            repeated pair has the largest of its weights.
+        start : array-like of int, shape (N,), optional
+            Clusters, 0 to K - 1, from which k-means goes on, once, and which keep their numbers.
         callback : callable, optional
             Called with a `SpectralState` after every start of k-means. When it raises `StopFit` the fit ends with the
             best start so far.
@@ -229,17 +250,20 @@ class BagSpectralClustering(ClusterMixin, Estimator):  # type: ignore[misc]  # s
             raise ValueError(f"n_clusters={self.n_clusters} is more than the number of items, {n_items}")
         check_no_target(y, n_items)
         checked_bags = read_bags(bags, bag_labels, n_items=n_items)
+        links = read_links(must_link, cannot_link, must_weights, cannot_weights, n_items, row_names(X))
+        clusters = search.EmbeddedClusters(links, read_start(start, n_items, self.n_clusters))
         rng = check_random_state(self.random_state)
-        made_of = self._fingerprint(checked, checked_bags)
+        made_of = self._fingerprint(checked, checked_bags, clusters)
         with np.errstate(under="ignore"):  # affinities of items far apart are 0, and so are their products
             if resume is None:
-                resume = self._first_state(checked, checked_bags, rng, made_of)
+                resume = self._first_state(checked, checked_bags, clusters, rng, made_of)
             check_fingerprint(resume.made_of, made_of)
-            state, stopped = run_search(resume, partial(search.advance, n_jobs=self.n_jobs), callback, self.verbose)
+            advance = partial(search.advance, n_jobs=self.n_jobs, clusters=clusters)
+            state, stopped = run_search(resume, advance, callback, self.verbose)
             self.bags_: Bags = checked_bags
             self._frame = None if self.affinity == "precomputed" else graph.Frame.of(checked)
             self._features = None if self._frame is None else self._frame.place(checked)
-            self._store_result(state)
+            self._store_result(state, clusters)
         remember_features(self, X)
         if not (state.converged or stopped):
             part = "k-means" if state.spectrum_converged else "the search for eigenvectors"
@@ -300,18 +324,24 @@ class BagSpectralClustering(ClusterMixin, Estimator):  # type: ignore[misc]  # s
         if self.method == "bag-without-links" and self.center == "ones":
             raise ValueError("center='ones' has no zeros for links: use 'identity' with method='bag-without-links'")
 
-    def _fingerprint(self, X: Any, bags: Bags) -> Array:
+    def _fingerprint(self, X: Any, bags: Bags, clusters: EmbeddedClusters) -> Array:
         """Return a hash of all that a state is made of; the seeds of the starts are in the state itself."""
         # A start is the same whichever thread takes it, and however many others follow.
         parameters = {name: value for name, value in self.get_params().items() if name not in _NOT_OF_A_STATE}
         matrices = [csr_array(matrix) for matrix in ([X, bags.labels] if is_sparse(X) else [bags.labels])]
+        matrices += [] if clusters.links is None else [clusters.links.strengths]
         sparse = (part for matrix in matrices for part in (matrix.data, matrix.indices, matrix.indptr))
-        dense = () if is_sparse(X) else (X,)
+        dense = (*(() if is_sparse(X) else (X,)), *(() if clusters.start is None else (clusters.start,)))
         return fingerprint((sorted(parameters.items()), X.shape), *dense, *sparse, bags.bag_of_item)
 
-    def _first_state(self, X: Any, bags: Bags, rng: np.random.RandomState, made_of: Array) -> SpectralState:
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
+    def _first_state(
+        self, X: Any, bags: Bags, clusters: EmbeddedClusters, rng: np.random.RandomState, made_of: Array
+    ) -> SpectralState:
+        n_starts = self.n_init if clusters.start is None else 1
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_starts)
         W, sigma = self._graph(X)
+        if clusters.links is not None:
+            W = graph.linked_graph(W, clusters.links)
         recipe = SimilarityRecipe(METHODS[self.method], self.alpha, self._scale(W), self.center)
         S, alpha = recipe.similarity(W, bags, self.n_clusters)
         return search.first_state(spectrum.largest(S, self.n_clusters, rng), alpha, sigma, seeds, made_of)
@@ -333,12 +363,12 @@ class BagSpectralClustering(ClusterMixin, Estimator):  # type: ignore[misc]  # s
             raise ValueError(f"alpha must be below 1 in the relative scale, got {self.alpha!r}")
         return scale
 
-    def _store_result(self, state: SpectralState) -> None:
+    def _store_result(self, state: SpectralState, clusters: EmbeddedClusters) -> None:
         self.eigenvalues_, self.alpha_, self.sigma_ = state.values, state.alpha, state.sigma
         self.embedding_: Array = search.unit_rows(state.vectors)
         self.cluster_centers_, self.inertia_ = state.centers, state.inertia
         variance = _WIDENING * np.sqrt(self.n_clusters) * within_variance(self.embedding_, state.centers)
-        self.posterior_: Array = soft_assignments(self.embedding_, state.centers, variance)
+        self.posterior_: Array = clusters.posterior(self.embedding_, state.centers, variance)
         self.labels_: Array = self.posterior_.argmax(axis=1)
         self.label_names_ = self.bags_.names
         self.cluster_label_affinity_: Array = label_affinity(np.eye(self.n_clusters)[self.labels_], self.bags_)

@@ -16,6 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from tercet_algorithms.answers.bag_labels import Sparse, is_sparse
 from tercet_algorithms.answers.patterns import Array
+from tercet_algorithms.common.links import ItemLinks
 
 Graph: TypeAlias = Any  # Array or Sparse
 
@@ -134,6 +135,24 @@ def precomputed_graph(X: Any) -> Graph:
         off, columns = (abs(W[rows] - W[:, rows].T) > _ASYMMETRY * values.max(initial=0.0)).nonzero()
         if len(off):
             raise ValueError(f"affinity row {start + off[0]}, column {columns[0]} differs from its mirror image")
+    return W
+
+
+def linked_graph(W: Graph, links: ItemLinks) -> Graph:
+    """Return W with the affinities of linked pairs brought to 1, or to 0, by the share that their weight is of 1.
+
+    A pair of weight 1 or more is fully alike, or not at all, as pairs of items are that bag labels say so of.
+    """
+    edges = links.strengths.tocoo()
+    p, q = edges.coords
+    share, alike = np.minimum(np.abs(edges.data), 1), edges.data > 0
+    before = np.asarray(W[p, q]).ravel()
+    values = (1 - share) * before + share * alike
+    if is_sparse(W):
+        changed = csr_array(W + sparse.coo_array((values - before, (p, q)), shape=W.shape))
+        changed.eliminate_zeros()
+        return changed
+    W[p, q] = values
     return W
 
 

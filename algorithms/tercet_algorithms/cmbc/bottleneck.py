@@ -4,6 +4,8 @@ It looks for a clustering C that compresses the items, is informative about thei
 temperature T it minimises T I(C; X) - sum_j I(C; Y+_j) + gamma sum_p I(C; Y-_p), each part p of y- by itself (5.19 with
 beta = 1 / T). The paper's update of all items at once overshoots, since -gamma drives items away from clusters that
 hold their y-, and cycles where noise is large; a step that is halved until the objective gains does not.
+
+Links between items add the mean over items of sum_ij a_ij q_i'q_j to what is maximised.
 """
 
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from tercet_algorithms.cmbc.coding import Coding
 from tercet_algorithms.cmbc.known_clusterings import UNKNOWN, KnownClusterings, Part
 from tercet_algorithms.cmbc.m_step import HIGHEST, LOWEST
 from tercet_algorithms.cmbc.mixture import HARD, NOISE, initial_temperature, log_likelihoods, normalised
+from tercet_algorithms.common.links import ItemLinks, memberships
 
 _MOST_HALVINGS = 30
 _TINY = np.finfo(float).tiny
@@ -46,6 +49,7 @@ class Bottleneck:
     gamma: float
     n_clusters: int
     parallel: bool  # the paper's update of all items at once, whether the objective gains or not
+    links: ItemLinks | None = None  # in nats
 
     def initial_temperature(self) -> float:
         """Return the temperature above which clusters coincide, as for the mixture."""
@@ -54,6 +58,10 @@ class Bottleneck:
     def initial_position(self, rng: np.random.RandomState) -> Array:
         """Return q with every item nearly equally in all clusters."""
         return self.perturbed(np.full((len(self.bits), self.n_clusters), 1 / self.n_clusters), rng)
+
+    def position_of(self, labels: Array) -> Array:
+        """Return q of clusters (N,)."""
+        return memberships(labels, self.n_clusters)
 
     def perturbed(self, q: Array, rng: np.random.RandomState) -> Array:
         """Return q with a little noise."""
@@ -93,8 +101,16 @@ class Bottleneck:
 
     def labels(self, q: Array) -> Array:
         """Return the best cluster of every item."""
-        labels: Array = self.centroids(q).scores(self.bits, self.parts, self.gamma).argmax(axis=1)
+        labels: Array = self._scores(self.centroids(q), q).argmax(axis=1)
         return labels
+
+    def posterior(self, q: Array) -> Array:
+        """Return the probability of every cluster for every item, (N, K), links included."""
+        return normalised(self._scores(self.centroids(q), q))[0]
+
+    def _scores(self, centroids: Centroids, q: Array) -> Array:
+        scores = centroids.scores(self.bits, self.parts, self.gamma)
+        return scores if self.links is None else scores + self.links.strengths @ q
 
     def centroids(self, q: Array) -> Centroids:
         """Return the mean y+ and y- of the clusters, which maximise the objective for q."""
@@ -118,12 +134,12 @@ class Bottleneck:
             total = sizes @ table
             share = max(float(total.sum()), _TINY)
             value -= self.gamma * float(sizes @ _x_log_x(table).sum(axis=1) - share * _x_log_x(total / share).sum())
-        return value
+        return value if self.links is None else value + self.links.agreement(q) / len(q)
 
     def proposal(self, q: Array, temperature: float) -> Array:
         """Return the paper's next q, p(c) exp(-(D+ - gamma D-) / T) normalised: an ascent direction from q."""
         centroids = self.centroids(q)
-        scores = centroids.scores(self.bits, self.parts, self.gamma) / temperature
+        scores = self._scores(centroids, q) / temperature
         return normalised(scores + np.log(np.maximum(centroids.weights, _TINY)))[0]
 
     def _step(self, q: Array, temperature: float, value: float, length: float) -> tuple[Array, float]:

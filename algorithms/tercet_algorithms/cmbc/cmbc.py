@@ -23,7 +23,14 @@ from tercet_algorithms.cmbc.mixture import Update
 from tercet_algorithms.cmbc.penalty import Bound
 from tercet_algorithms.cmbc.search import COLDEST, DIFFERENT, Callback, CMBCSearch, CMBCSolution, CMBCState
 from tercet_algorithms.common.estimator import Estimator
-from tercet_algorithms.common.features import check_features, check_features_of, check_no_target, remember_features
+from tercet_algorithms.common.features import (
+    check_features,
+    check_features_of,
+    check_no_target,
+    remember_features,
+    row_names,
+)
+from tercet_algorithms.common.links import ItemLinks, read_links, read_start
 from tercet_algorithms.common.parameters import (
     BOOLEAN,
     NUMBER_FROM_0,
@@ -127,6 +134,10 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
 
     More than 2,000 items are annealed through a random 2,000 of them; the best anneal then continues with all.
 
+    Links between items multiply the probability of their clusters. The E-step of "cmbc" and "em" is then a mean-field
+    one, which raises a lower bound of (3.14); "dibws" adds the links that are kept to its objective, and the k-means of
+    "regress-out" pays for those that are not. `predict` knows nothing of links: they are about the fitted items.
+
     References
     ----------
     D. Gondek, S. Vaithyanathan and A. Garg, "Clustering with model-level constraints", SIAM International Conference
@@ -187,6 +198,11 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
         *,
         known: Any = None,
         negative_features: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        must_weights: Any = None,
+        cannot_weights: Any = None,
+        start: Any = None,
         callback: Callback | None = None,
         resume: CMBCState | None = None,
     ) -> Self:
@@ -203,6 +219,15 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
             then left out of that clustering, and clustered like the others.
         negative_features : array-like of shape (N, m-), optional
             Binary features whose groups are to be avoided. Without these and `known` nothing is avoided.
+        must_link, cannot_link : array-like of shape (L, 2), optional
+            Pairs of items that belong into one cluster, or into two: item positions, or names from the index of a
+            DataFrame. They are factors of the probability of clusters, see Notes.
+        must_weights, cannot_weights : array-like of shape (L,), optional
+            How much each link counts, at least 0; one of weight 1 as much as all features of an item together. A
+            repeated pair has the largest of its weights.
+        start : array-like of int, shape (N,), optional
+            Clusters, 0 to K - 1, to go on from: instead of annealing from `n_init` random starts there is one fit at
+            the last temperature, whose clusters keep their numbers.
         callback : callable, optional
             Called with a `CMBCState` after every temperature. When it raises `StopFit` the fit ends with the best
             anneal so far.
@@ -224,15 +249,18 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
         features = check_features(X, self, self.n_clusters)
         check_no_target(y, len(features))
         known_clusterings = read_known(known, negative_features, len(features))
+        pairs = must_link, cannot_link, must_weights, cannot_weights
+        links = read_links(*pairs, len(features), row_names(X))
+        labels = read_start(start, len(features), self.n_clusters)
         rng = check_random_state(self.random_state)
-        plan = make_plan(features, known_clusterings, self._options(), rng)
-        search = self._search(plan, known_clusterings)
+        plan = make_plan(features, known_clusterings, self._options(links, labels), rng)
+        search = self._search(plan, known_clusterings, labels)
         seed = int(rng.randint(2**31))
         state = search.first_state(seed) if resume is None else resume
         search.check_resumable(state)
         state, stopped = search.run(state, callback, self.verbose)
         best = search.best(state)
-        self._store_result(best, plan, features, known_clusterings)
+        self._store_result(best, plan, features, known_clusterings, has_links=links is not None)
         remember_features(self, X)
         self._warn(best, stopped, chosen=not search.has_one_gamma)
         return self
@@ -292,7 +320,7 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
         if self.method == "dibws" and self.update == "partial":
             raise ValueError("update must be 'exact' or 'batch' with method='dibws', got 'partial'")
 
-    def _options(self) -> MethodOptions:
+    def _options(self, links: ItemLinks | None, start: Array | None) -> MethodOptions:
         return MethodOptions(
             self.n_clusters,
             self.method,
@@ -301,27 +329,38 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
             self.bound,
             self.binarize,
             self.standardize,
+            links,
+            start,
         )
 
-    def _search(self, plan: MethodPlan, known: KnownClusterings) -> CMBCSearch:
+    def _search(self, plan: MethodPlan, known: KnownClusterings, start: Array | None) -> CMBCSearch:
+        coldest = max(self.T_end, COLDEST)
+        hottest = None if self.T0 == "auto" else self.T0
         return CMBCSearch(
             plan.model_at,
             plan.gammas,
             known.clusterings_to_avoid(),
             self.n_clusters,
-            n_init=self.n_init,
+            n_init=self.n_init if start is None else 1,
             anneal_rate=self.anneal_rate,
-            first_temperature=None if self.T0 == "auto" else self.T0,
-            last_temperature=max(self.T_end, COLDEST),
+            first_temperature=hottest if start is None else coldest,
+            last_temperature=coldest,
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
+            start=start,
         )
 
-    def _store_result(self, solution: CMBCSolution, plan: MethodPlan, features: Array, known: KnownClusterings) -> None:
+    def _store_result(
+        self, solution: CMBCSolution, plan: MethodPlan, features: Array, known: KnownClusterings, *, has_links: bool
+    ) -> None:
         self._known, self._needs_known = known, plan.needs_known
         self._fitted = plan.fitted(solution.gamma, solution.position)
-        self.posterior_ = self.responsibilities_ = self._fitted.posterior(features, known)
+        self.posterior_ = self.responsibilities_ = (
+            plan.model_at(solution.gamma).posterior(solution.position)
+            if has_links
+            else self._fitted.posterior(features, known)
+        )
         self.labels_: Array = self.posterior_.argmax(axis=1)
         self.theta_ = self._fitted.theta
         self.gamma_, self.objective_, self.objective_trace_ = solution.gamma, solution.objective, solution.values

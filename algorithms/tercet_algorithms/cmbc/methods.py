@@ -14,10 +14,13 @@ from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.cmbc.bottleneck import Bottleneck, FittedBottleneck
 from tercet_algorithms.cmbc.coding import Binarize, make_coding
 from tercet_algorithms.cmbc.known_clusterings import KnownClusterings
+from tercet_algorithms.cmbc.m_step import HIGHEST, LOWEST
 from tercet_algorithms.cmbc.mixture import FittedMixture, Mixture, Update
 from tercet_algorithms.cmbc.penalty import Bound, make_penalty
 from tercet_algorithms.cmbc.regression import Residuals, fitted_residuals, regress
 from tercet_algorithms.cmbc.search import Model
+from tercet_algorithms.common.linked_kmeans import scaled_links
+from tercet_algorithms.common.links import ItemLinks
 
 Method = Literal["cmbc", "em", "dibws", "regress-out"]
 
@@ -64,6 +67,8 @@ class MethodOptions:
     bound: Bound
     binarize: Binarize | None
     standardize: bool
+    links: ItemLinks | None = None  # of weight 1 where they weigh as much as all features of an item
+    start: Array | None = None  # (N,) clusters to go on from
 
 
 def make_plan(X: Array, known: KnownClusterings, options: MethodOptions, rng: np.random.RandomState) -> MethodPlan:
@@ -79,12 +84,12 @@ def _mixture(X: Array, known: KnownClusterings, options: MethodOptions, rng: np.
     coding = make_coding(X, options.binarize)
     bits = coding.bits(X)
     penalty = make_penalty(bits, known.combinations_or_parts(_MAX_COMBINATIONS), options.n_clusters, options.bound)
-    sample = bits
-    if len(bits) > _MAX_ANNEALED:
+    sample, links = bits, _links_of_bits(bits, options.links)
+    if len(bits) > _MAX_ANNEALED and options.start is None:
         sample = bits[np.sort(rng.choice(len(bits), _MAX_ANNEALED, replace=False))]
 
     def model_at(gamma: float) -> Mixture:
-        return Mixture(bits, sample, penalty.at(gamma), options.update)
+        return Mixture(bits, sample, penalty.at(gamma), options.update, links, options.start)
 
     def fitted(gamma: float, position: Array) -> FittedMixture:
         return FittedMixture(coding, position)
@@ -96,15 +101,24 @@ def _mixture(X: Array, known: KnownClusterings, options: MethodOptions, rng: np.
 def _bottleneck(X: Array, known: KnownClusterings, options: MethodOptions) -> MethodPlan:
     coding, parts = make_coding(X, options.binarize), known.parts()
     bits, parallel = coding.bits(X), options.update == "batch"
+    links = _links_of_bits(bits, options.links)
 
     def model_at(gamma: float) -> Bottleneck:
-        return Bottleneck(bits, parts, gamma, options.n_clusters, parallel)
+        return Bottleneck(bits, parts, gamma, options.n_clusters, parallel, links)
 
     def fitted(gamma: float, q: Array) -> FittedBottleneck:
         return FittedBottleneck(coding, model_at(gamma).centroids(q), gamma)
 
     gammas = _gammas(known, options.gamma, _BOTTLENECK_GAMMAS)
     return MethodPlan(gammas, model_at, fitted, needs_known=bool(parts))
+
+
+def _links_of_bits(bits: Array, links: ItemLinks | None) -> ItemLinks | None:
+    """Return the links in the unit of all bits of an item, the sum of their entropies in nats."""
+    if links is None:
+        return None
+    mean = np.clip(bits.mean(axis=0), LOWEST, HIGHEST)
+    return links.times(-float(np.sum(mean * np.log(mean) + (1 - mean) * np.log1p(-mean))))
 
 
 def _gammas(known: KnownClusterings, gamma: float | Literal["auto"], grid: tuple[float, ...]) -> tuple[float, ...]:
@@ -116,7 +130,9 @@ def _gammas(known: KnownClusterings, gamma: float | Literal["auto"], grid: tuple
 
 def _residuals(X: Array, known: KnownClusterings, options: MethodOptions) -> MethodPlan:
     regression = regress(X, known, options.standardize)
-    model = Residuals(regression.residuals(X, known), options.n_clusters)
+    residuals = regression.residuals(X, known)
+    links = None if options.links is None else scaled_links(options.links, residuals)
+    model = Residuals(residuals, options.n_clusters, links, options.start)
 
     def fitted(gamma: float, position: Array) -> FittedClusters:
         return fitted_residuals(regression, model, position)

@@ -12,6 +12,8 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.cmbc.known_clusterings import KnownClusterings
 from tercet_algorithms.common.kernel_kmeans import soft_assignments, within_variance
+from tercet_algorithms.common.linked_kmeans import assign, centers_of, linked_assignments, linked_kmeans, value_of
+from tercet_algorithms.common.links import ItemLinks
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Residuals:
 
     residuals: Array  # (N, D)
     n_clusters: int
+    links: ItemLinks | None = None  # in squared distances
+    start: Array | None = None  # (N,) clusters to go on from
 
     def initial_temperature(self) -> float:
         """Return 1: k-means has no temperature."""
@@ -67,12 +71,19 @@ class Residuals:
         centers: Array = kmeans_plusplus(self.residuals, self.n_clusters, random_state=rng)[0]
         return centers
 
+    def position_of(self, labels: Array) -> Array:
+        """Return the centres of clusters (N,)."""
+        return centers_of(self.residuals, labels, self.n_clusters)
+
     def perturbed(self, position: Array, rng: np.random.RandomState) -> Array:
         """Return the position as it is."""
         return position
 
     def settle(self, position: Array, temperature: float, tol: float, max_iter: int) -> tuple[Array, list[float], bool]:
         """Run k-means from the centres."""
+        if self.links is not None:
+            linked = linked_kmeans(self.residuals, position, self.links, self.start, tol=tol, max_iter=max_iter)
+            return linked.centers, [self.objective(linked.centers)], linked.converged
         fit = KMeans(self.n_clusters, init=position, n_init=1, tol=tol, max_iter=max_iter).fit(self.residuals)
         return fit.cluster_centers_, [self.objective(fit.cluster_centers_)], fit.n_iter_ < max_iter
 
@@ -88,13 +99,25 @@ class Residuals:
 
     def objective(self, position: Array) -> float:
         """Return minus the mean squared distance of the items from their centres."""
-        nearest = position[self.labels(position)]
+        labels = self.labels(position)
+        if self.links is not None:
+            return -value_of(self.residuals, position, self.links, labels) / len(labels)
+        nearest = position[labels]
         return -float(np.square(self.residuals - nearest).sum(axis=1).mean())
 
     def labels(self, position: Array) -> Array:
-        """Return the nearest centre of every item."""
+        """Return the nearest centre of every item, or the best where it is linked."""
+        if self.links is not None:
+            return assign(self.residuals, position, self.links, self.start)
         nearest: Array = soft_assignments(self.residuals, position, 0.0).argmax(axis=1)
         return nearest
+
+    def posterior(self, position: Array) -> Array:
+        """Return the probability of every cluster for every item, (N, K), links included."""
+        variance = within_variance(self.residuals, position)
+        if self.links is None:
+            return soft_assignments(self.residuals, position, variance)
+        return linked_assignments(self.residuals, position, variance, self.links, self.start)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,9 @@ class Model(Protocol):
     def initial_position(self, rng: np.random.RandomState) -> Array:
         """Return a random position to begin from."""
 
+    def position_of(self, labels: Array) -> Array:
+        """Return the position of clusters (N,), from which a fit goes on."""
+
     def perturbed(self, position: Array, rng: np.random.RandomState) -> Array:
         """Return the position with its symmetry broken, for the next temperature."""
 
@@ -51,6 +54,9 @@ class Model(Protocol):
 
     def labels(self, position: Array) -> Array:
         """Return the cluster of every item."""
+
+    def posterior(self, position: Array) -> Array:
+        """Return the probability of every cluster for every item, (N, K), links included."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,7 @@ class CMBCSearch:
     tol: float
     max_iter: int
     n_jobs: int | None = None
+    start: Array | None = None  # (N,) clusters that every anneal goes on from, at the last temperature
 
     def first_state(self, seed: int) -> CMBCState:
         """Return the state before the first step."""
@@ -193,7 +200,11 @@ class CMBCSearch:
         return max((low + high) // 2, 0)
 
     def _start_anneal(self, gamma: float, seed: int, number: int, temperature: float) -> CMBCSolution:
-        position = self.model_at(gamma).initial_position(np.random.RandomState([seed, number]))
+        model = self.model_at(gamma)
+        if self.start is not None:
+            position = model.position_of(self.start)
+        else:
+            position = model.initial_position(np.random.RandomState([seed, number]))
         return CMBCSolution(gamma, position, temperature, np.empty(0), converged=False, finished=False)
 
     def _cool(self, solution: CMBCSolution, seed: int, number: int) -> CMBCSolution:

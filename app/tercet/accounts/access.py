@@ -36,6 +36,11 @@ ROLE_MAY = {
     Role.ANALYST: {Action.LOOK, Action.LABEL, Action.READ, Action.WRITE},
     Role.OWNER: set(Action),
 }
+ROLE_NAMES = {
+    Role.LABELER: to_translate("labeler"),
+    Role.ANALYST: to_translate("analyst"),
+    Role.OWNER: to_translate("owner"),
+}
 SCOPE_MAY = {
     Scope.LABEL: {Action.LOOK, Action.LABEL},
     Scope.READ: {Action.LOOK, Action.READ},
@@ -239,7 +244,9 @@ def identify_holder(session: Session, me: Caller) -> Identity:
     """Look up who is signed in in a browser with an account, which may have API tokens."""
     identity = identify_person(session, me)
     if not identity.user.has_account:
-        raise Forbidden("Labelers who came by a link have no API tokens. Ask for an account with your address.")
+        raise Forbidden(
+            to_translate("Labelers who came by a link have no API tokens. Ask for an account with your address.")
+        )
     return identity
 
 
@@ -304,13 +311,18 @@ def _role(project_key: str, stored_role: str | None, *, is_admin: bool, exists: 
     """Return the caller's role in the project; an administrator owns every one."""
     role = Role.OWNER if is_admin else Role(stored_role) if stored_role else None
     if not exists or role is None:
-        raise NotFound(f"There is no project '{project_key}' that you belong to.")
+        raise NotFound(to_translate("There is no project '%(key)s' that you belong to.", key=project_key))
     return role
 
 
 def _allow(role: Role, scope: Scope | None, action: Action) -> None:
     if action not in ROLE_MAY[role]:
-        raise Forbidden(f"Your role here is {role}: it does not allow this. Ask the project's owner for more.")
+        raise Forbidden(
+            to_translate(
+                "Your role here is %(role)s: it does not allow this. Ask the project's owner for more.",
+                role=ROLE_NAMES[role],
+            )
+        )
     _allow_scope(scope, action)
 
 
@@ -319,7 +331,9 @@ def allow_new_project(identity: Identity) -> None:
     _allow_scope(identity.scope, Action.WRITE)
     _demand_every_project(identity)
     if not identity.user.has_account:
-        raise Forbidden("Labelers who came by a link cannot make projects. Ask for an account with your address.")
+        raise Forbidden(
+            to_translate("Labelers who came by a link cannot make projects. Ask for an account with your address.")
+        )
 
 
 def _demand_every_project(identity: Identity) -> None:

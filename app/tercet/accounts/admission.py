@@ -29,6 +29,7 @@ from tercet.accounts.access import (
 )
 from tercet.database import Database
 from tercet.web.errors import DATABASE_AWAY, Problem, TooLarge, answer_database_away, answer_problem
+from tercet.web.languages import to_translate
 from tercet.web.security import SAFE_METHODS
 
 MEGABYTE = 2**20
@@ -185,4 +186,6 @@ def _limited(receive: Receive, megabytes: int) -> Receive:
 
 
 def _too_large(megabytes: int) -> str:
-    return f"The body is larger than {megabytes} MB, the limit here: send it in smaller parts."
+    return to_translate(
+        "The body is larger than %(megabytes)s MB, the limit here: send it in smaller parts.", megabytes=megabytes
+    )

@@ -16,9 +16,12 @@ from tercet.accounts.service import checked_email, make_secret, make_user
 from tercet.audit import chain
 from tercet.models import Invitation, Membership, Project, Role, User, now
 from tercet.web.errors import Conflict, NotFound
+from tercet.web.languages import to_translate
 
-INVITATION_OVER = "This invitation was accepted or revoked, or has expired. Ask whoever sent it for a new one."
-SIGN_IN_FIRST = "Sign in first, then open this link again: with your account you join as yourself."
+INVITATION_OVER = to_translate(
+    "This invitation was accepted or revoked, or has expired. Ask whoever sent it for a new one."
+)
+SIGN_IN_FIRST = to_translate("Sign in first, then open this link again: with your account you join as yourself.")
 RANKS = (Role.LABELER, Role.ANALYST, Role.OWNER)
 
 

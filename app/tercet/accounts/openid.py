@@ -22,6 +22,7 @@ from tercet.audit import chain
 from tercet.models import Invitation, User, now
 from tercet.settings import Settings
 from tercet.web.errors import Invalid, Problem
+from tercet.web.languages import to_translate
 
 SCOPE = "openid email profile"
 # Signatures by keys that the provider publishes; one by the client's secret, or none, is refused.
@@ -111,7 +112,9 @@ class Provider:
         async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False) as client:
             response = await client.post(self._endpoints["token_endpoint"], data=form, auth=auth)
         if response.status_code in (400, 401):
-            raise SignInRefused(f"{self.name} did not confirm who you are. Sign in again.")
+            raise SignInRefused(
+                to_translate("%(provider)s did not confirm who you are. Sign in again.", provider=self.name)
+            )
         return _json_of(response)
 
     def _checked(self, id_token: str, keys: dict[str, Any], attempt: SignInAttempt) -> dict[str, Any]:
@@ -133,7 +136,9 @@ class Provider:
             if claims.get("azp", self.client_id) != self.client_id:
                 raise ValueError("the token is for another client")
         except (errors.JoseError, ValueError) as error:
-            raise SignInRefused(f"What {self.name} said of you could not be verified. Sign in again.") from error
+            raise SignInRefused(
+                to_translate("What %(provider)s said of you could not be verified. Sign in again.", provider=self.name)
+            ) from error
         return dict(claims)
 
     async def _discovered(self) -> dict[str, Any]:
@@ -161,8 +166,13 @@ class Provider:
             return _json_of(await client.get(address, headers=headers))
 
     def _away(self) -> ProviderAway:
-        sentence = f"{self.name} could not be reached, or did not answer as it should."
-        return ProviderAway(f"{sentence} Try again in a moment, or sign in with a password or a sign-in link.")
+        return ProviderAway(
+            to_translate(
+                "%(provider)s could not be reached, or did not answer as it should."
+                " Try again in a moment, or sign in with a password or a sign-in link.",
+                provider=self.name,
+            )
+        )
 
 
 def _json_of(response: httpx.Response) -> dict[str, Any]:
@@ -181,17 +191,23 @@ def _of_same_person(claims: dict[str, Any], more: dict[str, Any]) -> dict[str, A
 def user_of(session: Session, claims: dict[str, Any], *, new_accounts: bool) -> User:
     """Return whose verified address the claims have; with `new_accounts`, or an invitation, they may be new here."""
     if not claims.get("email") or claims.get("email_verified") not in (True, "true"):
-        raise SignInRefused("The provider has not verified your address: it could be anybody's. Verify it there.")
+        raise SignInRefused(
+            to_translate("The provider has not verified your address: it could be anybody's. Verify it there.")
+        )
     try:
         email = checked_email(str(claims["email"]))
     except Invalid as problem:
         raise SignInRefused(problem.detail) from problem
     user = queries.user_by_email(session, email)
     if user is not None and user.disabled_at is not None:
-        raise SignInRefused("This account is disabled. Ask whoever runs this server.")
+        raise SignInRefused(to_translate("This account is disabled. Ask whoever runs this server."))
     if user is None:
         if not (new_accounts or _is_invited(session, email)):
-            raise SignInRefused(f"{email} has no account here. Ask the owner of a project for an invitation.")
+            raise SignInRefused(
+                to_translate(
+                    "%(email)s has no account here. Ask the owner of a project for an invitation.", email=email
+                )
+            )
         user = make_user(session, _usable_name(claims) or email.partition("@")[0], email=email)
     chain.act_as(user)
     chain.record(session, "signed in", after={"by": "OpenID Connect"})

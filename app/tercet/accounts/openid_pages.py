@@ -8,16 +8,18 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from tercet.accounts import openid, sessions
+from tercet.accounts.pages import password_form
 from tercet.accounts.service import make_secret
 from tercet.database import Database
 from tercet.web.dependencies import Db
 from tercet.web.errors import NotFound
-from tercet.web.rendering import render, site_address
+from tercet.web.languages import to_translate
+from tercet.web.rendering import site_address
 
 router = APIRouter(include_in_schema=False)
 CALLBACK = "/sign-in/openid/callback"
 Code = Annotated[str, Query(max_length=4_000)]
-OTHER_BROWSER = "This sign-in was not begun in this browser, or too long ago. Begin it again."
+OTHER_BROWSER = to_translate("This sign-in was not begun in this browser, or too long ago. Begin it again.")
 
 
 def _provider(request: Request) -> openid.Provider:
@@ -49,7 +51,7 @@ async def finish(request: Request, db: Db, code: Code = "", state: Code = "", er
         if not attempt.secret or not hmac.compare_digest(attempt.hashed("state").encode(), state.encode()):
             raise openid.SignInRefused(OTHER_BROWSER)
         if error or not code:
-            raise openid.SignInRefused(f"{provider.name} did not sign you in.")
+            raise openid.SignInRefused(to_translate("%(provider)s did not sign you in.", provider=provider.name))
         claims = await provider.claims_for(attempt, code, site_address(request) + CALLBACK)
         cookie = await run_in_threadpool(_start_session, request, db, claims, provider.new_accounts)
     except openid.SignInRefused as problem:
@@ -68,7 +70,6 @@ def _start_session(request: Request, db: Database, claims: dict[str, object], ne
 
 def _refuse(request: Request, problem: openid.SignInRefused) -> Response:
     """Show the page for signing in, with the reason why nobody was."""
-    template = "accounts/password_sign_in.html"
-    response = render(request, template, status_code=problem.status, email="", detail=problem.detail)
+    response = password_form(request, problem.status, detail=problem.detail)
     sessions.forget_attempt(response)
     return response

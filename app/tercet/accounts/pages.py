@@ -44,7 +44,7 @@ def sign_in_page(request: Request, token: str, db: Db) -> HTMLResponse:
 
 def _sign_in_form(request: Request, works: bool) -> HTMLResponse:
     words = asked_for(request)
-    detail = "" if works else words.plain(service.LINK_OVER)
+    detail = "" if works else words.translated(service.LINK_OVER)
     status = 200 if works else 404
     return render(request, "accounts/sign_in.html", status_code=status, works=works, detail=detail, words=words)
 
@@ -67,7 +67,15 @@ def sign_in(request: Request, token: str, db: Db) -> Response:
 @router.get("/sign-in")
 def password_page(request: Request) -> HTMLResponse:
     """Show the form for an address and a password."""
-    return render(request, "accounts/password_sign_in.html", email="", detail="")
+    return password_form(request)
+
+
+def password_form(request: Request, status: int = 200, email: str = "", detail: str = "") -> HTMLResponse:
+    """Render the form for an address and a password, with the reason why nobody was signed in."""
+    words = asked_for(request)
+    detail = words.translated(detail)
+    template = "accounts/password_sign_in.html"
+    return render(request, template, status_code=status, email=email, detail=detail, words=words)
 
 
 @router.post("/sign-in")
@@ -81,8 +89,7 @@ def sign_in_with_password(request: Request, db: Db, email: Text, password: Text)
             chain.record(session, "signed in", after={"by": "password"})
             cookie = sessions.start(session, request, user)
     except NotFound as problem:
-        detail = problem.detail
-        return render(request, "accounts/password_sign_in.html", status_code=401, email=email, detail=detail)
+        return password_form(request, 401, email, problem.detail)
     response = go_to("/")
     sessions.forget_visits(response)
     sessions.set_cookie(request, response, cookie)
@@ -143,7 +150,7 @@ def join_page(
         participant=participant,
         returning=returning,
         framed=sessions.is_framed_elsewhere(request),
-        detail="" if project else words.plain(service.SHARE_OVER),
+        detail="" if project else words.translated(service.SHARE_OVER),
         words=words,
     )
     if project is not None:
@@ -181,11 +188,13 @@ def _invitation(
 ) -> HTMLResponse:
     status = 409 if detail else 200 if viewed else 404
     invitation, project = viewed or (None, None)
+    words = asked_for(request)
     values: dict[str, Any] = {
         "invitation": invitation,
         "project": project,
-        "over": invitations.INVITATION_OVER,
-        "detail": detail,
+        "over": words.translated(invitations.INVITATION_OVER),
+        "detail": words.translated(detail),
+        "words": words,
     }
     holder = user if user and user.has_account else None
     return render(request, "accounts/invitation.html", status_code=status, holder=holder, **values)

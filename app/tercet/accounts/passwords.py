@@ -12,9 +12,12 @@ from tercet.accounts import queries
 from tercet.audit import chain
 from tercet.models import BrowserSession, User
 from tercet.web.errors import FieldError, Invalid, NotFound
+from tercet.web.languages import to_translate
 
 LEAST, MOST = 12, 200
-WRONG = "The address or the password is wrong, or the account has no password. A sign-in link works as well."
+WRONG = to_translate(
+    "The address or the password is wrong, or the account has no password. A sign-in link works as well."
+)
 # 19 MiB and two passes, what OWASP asks for at least: a hash takes some 20 ms.
 _HASHES = PasswordHash([Argon2Hasher(time_cost=2, memory_cost=19_456, parallelism=1)])
 # One at a time: strangers who try passwords use up one processor and the memory of one hash at most.

@@ -94,8 +94,9 @@ def checked_name(name: str, field: str) -> str:
     """Return a name without surrounding space; raise Invalid if it cannot be one."""
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or not name.isprintable():
-        detail = f"expected 1 to {NAME_LENGTH} printable characters"
-        raise Invalid(f"The {field} is not usable: {detail}.", [FieldError(field, detail)])
+        detail = to_translate("expected 1 to %(most)s printable characters", most=NAME_LENGTH)
+        sentence = to_translate("The %(field)s is not usable: %(detail)s.", field=field, detail=detail)
+        raise Invalid(sentence, [FieldError(field, detail)])
     return name
 
 
@@ -104,7 +105,8 @@ def checked_email(email: str) -> str:
     email = email.strip().lower()
     local, _, domain = email.partition("@")
     if not local or not domain or len(email) > 254 or not email.isprintable() or " " in email:
-        raise Invalid(f"'{email}' is no address.", [FieldError("email", "expected something like ada@example.org")])
+        detail = to_translate("expected something like ada@example.org")
+        raise Invalid(to_translate("'%(text)s' is no address.", text=email), [FieldError("email", detail)])
     return email
 
 
@@ -245,7 +247,12 @@ def labeler_of_link(session: Session, link: ShareLink) -> User:
 
 def _check_room(session: Session, link: ShareLink) -> None:
     if link.most is not None and len(queries.came_by(session, link.id)) >= link.most:
-        raise Conflict(f"This labeling link has let {link.most} people in, as many as it may. Ask its owner for more.")
+        raise Conflict(
+            to_translate(
+                "This labeling link has let %(most)s people in, as many as it may. Ask its owner for more.",
+                most=link.most,
+            )
+        )
 
 
 def find_returning(session: Session, project: Project, visitor: Visitor, participant: str) -> User | None:

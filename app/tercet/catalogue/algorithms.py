@@ -29,8 +29,6 @@ class Algorithm:
     title: str
     summary: str
     parameters: type[Parameters]
-    # Why it learns nothing from what analysts change by hand; empty: it learns from pairs of items.
-    no_edits: str = ""
 
 
 ALGORITHMS = {
@@ -66,8 +64,6 @@ ALGORITHMS = {
             "Finds a clustering unlike those already known: clusters of earlier runs, columns of metadata such as "
             "recorder or date. It uses no answers.",
             CmbcParameters,
-            "CMBC looks for the clustering that is most unlike the known ones, and has no place for what is known of "
-            "pairs of items. To change its clusters by hand, go on from them with DCRC.",
         ),
         Algorithm(
             "bags",
@@ -76,8 +72,6 @@ ALGORITHMS = {
             "Clusters from features and bag labels, before anyone has answered. It uses no answers; DCRC uses both bag "
             "labels and answers.",
             BagsParameters,
-            "Spectral clustering with bag labels learns from whole bags, and has no place for what is known of pairs "
-            "of items. To change clusters by hand, choose DCRC, which learns from bag labels, too.",
         ),
     )
 }

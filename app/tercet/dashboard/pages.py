@@ -57,7 +57,6 @@ def dashboard_page(
         "address": site_address(request),
         "why": sentences.why,
         "choices": forms.CHOICES,
-        "no_edits": ALGORITHMS[board.project.algorithm].no_edits,
         "describe": sentences.describe,
         "restored": sentences.restored(board.summary.latest, board.project.algorithm),
         "titles": {name: algorithm.short for name, algorithm in ALGORITHMS.items()},

@@ -17,9 +17,10 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from tercet.accounts.access import Caller
 from tercet.database import Database
+from tercet.labeling import second_tabs
 from tercet.labeling.schemas import AnswerIn, AnswersOut
-from tercet.labeling.second_tabs import SecondTabs
 from tercet.labeling.service import CheckedAnswers, SentAnswers, check_answers, store_answers, until_stored
+from tercet.labeling.sql.answers import Overtaken
 
 # Transactions that a thread writes before it is given back. Going through the event loop between two of them would cost
 # two waits for the interpreter; but other requests must get a thread, however many answers come.
@@ -40,7 +41,6 @@ class AnswerWriter:
     def __init__(self, database: Database) -> None:
         """Begin with no request waiting."""
         self.database = database
-        self._second_tabs = SecondTabs()
         # The waiting requests by project; a project has an entry while a thread writes its answers.
         self._waiting: dict[str, list[_Waiting]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,7 +87,7 @@ class AnswerWriter:
     def _write(self, project: str, requests: Sequence[SentAnswers]) -> list[Outcome]:
         """Store the answers of all requests without a fault in one transaction; return the outcome of each request."""
         try:
-            return until_stored(lambda: self._write_together(project, requests))
+            return self._write_unless_overtaken(project, requests)
         except (OperationalError, NoConnectionFree) as error:
             return [error] * len(requests)  # the database cannot be reached, which would fail each of them
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
@@ -96,20 +96,18 @@ class AnswerWriter:
             # One by one, so that a fault of one request does not fail the others.
             return [outcome for request in requests for outcome in self._write(project, [request])]
 
-    def _write_together(self, project: str, requests: Sequence[SentAnswers]) -> list[Outcome]:
+    def _write_unless_overtaken(self, project: str, requests: Sequence[SentAnswers]) -> list[Outcome]:
+        try:
+            return self._write_together(project, requests, is_overtaken=False)
+        except Overtaken:
+            return until_stored(lambda: self._write_together(project, requests, is_overtaken=True))
+
+    def _write_together(self, project: str, requests: Sequence[SentAnswers], *, is_overtaken: bool) -> list[Outcome]:
         with self.database.transaction() as session:
             checked = check_answers(session, project, requests)
-            callers = [request.caller for request in requests]
-            accepted = self._second_tabs.leave_out(
-                session,
-                [
-                    (outcome, caller.session is not None)
-                    for outcome, caller in zip(checked, callers, strict=True)
-                    if isinstance(outcome, CheckedAnswers)
-                ],
-            )
+            accepted = [outcome for outcome in checked if isinstance(outcome, CheckedAnswers)]
+            accepted = second_tabs.leave_out(session, accepted, is_overtaken=is_overtaken)
             stored = iter(store_answers(session, accepted) if accepted else [])
-        self._second_tabs.note(accepted)
         return [next(stored) if isinstance(outcome, CheckedAnswers) else outcome for outcome in checked]
 
 

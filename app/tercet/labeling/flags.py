@@ -17,6 +17,7 @@ from tercet.labeling.schemas import FlaggedItem, FlaggedState, FlagIn, FlagOut, 
 from tercet.live import events
 from tercet.models import Flag, FlagReason, Item, Lease, Project, Triplet, now
 from tercet.web.errors import FieldError, Invalid, NotFound
+from tercet.web.languages import to_translate
 
 _IS_ASIDE = Item.set_aside_at.is_not(None)
 
@@ -40,7 +41,7 @@ def take_back(session: Session, access: Access, key: str) -> FlagOut:
     item_id = ids_by_key(session, access.project.id, [key]).get(key, 0)
     stored = session.scalar(select(Flag).where(Flag.item_id == item_id, Flag.labeler_id == access.user.id))
     if stored is None:
-        raise NotFound(f"You have not flagged an item '{key}' in this project.")
+        raise NotFound(to_translate("You have not flagged an item '%(key)s' in this project.", key=key))
     session.delete(stored)
     events.record(session, access.project.id, ("project", {"changed": "flags"}))
     return FlagOut(item=key, reason=FlagReason(stored.reason), note=stored.note, created_at=stored.created_at)
@@ -128,5 +129,6 @@ def _asks_about(item_id: int) -> ColumnElement[bool]:
 def _item_id(session: Session, project: Project, key: str) -> int:
     ids = ids_by_key(session, project.id, [key])
     if key not in ids:
-        raise Invalid("There is no such item.", [FieldError("item", f"there is no item '{key}' in this project")])
+        detail = to_translate("there is no item '%(key)s' in this project", key=key)
+        raise Invalid(to_translate("There is no such item."), [FieldError("item", detail)])
     return ids[key]

@@ -89,6 +89,8 @@ def check_answers(
             access = authorize_labeler(session, request.caller, project_key, stored.callers)
             rows = _check(access, request.answers, stored.item_ids)
             new = new_answers(access.project, rows, stored.contents)
+            if request.caller.session is not None:
+                new = [answer._replace(is_of_page=answer.response_ms is not None) for answer in new]
             outcomes.append(CheckedAnswers(access, new, len(rows) - len(new)))
         except Problem as problem:
             outcomes.append(problem)
@@ -119,8 +121,8 @@ def new_answers(project: ProjectView, rows: Sequence[ConstraintRow], contents: d
             new[row.id] = answer
         elif taken != answer.content(project.id):
             raise Conflict(
-                f"The id {row.id} is taken by another answer; nothing was stored.",
-                [FieldError("id", "this id was used with another triplet, labeler or answer", row.row)],
+                to_translate("The id %(id)s is taken by another answer; nothing was stored.", id=row.id),
+                [FieldError("id", to_translate("this id was used with another triplet, labeler or answer"), row.row)],
             )
     contents.update((answer.id, answer.content(project.id)) for answer in new.values())
     return list(new.values())
@@ -186,21 +188,29 @@ def check_keys(asked: Sequence[Sequence[str]], ids: dict[str, int]) -> list[cano
 def _wrong_keys(ids: dict[str, int], keys: Sequence[str]) -> str:
     unknown = [key for key in keys if key not in ids]
     if unknown:
-        return f"there is no item '{unknown[0]}' in this project"
-    return "" if len(set(keys)) == 3 else "an item is named twice; a triplet has three different items"
+        return to_translate("there is no item '%(key)s' in this project", key=unknown[0])
+    if len(set(keys)) < 3:
+        return to_translate("an item is named twice; a triplet has three different items")
+    return ""
 
 
 def check_values(kind: str, values: Sequence[str]) -> None:
     """Raise Invalid with the rows whose answers do not fit the project's question."""
     allowed = canonical.VALUES[QuestionKind(kind)]
-    detail = f"expected one of {', '.join(allowed)}"
     errors = [
-        FieldError("answer", f"'{value}' is no answer to this question: {detail}", row)
+        FieldError("answer", _no_answer(value, allowed), row)
         for row, value in enumerate(values, 1)
         if value not in allowed
     ]
     if errors:
         raise Invalid(to_translate("An answer does not fit the project's question; nothing was stored."), errors[:100])
+
+
+def _no_answer(value: str, allowed: Sequence[str]) -> str:
+    expected = ", ".join(allowed)
+    return to_translate(
+        "'%(value)s' is no answer to this question: expected one of %(expected)s", value=value, expected=expected
+    )
 
 
 def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, lease_seconds: float) -> WithdrawnOut:
@@ -211,11 +221,17 @@ def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, 
     lock_project(session, access.project.id)
     answer = queries.answer_of_project(session, access.project.id, answer_id)
     if answer is None:
-        raise NotFound(f"There is no answer {answer_id} in this project.")
+        raise NotFound(to_translate("There is no answer %(id)s in this project.", id=answer_id))
     if answer.labeler_id != access.user.id:
         authorize(session, caller, access.project.key, Action.WRITE)
     if answer.withdrawn_at is not None:
-        raise Conflict(f"The answer {answer_id} was withdrawn already, at {answer.withdrawn_at:%Y-%m-%d %H:%M} UTC.")
+        raise Conflict(
+            to_translate(
+                "The answer %(id)s was withdrawn already, at %(moment)s UTC.",
+                id=answer_id,
+                moment=f"{answer.withdrawn_at:%Y-%m-%d %H:%M}",
+            )
+        )
     answer.withdrawn_at = now()
     session.flush()
     queue.reopen(session, access.project, [answer.triplet_id], queue.UNDONE)
@@ -227,7 +243,7 @@ def comment(session: Session, access: Access, answer_id: UUID, text: str) -> Com
     """Store what a labeler notes about an answer of theirs; an empty text removes the note."""
     answer = queries.answer_of_project(session, access.project.id, answer_id)
     if answer is None or answer.labeler_id != access.user.id:
-        raise NotFound(f"You gave no answer {answer_id} in this project.")
+        raise NotFound(to_translate("You gave no answer %(id)s in this project.", id=answer_id))
     answer.comment = text.strip()
     return CommentOut(id=answer.id, comment=answer.comment)
 

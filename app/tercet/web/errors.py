@@ -5,7 +5,7 @@ Raise one of these anywhere; no other code builds error responses.
 
 import errno
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -29,6 +29,11 @@ MOST_ERRORS = 100
 UNKNOWN_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}
 # Those that labelers may see.
 TITLES = {
+    403: to_translate("Forbidden"),
+    404: to_translate("Not Found"),
+    409: to_translate("Conflict"),
+    413: to_translate("Content Too Large"),
+    422: to_translate("Unprocessable Content"),
     429: to_translate("Too Many Requests"),
     500: to_translate("Internal Server Error"),
     503: to_translate("Service Unavailable"),
@@ -153,7 +158,8 @@ def respond(
     What labelers may be told is in their language. Everything else is in English, as all other pages are.
     """
     words = _words(request, detail)
-    detail = words.plain(detail)
+    detail = words.translated(detail)
+    errors = [replace(error, detail=words.translated(error.detail)) for error in errors or []]
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         body = problem_json(status, detail, errors)
         return JSONResponse(body, status, headers, media_type="application/problem+json")
@@ -165,7 +171,7 @@ def respond(
         status=status,
         title=title,
         detail=detail,
-        errors=errors or [],
+        errors=errors,
         words=words,
     )
     page.headers.update(headers or {})
@@ -176,7 +182,7 @@ def _words(request: Request, detail: str) -> Words:
     """Return the language that a browser asks for, if it has this sentence; English to programs."""
     is_program = "tercet" not in request.cookies and "text/html" not in request.headers.get("accept", "")
     words = asked_for(request)
-    return words_of(ENGLISH) if is_program or words.plain(detail) == detail else words
+    return words_of(ENGLISH) if is_program or words.translated(detail) == detail else words
 
 
 def answer_problem(request: Request, problem: Exception) -> Response:
@@ -206,8 +212,15 @@ def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     faults = error.errors()
     errors = [_field_error(request, fault) for fault in faults[:MOST_ERRORS]]
-    more = f" These are the first {MOST_ERRORS} of {len(faults)} errors." if len(faults) > MOST_ERRORS else ""
-    return respond(request, 422, f"The request is not of the expected form.{more}", errors)
+    detail = to_translate("The request is not of the expected form.")
+    if len(faults) > MOST_ERRORS:
+        detail = to_translate(
+            "%(sentence)s These are the first %(count)s of %(total)s errors.",
+            sentence=detail,
+            count=MOST_ERRORS,
+            total=len(faults),
+        )
+    return respond(request, 422, detail, errors)
 
 
 def _on_http(request: Request, error: Exception) -> Response:
@@ -216,7 +229,7 @@ def _on_http(request: Request, error: Exception) -> Response:
         methods = ", ".join(allowed_methods(request))
         detail = f"{request.method} is not possible at this address. Possible are {methods}."
         return respond(request, 405, detail, headers={"Allow": methods})
-    return respond(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
+    return respond(request, error.status_code, error.detail, headers=dict(error.headers or {}))
 
 
 def answer_database_away(request: Request, error: Exception) -> Response:

@@ -1,8 +1,9 @@
 """The languages of labelers' pages: gettext catalogues, and which of them a browser gets.
 
 Messages are English; `locales/<language>.po` has their translations. Templates mark them with `{% trans %}` and `_`,
-Python with `Words.say` and `to_translate`, scripts with `say` of `static/web/words.js`. `python -m
-benchmarks.catalogues` brings the catalogues up to date; what has no translation is shown in English.
+Python with `Words.say`, or with `to_translate` where the language is not known yet, as in refusals; scripts with `say`
+of `static/web/words.js`. `python -m benchmarks.catalogues` brings the catalogues up to date; what has no translation is
+shown in English.
 """
 
 import io
@@ -11,7 +12,7 @@ from contextvars import ContextVar
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from babel import Locale, negotiate_locale
 from babel.messages.catalog import Catalog
@@ -25,6 +26,19 @@ COOKIE = "tercet-language"
 FOLDER = Path(__file__).parent / "locales"
 SCRIPTS = "static/"
 PLURALS_TO = 200  # of larger numbers the last two digits tell, in every rule that catalogues have
+
+
+class Translatable(str):
+    """A message in English with values in its places like `%(name)s`, which can still be said in another language."""
+
+    form: str
+    values: Mapping[str, object]
+
+    def __new__(cls, form: str, values: Mapping[str, object]) -> Self:
+        """Put the values into the form."""
+        message = super().__new__(cls, form % values)
+        message.form, message.values = form, values
+        return message
 
 
 class Words:
@@ -44,6 +58,13 @@ class Words:
     def say_many(self, one: str, many: str, count: int, **values: object) -> str:
         """Return the form of a message for a number, which its places `%(count)s` get."""
         return self._translations.ngettext(one, many, count) % {"count": f"{count:,}", **values}
+
+    def translated(self, text: str) -> str:
+        """Return a message in this language, with those of its values that are messages; any other text as it is."""
+        if not isinstance(text, Translatable):
+            return text
+        values = text.values.items()
+        return self.say(text.form, **{k: self.translated(v) if isinstance(v, str) else v for k, v in values})
 
     def plain(self, message: str) -> str:
         """Return a message for a template, which fills in the values itself."""
@@ -102,9 +123,9 @@ def choose(chosen: str | None, accepted: str) -> str:
     return negotiate_locale(names, list(LANGUAGES), sep="-") or ENGLISH
 
 
-def to_translate(message: str) -> str:
-    """Return a message as it is, marked for the catalogues: it is translated where it is sent."""
-    return message
+def to_translate(message: str, **values: object) -> Translatable:
+    """Return a message in English with its values, marked for the catalogues: it is translated where it is sent."""
+    return Translatable(message, values)
 
 
 def asked_for(request: Request) -> Words:

@@ -16,6 +16,7 @@ from tercet_algorithms import BagSpectralClustering, SpectralState
 from tercet_algorithms.bags import graph as graph_module
 from tercet_algorithms.bags import spectrum
 from tercet_algorithms.bags.methods import METHODS
+from tercet_algorithms.common.links import ItemLinks
 from tests.tercet_algorithms.bags.data import bagged
 from tests.tercet_algorithms.callbacks import StopAt
 
@@ -496,3 +497,55 @@ def expected_to_fail(estimator):
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_to_fail)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+# --- links ---
+
+
+@every_graph
+def test_items_stay_where_they_were_moved_and_the_others_where_they_are(graph):
+    before = make(**graph).fit(X, **GIVEN)
+    moved, there = (np.flatnonzero(before.labels_ == cluster)[:10] for cluster in (0, 1))
+    must = [(item, other) for item in moved for other in there[:5]]
+    cannot = [(item, other) for item in moved for other in np.flatnonzero(before.labels_ == 0)[-2:]]
+    start = before.labels_.copy()
+    start[moved] = 1
+    after = make(**graph).fit(X, **GIVEN, must_link=must, cannot_link=cannot, start=start)
+    assert np.all(after.labels_[moved] == 1)
+    assert np.all(after.posterior_[moved, 1] > 0.9)
+    others = np.setdiff1d(np.arange(len(X)), moved)
+    assert np.mean(after.labels_[others] == before.labels_[others]) > 0.9
+    anew = make(**graph).fit(X, **GIVEN, must_link=must, cannot_link=cannot)
+    kept = [anew.labels_[one] == anew.labels_[other] for one, other in must]
+    assert np.mean(kept) > 0.9, "links hold from any start"
+
+
+def test_linked_pairs_are_fully_alike_or_not_at_all_in_the_graph():
+    links = ItemLinks.of_pairs(np.array([[0, 1], [2, 3]]), np.array([[4, 5]]), np.array([1.0, 0.5]), np.array([2.0]), 8)
+    W = np.random.default_rng(0).uniform(0.1, 0.9, size=(8, 8))
+    W = (W + W.T) / 2
+    linked = graph_module.linked_graph(W.copy(), links)
+    assert (linked[0, 1], linked[1, 0], linked[4, 5], linked[5, 4]) == (1, 1, 0, 0)
+    assert linked[2, 3] == linked[3, 2] == pytest.approx((1 + W[2, 3]) / 2)
+    changed = {(0, 1), (1, 0), (2, 3), (3, 2), (4, 5), (5, 4)}
+    same_as_before = [(p, q) for p in range(8) for q in range(8) if (p, q) not in changed]
+    assert all(linked[place] == W[place] for place in same_as_before)
+    sparse = graph_module.linked_graph(csr_array(W), links)
+    np.testing.assert_allclose(sparse.toarray(), linked)
+
+
+def test_links_of_no_weight_fit_the_same_and_a_start_keeps_its_numbers():
+    plain = make().fit(X, **GIVEN)
+    assert same(plain, make().fit(X, **GIVEN, must_link=[[0, 1]], must_weights=[0.0]))
+    renumbered = (plain.labels_ + 1) % 4
+    again = make().fit(X, **GIVEN, start=renumbered)
+    assert np.mean(again.labels_ == renumbered) > 0.99
+
+
+def test_a_fit_with_links_goes_on_from_a_state_and_not_from_one_with_others():
+    links = {"must_link": [[0, 1], [2, 3]], "cannot_link": [[0, 4]]}
+    states = []
+    make().fit(X, **GIVEN, **links, callback=states.append)
+    assert same(make().fit(X, **GIVEN, **links), make().fit(X, **GIVEN, **links, resume=states[0]))
+    with pytest.raises(ValueError, match="state"):
+        make().fit(X, **GIVEN, resume=states[0])

@@ -370,3 +370,65 @@ class Beside(CMBC):
 @parametrize_with_checks([CMBC(n_init=2), Beside(n_init=2)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+# --- links ---
+
+
+@every
+def test_items_stay_where_they_were_moved_and_the_others_where_they_are(method):
+    known = Q[:, :1] if method != "em" else None
+    before = make(method=method).fit(X, known=known)
+    moved = np.flatnonzero(before.labels_ == 0)[:10]
+    there = np.flatnonzero(before.labels_ == 1)[:20]
+    must = [(item, other) for place, item in enumerate(moved) for other in there[place : place + 5]]
+    start = before.labels_.copy()
+    start[moved] = 1
+    gamma = {"gamma": before.gamma_} if method in ("cmbc", "dibws") else {}
+    after = make(method=method, **gamma).fit(X, known=known, must_link=must, start=start)
+    assert np.all(after.labels_[moved] == 1)
+    assert np.all(after.posterior_[moved, 1] > 0.9)
+    others = np.setdiff1d(np.arange(len(X)), moved)
+    assert np.mean(after.labels_[others] == before.labels_[others]) > 0.95
+    by_features = after.predict(X[moved], None if known is None else known[moved])
+    assert np.mean(by_features == 0) > 0.5, "the links alone have moved them"
+
+
+@every
+def test_links_without_a_start_are_kept_too(method):
+    known = Q[:, :1] if method != "em" else None
+    free = make(method=method).fit(X, known=known)
+    must = np.array([np.flatnonzero(free.labels_ == cluster)[:8] for cluster in (0, 1)]).T
+    cannot = np.array([np.flatnonzero(free.labels_ == 0)[20:28], np.flatnonzero(free.labels_ == 0)[30:38]]).T
+    model = make(method=method).fit(X, known=known, must_link=must, cannot_link=cannot)
+    kept = [model.labels_[pairs[:, 0]] == model.labels_[pairs[:, 1]] for pairs in (must, cannot)]
+    assert np.mean([kept[0], ~kept[1]]) > 0.9
+
+
+@every
+def test_links_of_no_weight_and_none_fit_the_same(method):
+    known = Q[:, :1] if method != "em" else None
+    model = make(method=method).fit(X, known=known, must_link=[[0, 1]], must_weights=[0.0], cannot_link=[])
+    assert same(model, make(method=method).fit(X, known=known))
+
+
+def test_a_fit_with_links_goes_on_from_a_state():
+    links = {"must_link": [[0, 1], [2, 3]], "cannot_link": [[0, 4]]}
+    straight = make(method="em").fit(X, **links)
+    states = []
+    make(method="em").fit(X, **links, callback=states.append)
+    resumed = make(method="em").fit(X, **links, resume=CMBCState.from_arrays(states[3].to_arrays()))
+    assert same(straight, resumed)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"must_link": [[0, 999]]}, "must_link"),
+        ({"start": [0, 1]}, "start must be"),
+        ({"start": [2] * 300}, "from 0 to 1"),
+    ],
+)
+def test_links_and_starts_that_cannot_be_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        make(method="em").fit(X, **given)

@@ -5,14 +5,20 @@ import pytest
 
 from tercet_algorithms.cmbc.mixture import Mixture, initial_temperature, log_likelihoods
 from tercet_algorithms.cmbc.penalty import make_penalty
+from tercet_algorithms.common.links import ItemLinks
 from tests.tercet_algorithms.cmbc.data import crossed_bits
 
 BITS, GROUPS = crossed_bits(0.2, n_items=200, seed=3)
 KNOWN = np.unique(GROUPS[:, :2], axis=0, return_inverse=True)[1].ravel()
 
 
-def mixture(update="exact", gamma=0.9, n_clusters=2, bound="joint", known=KNOWN, sample=BITS):
-    return Mixture(BITS, sample, make_penalty(BITS, [known], n_clusters, bound).at(gamma), update)
+# Strong enough that some pairs would else be together that are not, and the other way round.
+PAIRS = np.random.default_rng(1).permutation(200)[:120].reshape(2, 30, 2)
+LINKS = ItemLinks.of_pairs(*PAIRS, np.full(30, 3.0), np.full(30, 2.0), 200)
+
+
+def mixture(update="exact", gamma=0.9, n_clusters=2, bound="joint", known=KNOWN, sample=BITS, links=None):
+    return Mixture(BITS, sample, make_penalty(BITS, [known], n_clusters, bound).at(gamma), update, links)
 
 
 def begin(n_clusters=2, seed=0):
@@ -29,6 +35,26 @@ def test_the_objective_never_falls(update, bound, temperature, gamma):
     values.append(model.responsibilities(BITS, theta, temperature)[1])
     assert np.diff(values).min() > -1e-12
     assert values[-1] > values[0]
+
+
+@pytest.mark.parametrize("update", ["exact", "batch", "partial"])
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 3.0])
+def test_with_links_the_objective_never_falls_either(update, temperature):
+    model = mixture(update, links=LINKS)
+    theta, values, _ = model.settle(begin(), temperature, tol=0.0, max_iter=12)
+    assert np.diff(values).min() > -1e-9
+    assert values[-1] > values[0]
+    kept = [model.labels(theta)[pairs] for pairs in PAIRS]
+    free = [mixture(update).labels(theta)[pairs] for pairs in PAIRS]
+    for pairs, without, alike in zip(kept, free, (True, False), strict=True):
+        keeping, before = (np.sum((labels[:, 0] == labels[:, 1]) == alike) for labels in (pairs, without))
+        assert keeping > before
+
+
+def test_links_of_no_weight_change_nothing():
+    none = ItemLinks.of_pairs(*PAIRS, np.zeros(30), np.zeros(30), 200)
+    settled = mixture(links=none).settle(begin(), 1.0, 1e-6, 50)
+    assert settled[0] == pytest.approx(mixture().settle(begin(), 1.0, 1e-6, 50)[0], abs=1e-9)
 
 
 def test_every_update_comes_to_rest_where_the_exact_one_rests():

@@ -2,15 +2,29 @@
 
 A new answer gets the project's next number, so that numbers have no gap; its labeler's lease of the triplet ends; and
 the triplet leaves the queue with the last answer that it needs. Only answers that count are counted for that
-(`Answer.counts`). The databases differ only in how they read a list (`among`, `rows_of`).
+(`Answer.counts`). What a page sends about a question that its labeler answered a moment ago is not stored: a second tab
+still showed it. The databases differ only in how they read a list (`among`, `rows_of`).
 """
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Executable, Integer, Select, bindparam, delete, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    Integer,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tercet.labeling.sql.drivers import Query, Rows, run
@@ -35,6 +49,9 @@ from tercet.labeling.sql.statements import (
 )
 from tercet.models import ProjectView, Source, now
 
+# Nobody looks at three items again, and answers once more, in less.
+JUST_BEFORE = timedelta(seconds=1)
+
 
 class Content(NamedTuple):
     """What an answer with a known id says: the same id sent again with the same content is the same answer."""
@@ -57,6 +74,7 @@ class NewAnswer(NamedTuple):
     labeler_id: int
     value: str
     response_ms: int | None
+    is_of_page: bool = False  # a labeler's tab sent it, not a program
 
     def content(self, project_id: int) -> Content:
         """Return the content of the answer in a project."""
@@ -64,7 +82,7 @@ class NewAnswer(NamedTuple):
 
 
 class Overtaken(Exception):
-    """Another transaction has just stored one of the ids, or deleted one of the triplets; both must be read again."""
+    """Another transaction has just stored one of the answers, or deleted one of the triplets: read both again."""
 
 
 # This also locks the project's row, so that answers of one project are numbered one transaction after the other.
@@ -82,16 +100,40 @@ STORED_CONTENTS = {
 }
 
 
+# The columns of a new answer's row in the parameter "answers"; the last says whether it is of a page.
+COLUMNS = (answer.number, answer.id, *IDS, answer.labeler_id, answer.value, answer.response_ms, answer.number)
+
+
+def _answered_by(labeler_id: ColumnElement[int], *triplet_ids: ColumnElement[int]) -> ColumnElement[bool]:
+    """Return the condition that a labeler has answered a triplet on a page since just before, and has not undone it."""
+    earlier = ANSWERS.alias("earlier").c
+    of_items = (column == number for column, number in zip(IDS, triplet_ids, strict=True))
+    triplet_id = select(triplet.id).where(triplet.project_id == bindparam("project"), *of_items)
+    return exists().where(
+        earlier.triplet_id == triplet_id.correlate_except(TRIPLETS).scalar_subquery(),
+        earlier.labeler_id + literal_column("0") == labeler_id,  # else the index of all that the labeler ever answered
+        earlier.created_at > bindparam("just_before", type_=answer.created_at.type),
+        earlier.response_ms.is_not(None),
+        earlier.withdrawn_at.is_(None),
+    )
+
+
+def _answered_just_before(dialect: str) -> Select[int]:
+    """Build the statement that returns the places of the new answers that a second tab has given, from 1 on."""
+    place, _, anchor_id, left_id, right_id, labeler_id, *_ = rows_of(dialect, "answers", COLUMNS)
+    return select(place).where(_answered_by(labeler_id, anchor_id, left_id, right_id))
+
+
 def _add_answers(dialect: str) -> Executable:
     """Build the statement that adds answers to stored triplets and returns the ids that are new."""
-    columns = (answer.number, answer.id, *IDS, answer.labeler_id, answer.value, answer.response_ms)
-    place, answer_id, anchor_id, left_id, right_id, *others = rows_of(dialect, "answers", columns)
+    place, answer_id, anchor_id, left_id, right_id, *others, is_of_page = rows_of(dialect, "answers", COLUMNS)
     project_id: ColumnElement[int] = bindparam("project", type_=Integer)
     last_number = select(project.answer_number).where(project.id == project_id).scalar_subquery()
     number = last_number - bindparam("count", type_=Integer) + place
     triplet_id = stored_triplet(anchor_id, left_id, right_id)
     at = bindparam("at", type_=answer.created_at.type)
-    rows = select(answer_id, project_id, number, triplet_id, *others, at).where(triplet_id.is_not(None))
+    is_first = (is_of_page == 0) | ~_answered_by(others[0], anchor_id, left_id, right_id)
+    rows = select(answer_id, project_id, number, triplet_id, *others, at).where(triplet_id.is_not(None), is_first)
     names = ("id", "project_id", "number", "triplet_id", "labeler_id", "value", "response_ms", "created_at")
     insert = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(ANSWERS).from_select(names, rows)
     return insert.on_conflict_do_nothing(index_elements=["id"]).returning(answer.id)
@@ -107,6 +149,7 @@ def _answered_triplets(dialect: str) -> Select[int]:
 
 
 ADD_ANSWERS = {dialect: _add_answers(dialect) for dialect in DIALECTS}
+ANSWERED_JUST_BEFORE = {dialect: _answered_just_before(dialect) for dialect in DIALECTS}
 END_LEASES = {
     dialect: delete(LEASES).where(among_rows(dialect, lease.id, _answered_leases(dialect))) for dialect in DIALECTS
 }
@@ -127,16 +170,14 @@ def add(connection: Connection, to: ProjectView, new: Sequence[NewAnswer], **que
     Raises Overtaken unless all answers were stored; the transaction must be undone then.
     """
     dialect = connection.dialect.name
-    rows = [(place, row.id.hex, *row[1:]) for place, row in enumerate(new, 1)]
     triplets = sorted({(row.anchor_id, row.left_id, row.right_id) for row in new})
     values = {
         "project": to.id,
         "count": len(new),
         "redundancy": to.redundancy,
-        "at": now(),
         "answer_ids": json.dumps([row.id.hex for row in new]),
-        "answers": json.dumps(rows),
         "triplets": json.dumps([(*ids, None, Source.CLIENT) for ids in triplets]),
+        **_listed(new),
     }
     results = run(
         connection,
@@ -150,3 +191,17 @@ def add(connection: Connection, to: ProjectView, new: Sequence[NewAnswer], **que
     if len(results["stored"]) < len(new):
         raise Overtaken
     return results
+
+
+def answered_just_before(connection: Connection, to: ProjectView, new: Sequence[NewAnswer]) -> set[UUID]:
+    """Return the ids of those new answers whose labeler has just answered the same question on a page."""
+    values = {"project": to.id, **_listed(new)}
+    rows = run(connection, again=(ANSWERED_JUST_BEFORE[connection.dialect.name], values))["again"]
+    return {new[place - 1].id for (place,) in rows}
+
+
+def _listed(new: Sequence[NewAnswer]) -> dict[str, object]:
+    """Return the parameters with the rows of new answers, and the times that go with them."""
+    moment = now()
+    rows = [(place, row.id.hex, *row[1:-1], int(row.is_of_page)) for place, row in enumerate(new, 1)]
+    return {"answers": json.dumps(rows), "at": moment, "just_before": moment - JUST_BEFORE}

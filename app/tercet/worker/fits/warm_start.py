@@ -80,6 +80,26 @@ def edited_clusters(run: Run, inputs: JobInputs) -> Array | None:
     return labels - 1 if labels.min() >= 1 and labels.max() <= run.parameters["n_clusters"] else None
 
 
+def continued_clusters(run: Run, inputs: JobInputs) -> Array | None:
+    """Return the previous clusters (N,), 0 to K - 1, as edited since; None if they are not of the same fit.
+
+    They are where the previous run fitted the same algorithm to the same features and bag labels, with parameters that
+    differ in nothing but how many clusters there are.
+    """
+    previous, edited = inputs.previous, edited_clusters(run, inputs)
+    if previous is None or not same_inputs(run, inputs, previous):
+        return None
+    if _but_number(previous.run.parameters) != _but_number(run.parameters):
+        return None
+    labels = previous.result.labels
+    fits = len(labels) == len(inputs.features) and labels.min() >= 1 and labels.max() <= run.parameters["n_clusters"]
+    return edited if edited is not None else labels - 1 if fits else None
+
+
+def _but_number(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if name != "n_clusters"}
+
+
 def warm_outcome(estimator: Any, plan: SearchPlan, **details: Any) -> FitOutcome:
     """Return the outcome of an estimator that learns from answers; `details` are fields that only some have."""
     return FitOutcome(
