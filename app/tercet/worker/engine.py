@@ -9,6 +9,7 @@ import asyncio
 import logging
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -18,6 +19,7 @@ from tercet.settings import Settings
 
 log = logging.getLogger(__name__)
 CONNECT_SECONDS = 3
+COUNT_SECONDS = 1.0  # workers are counted no more often than this: it is a question to the scheduler
 # How long workers may take to end before they are killed; what they compute goes on elsewhere from its checkpoint.
 END_SECONDS = 2.5
 CLOSE_SECONDS = 5
@@ -45,6 +47,8 @@ class Engine:
         self.workers = settings.workers
         self._client: Any = None
         self._cluster: Any = None
+        self._places = 0
+        self._count_again = 0.0
 
     @property
     def is_local(self) -> bool:
@@ -91,7 +95,10 @@ class Engine:
 
     def places(self) -> int:
         """Return the number of runs that can be computed at once: one for each thread of a worker."""
-        return sum(self._client.nthreads().values())
+        if not self._places or time.monotonic() > self._count_again:  # workers that have just come are of use at once
+            self._places = sum(self._client.nthreads().values())
+            self._count_again = time.monotonic() + COUNT_SECONDS
+        return self._places
 
     def submit(self, function: Callable[..., str], *arguments: Any, key: str, done: Callable[[Any], object]) -> Any:
         """Have a worker call the function; `done` is called in some thread when it has ended."""
@@ -107,6 +114,7 @@ class Engine:
         """Close the client and end the workers that were started here."""
         client, cluster = self._client, self._cluster
         self._client = self._cluster = None
+        self._places = 0
         if client is not None:
             client.close(timeout=2)
         if cluster is not None:
