@@ -33,6 +33,8 @@ CONFIG = {
     # Nobody reads these measurements of Dask's, and fifty times a second they delayed requests.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
+    # By the clock of the wall: one that is set forward would make all workers look dead. Their nannies watch them.
+    "distributed.scheduler.worker-ttl": None,
     # A worker that died and is not back by then is given up by Dask for good; on a busy machine 15 s are too few.
     "distributed.deploy.lost-worker-timeout": "60s",
 }

@@ -22,6 +22,7 @@ from tercet.intake.imports import clean_up
 from tercet.jobs import lifecycle as job_lifecycle
 from tercet.jobs import wake_up
 from tercet.jobs.lifecycle import JobClaim
+from tercet.labeling.queue import end_leases_out_of_reach
 from tercet.projects.deleting import remove_long_deleted
 from tercet.runs import lifecycle
 from tercet.runs.lifecycle import Claim
@@ -55,6 +56,7 @@ class Supervisor:
         """Prepare the thread; `start` runs it."""
         self.database = database
         self.lease_seconds = settings.run_lease_seconds
+        self.triplet_lease_seconds = settings.triplet_lease_seconds
         self.place = JobPlace.of(settings)
         self.engine = engine or Engine(settings)
         self.storage = Storage(settings.resolved_storage_url())
@@ -150,6 +152,7 @@ class Supervisor:
         if time.monotonic() >= self._next_upkeep:
             self._next_upkeep = time.monotonic() + UPKEEP_SECONDS
             clean_up(self.database, self.storage)
+            end_leases_out_of_reach(self.database, self.triplet_lease_seconds)
             forget_old(self.database, self.storage)
             remove_long_deleted(self.database, self.storage)
 
