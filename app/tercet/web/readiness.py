@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.errors import DiskFull
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
@@ -24,6 +23,7 @@ SECONDS_BETWEEN = 2.0
 BLOB, CONTENT = "readiness", bytes(4_096)  # an empty file would find room on a full disk
 # Writes the row as it is, which needs room and the right to write as any other change does.
 WRITE = text("UPDATE alembic_version SET version_num = version_num")
+NO_ROOM = "53100"  # PostgreSQL's number of it
 UNTRIED = "Nothing has been tried yet."
 AWAY = "The database does not answer, or cannot be written."
 FULL = "There is no room left on the disk of the database."
@@ -94,5 +94,5 @@ class Readiness:
 
 def _sentence(error: Exception) -> str:
     reported = getattr(error, "orig", None)
-    is_full = getattr(reported, "sqlite_errorname", "") == "SQLITE_FULL" or isinstance(reported, DiskFull)
+    is_full = getattr(reported, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(reported, "sqlstate", "") == NO_ROOM
     return FULL if is_full else AWAY

@@ -68,7 +68,8 @@ class Engine:
         dask.config.set(CONFIG)
         logging.getLogger("distributed").setLevel(logging.ERROR)  # its import sets a lower one
         if self.is_local:
-            _fork_workers()
+            if self.workers > 1:
+                _fork_workers()
             with _ctrl_c_blocked():
                 self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
                     n_workers=self.workers,
@@ -156,16 +157,18 @@ def _ctrl_c_blocked() -> Iterator[None]:
 
 
 def _fork_workers() -> None:
-    """Fork workers from a process that has imported what they need.
+    """Fork workers from a process that has imported what they need, so that they share its memory.
 
-    A killed worker is back after a second; importing everything again takes five. Systems other than Linux have no
-    fork that is safe with their own libraries, and start each worker from nothing.
+    A killed worker is back after a second, too; importing everything again takes five. A single worker would share
+    with nobody, and that process beside it costs 60 MB. Systems other than Linux have no fork that is safe with their
+    own libraries, and start each worker from nothing.
     """
     if sys.platform != "linux":
         return
     import dask
-    from distributed.utils import get_mp_context
+    from distributed import utils
 
     dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
-    # Dask sets modules of its own when the context is made, and ours replace them.
-    get_mp_context().set_forkserver_preload([WARMUP])  # type: ignore[no-untyped-call]
+    # Dask would import pandas here, 50 MB, only to know whether the workers could.
+    utils._forkserver_preload_set = True
+    utils.get_mp_context().set_forkserver_preload(["distributed", WARMUP])  # type: ignore[no-untyped-call]
