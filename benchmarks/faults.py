@@ -147,8 +147,9 @@ def wait_for_runs(url: str, project: LoadProject) -> tuple[Counter[str], float]:
         rows: list[dict[str, Any]] = httpx.get(address, headers=headers, timeout=30).raise_for_status().json()["runs"]
         states = Counter(row["status"] for row in rows)
         if states.keys() <= set(ENDED):
-            for sentence, count in Counter(row["error"] for row in rows if row["error"]).items():
-                print(f"{count} runs: {sentence}")
+            for row in rows:
+                if row["error"]:
+                    print(f"run {row['number']}: {row['error']}")
             return states, time.monotonic() - began
         if time.monotonic() > began + GIVE_UP_SECONDS:
             raise SystemExit(f"Runs did not end: {dict(states)}")
@@ -196,7 +197,7 @@ def main() -> None:
         is_right = watch(server, project, faults, options.seconds)
         print(f"{server.starts} starts of the server; its log has {log.stat().st_size / 1000:,.0f} kB")
         if not is_right:
-            print(log.read_text()[-20_000:])
+            print("\n".join(line for line in log.read_text().splitlines() if " tercet.worker" in line))
     if not is_right:
         raise SystemExit(1)
 
