@@ -25,7 +25,7 @@ AUTOGROUP = Path("/proc/self/autogroup")
 
 
 # What was imported is looked at by no garbage collector any more. It writes to everything that it looks at, and each
-# worker that is forked from here would have a copy of its own: 60 MB.
+# worker that is forked from here would have a copy of its own, of some 40 MB.
 gc.collect()
 gc.freeze()
 
