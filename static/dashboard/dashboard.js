@@ -3,6 +3,7 @@
 import { byId } from "../web/dom.js";
 import { follow, showJob } from "../web/events.js";
 import { catchUpAfterTyping, refresh, sendFormsInPlace } from "../web/live.js";
+import { showOutage } from "../web/outage.js";
 import { playOnClick } from "../web/player.js";
 import { keepTimesCurrent } from "../web/relative_times.js";
 import { addMapButtons } from "./cluster_cards.js";
@@ -144,7 +145,14 @@ function onProject() {
 /** @param {StreamState} state */
 function onState(state) {
   byId("connection").textContent = CONNECTIONS[state];
-  if (state === "live") refresh(); // to show what changed while there was no connection
+  if (state !== "live") return;
+  onOutage({}); // the stream says so if there still is one, and what changed meanwhile is shown
+}
+
+/** @param {import("../web/events.js").Outage} outage */
+function onOutage(outage) {
+  showOutage(byId("outage"), outage);
+  if (!outage.detail) refresh();
 }
 
 document.documentElement.classList.add("js");
@@ -155,4 +163,4 @@ catchUpAfterTyping();
 playOnClick();
 keepTimesCurrent();
 onUpdate();
-follow(`${api}/events`, { run: onRun, job: onJob, clusters: refresh, project: onProject, answers: onAnswers }, onState);
+follow(`${api}/events`, { run: onRun, job: onJob, clusters: refresh, project: onProject, answers: onAnswers, outage: onOutage }, onState);

@@ -1,5 +1,8 @@
 // Follows a project's server-sent events. The browser reconnects by itself and resumes after the last event.
 
+import { local } from "./address.js";
+import { readProblem } from "./problem.js";
+
 /**
  * A run in an event.
  * @typedef {{ number: number, purpose: string, status: string, progress: number }} RunEvent
@@ -10,23 +13,55 @@
  * @typedef {{ kind: string, subject: number | null, status: string, progress: number, note: string }} JobEvent
  */
 
+/**
+ * Something that the server needs and does not have; in an event it is empty when it is there again.
+ * @typedef {{ detail?: string, since?: string, then?: string }} Outage
+ */
+
 /** @typedef {"live" | "reconnecting" | "closed"} StreamState */
 
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30000;
+
 /**
- * Call `handlers[kind]` with each event of that kind, and `onState` whenever the connection changes.
+ * Call `handlers[kind]` with each event of that kind, and `onState` whenever the connection changes. Browsers give up
+ * where a proxy or the server answers with an error: then a new stream is opened after a while, and `handlers.outage` is
+ * told what the server lacks. Where it lacks nothing and refuses the stream again, nobody may follow it any more.
  * @param {string} address
  * @param {Record<string, (payload: any) => void>} handlers
  * @param {(state: StreamState) => void} onState
  */
 export function follow(address, handlers, onState) {
-  const source = new EventSource(address);
-  source.onopen = () => onState("live");
-  source.onerror = () => onState(source.readyState === EventSource.CLOSED ? "closed" : "reconnecting");
-  for (const [kind, handler] of Object.entries(handlers)) {
-    source.addEventListener(kind, (event) => handler(JSON.parse(event.data)));
+  let pause = FIRST_PAUSE_MS;
+  let isRefused = false;
+  let source = open();
+
+  function open() {
+    const stream = new EventSource(address);
+    stream.onopen = () => {
+      pause = FIRST_PAUSE_MS;
+      isRefused = false;
+      onState("live");
+    };
+    stream.onerror = () => (stream.readyState === EventSource.CLOSED ? openLater() : onState("reconnecting"));
+    for (const [kind, handler] of Object.entries(handlers)) {
+      stream.addEventListener(kind, (event) => handler(JSON.parse(event.data)));
+    }
+    return stream;
   }
+
+  async function openLater() {
+    const answer = await fetch(local("/readyz")).catch(() => null);
+    if (answer?.ok && isRefused) return onState("closed");
+    isRefused = Boolean(answer?.ok);
+    onState("reconnecting");
+    const outage = answer && (await readProblem(answer));
+    if (outage) handlers.outage?.(outage);
+    setTimeout(() => (source = open()), pause);
+    pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+  }
+
   addEventListener("pagehide", () => source.close());
-  return source;
 }
 
 /**

@@ -1,7 +1,7 @@
 // Why a request failed. The server's errors have an application/problem+json body (RFC 9457); an error of any other type
 // is from something in between, such as a proxy, and says nothing about the request itself.
 
-/** @typedef {{ detail: string, errors?: { field: string, detail: string }[] }} Problem */
+/** @typedef {{ detail: string, errors?: { field: string, detail: string }[], since?: string, then?: string }} Problem */
 
 /**
  * Return the server's problem, or null if the response is not from the server.

@@ -10,7 +10,6 @@ import pytest
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.testclient import TestClient
 from joserfc.jwk import OctKey
-from limits import RateLimitItemPerMinute
 from sqlalchemy import select
 
 from tercet.accounts.access import hash_token
@@ -213,7 +212,7 @@ def test_answers_of_no_provider(visitor: TestClient, ada: User, provider: TestPr
 
 
 def test_no_stranger_closes_the_way_to_the_provider(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates, "PER_LINK", RateLimitItemPerMinute(2))
+    monkeypatch.setattr(rates, "PER_LINK", 2)
     assert [visitor.get("/sign-in/x").status_code for _ in range(3)] == [404, 404, 429]
     assert {visitor.get("/sign-in/openid").status_code for _ in range(3)} == {303}
 

@@ -41,6 +41,16 @@ def test_one_of_a_kind_at_a_time_in_the_order_of_requests(database: Database) ->
     assert (ended.status, ended.progress, ended.note, ended.result) == ("done", 1.0, "done", {"n": 3})
 
 
+def test_a_clock_that_is_set_back_keeps_no_job_of_a_dead_worker(database: Database) -> None:
+    number = queue(database)
+    lifecycle.claim_next(database, 15)
+    with database.transaction() as session:
+        session.execute(sa.update(BackgroundJob).values(lease_expires_at=now() + timedelta(hours=1)))
+    again = lifecycle.claim_next(database, 15)
+    assert again is not None
+    assert again.job_id == number
+
+
 def test_only_the_newest_copy_writes(database: Database) -> None:
     number = queue(database)
     lifecycle.claim_next(database, 15)

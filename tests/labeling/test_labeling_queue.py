@@ -456,3 +456,18 @@ def test_canonical_triplets_are_made_once(database: Database) -> None:
         key_of = {(a, b, c): key for a, b, c, key in session.execute(
             select(Triplet.anchor_id, Triplet.left_id, Triplet.right_id, Triplet.id))}  # fmt: skip
         assert triplets.make(session, project.id, key_of) == key_of
+
+
+def test_a_clock_that_is_set_back_keeps_no_question_from_others(database: Database) -> None:
+    """A lease of a page that was closed would hold for as long as the clock was set back."""
+    project, [first, second] = make_labelers(database, 2, n_items=3)
+    with database.transaction() as session:
+        assert queue.lease_next(session, project, first, 9, 300)
+        assert not queue.lease_next(session, project, second, 9, 300)
+        session.execute(update(Lease).values(expires_at=now() + timedelta(hours=1)))
+    queue.end_leases_out_of_reach(database, 3_600)
+    with database.transaction() as session:
+        assert not queue.lease_next(session, project, second, 9, 300), "the lease is as long as leases are"
+    queue.end_leases_out_of_reach(database, 300)
+    with database.transaction() as session:
+        assert queue.lease_next(session, project, second, 9, 300)

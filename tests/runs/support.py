@@ -156,6 +156,10 @@ def ended(database: Database, run_id: int) -> Run | None:
 
 
 def worker_processes(server: int | None = None) -> list[psutil.Process]:
-    """Find the worker processes of a server, of this process by default: what its fork server has forked."""
-    forks = [fork for fork in psutil.Process(server).children() if "forkserver" in " ".join(fork.cmdline())]
-    return [worker for fork in forks for worker in fork.children()]
+    """Find the worker processes of a server, of this process by default: what its fork server has forked, or a single
+    one that was started by itself."""
+    workers = []
+    for child in psutil.Process(server).children():
+        command = " ".join(child.cmdline())
+        workers += child.children() if "forkserver" in command else [child] if "spawn_main" in command else []
+    return workers

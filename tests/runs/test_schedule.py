@@ -124,6 +124,23 @@ def test_each_answer_puts_the_run_off_unless_hardly_any_of_the_quiet_is_missing(
     assert third.due_at >= before + timedelta(seconds=quiet)
 
 
+def test_a_clock_that_is_set_back_keeps_no_run_waiting(database: Database, project: int) -> None:
+    """Times that were written before it are an hour ahead then: of a waiting run, and of the lease of a dead worker."""
+    answer(database, project)
+    hour = timedelta(hours=1)
+    assert lifecycle.claim_next(database, 15) is None, "more answers may come"
+    with database.transaction() as session:
+        session.execute(update(Run).values(created_at=now() + hour, due_at=now() + hour))
+    claim = lifecycle.claim_next(database, 15)
+    assert claim is not None
+    assert lifecycle.claim_next(database, 15) is None
+    with database.transaction() as session:
+        session.execute(update(Run).values(lease_expires_at=now() + hour))
+    again = lifecycle.claim_next(database, 15)
+    assert again is not None
+    assert again.run_id == claim.run_id
+
+
 def test_runs_that_answers_brought_wait_while_their_project_rests(database: Database, project: int) -> None:
     answer(database, project, 5)
     assert lifecycle.claim_next(database, 15, [project]) is None

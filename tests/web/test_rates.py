@@ -1,11 +1,11 @@
 """Who asks too often hears when to come again; everybody else is served meanwhile."""
 
 import socket
+import time
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from limits import RateLimitItemPerMinute
 
 from tercet.accounts import service
 from tercet.database import Database
@@ -13,10 +13,11 @@ from tercet.main import create_app
 from tercet.models import Role, User
 from tercet.settings import Settings
 from tercet.web import rates
+from tercet.web.errors import TooOften
 from tests.factories import add_member, make_project, make_token, signed_in
 
 pytestmark = pytest.mark.only_on("sqlite")
-FEW = RateLimitItemPerMinute(3)
+FEW = 3
 
 
 def statuses(client: TestClient, path: str, count: int = 5, **sent: object) -> list[int]:
@@ -66,6 +67,26 @@ def test_credentials_are_proven_for_a_while(monkeypatch: pytest.MonkeyPatch) -> 
     counted.prove("another")
     assert not counted.is_proven("somebody")
     assert counted.is_proven("another")
+
+
+def test_a_clock_that_is_set_back_shuts_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted, moment, since_start = rates.Rates(), time.time(), time.monotonic()
+    counted.count(FEW, "somebody", cost=3)
+    with pytest.raises(TooOften):
+        counted.count(FEW, "somebody")
+    monkeypatch.setattr(time, "time", lambda: moment - 3600)
+    monkeypatch.setattr(time, "monotonic", lambda: since_start + 61)
+    counted.count(FEW, "somebody")
+
+
+def test_minutes_that_are_over_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted, since_start = rates.Rates(), time.monotonic()
+    monkeypatch.setattr(rates, "MOST_COUNTED", 2)
+    counted.count(FEW, "first")
+    counted.count(FEW, "second")
+    monkeypatch.setattr(time, "monotonic", lambda: since_start + 61)
+    counted.count(FEW, "third")
+    assert list(counted._counts) == ["third"]
 
 
 def test_a_network_of_one_customer_is_one_address(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,11 @@
 """The server says whether it can store what it is sent."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import event
 
 from tercet.database import Database
 from tercet.storage import Storage
@@ -26,6 +28,18 @@ def test_what_cannot_be_written_is_said(database: Database, storage: Storage, tm
     nowhere = Database(f"sqlite:///{tmp_path / 'nowhere' / 'tercet.db'}")
     assert Readiness(nowhere, storage).fault() == AWAY
     nowhere.close()
+
+
+@pytest.mark.only_on("sqlite")
+def test_a_full_disk_of_the_database_is_named(database: Database, storage: Storage) -> None:
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorname = "SQLITE_FULL"
+
+    def fail(*_: object) -> None:
+        raise full
+
+    event.listen(database.engine, "before_cursor_execute", fail)
+    assert Readiness(database, storage).fault() == "There is no room left on the disk of the database."
 
 
 @pytest.mark.only_on("postgres")

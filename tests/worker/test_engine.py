@@ -88,6 +88,29 @@ def test_a_worker_that_dask_has_given_up_is_replaced(engine: Engine) -> None:
     assert engine.submit(operator.add, 1, 2, key="sum", done=lambda future: None).result(timeout=30) == 3
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_several_workers_are_forked_from_one_process_and_share_its_memory(tmp_path: Path, workers: int) -> None:
+    engine = Engine(Settings(data=tmp_path, workers=workers))
+    engine.connect()
+    parents = engine._client.run(os.getppid).values()
+    shared = engine._client.run(shared_megabytes).values()
+    engine.close()
+    assert len(parents) == workers
+    if workers == 1:
+        assert set(parents) == {os.getpid()}, "nobody would share the memory of a process between"
+    else:
+        assert len(set(parents)) == 1
+        assert set(parents) != {os.getpid()}
+        assert min(shared) > 50
+
+
+def shared_megabytes() -> float:
+    """How much of a worker's memory is that of other processes, too."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Shared_")) / 1024
+
+
 def test_workers_end_in_silence_while_a_heartbeat_is_under_way() -> None:
     command = [sys.executable, "-c", CLOSE_DURING_A_HEARTBEAT]
     done = subprocess.run(command, capture_output=True, text=True, timeout=180)

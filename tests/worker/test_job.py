@@ -1,7 +1,10 @@
 """The task, run in this process on real data and both databases: results, fencing, cancel, failure, resume."""
 
 import errno
+import time
 from collections import Counter
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -19,6 +22,7 @@ from tercet.runs.lifecycle import Superseded
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker import checkpoints, job, outages
+from tercet.worker.inputs import JobInputs, load
 from tercet.worker.job import run_job
 from tercet_algorithms.answers.patterns import answer_probabilities, answer_table
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
@@ -69,22 +73,45 @@ AWAY = OperationalError("SELECT 1", {}, psycopg.OperationalError("the server clo
 
 
 @pytest.mark.parametrize("outage", [FULL, AWAY], ids=["disk full", "database away"])
-def test_an_outage_costs_no_attempt(
+def test_an_outage_is_waited_out_ever_longer_and_costs_no_attempt(
     database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch, outage: Exception
 ) -> None:
-    def fail(*_: object) -> None:
-        raise outage
+    trials = []
 
-    monkeypatch.setattr(outages, "RETRY_SECONDS", 0.0)
+    def fail_for_a_while(*arguments: Any) -> JobInputs:
+        trials.append(time.monotonic())
+        if len(trials) < lifecycle.MAX_ATTEMPTS + 2:
+            raise outage
+        return load(*arguments)
+
+    monkeypatch.setattr(outages, "FIRST_SECONDS", 0.02)
+    monkeypatch.setattr(job, "load", fail_for_a_while)
     run_id = request_and_claim(database, project)
-    with monkeypatch.context() as broken:
-        broken.setattr(job, "load", fail)
-        for _ in range(lifecycle.MAX_ATTEMPTS + 1):
-            with pytest.raises(type(outage)):
-                run_job(place(settings), run_id)
-    run = get_run(database, run_id)
-    assert (run.status, run.attempts, run.error) == ("running", 0, None)
     assert run_job(place(settings), run_id) == "done"
+    waits = np.diff(trials)
+    assert (waits >= 0.02 * 2.0 ** np.arange(len(waits))).all()
+    assert get_run(database, run_id).attempts == 0
+
+
+def test_waiting_for_the_end_of_an_outage_ends_when_the_run_is_cancelled(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = request_and_claim(database, project)
+
+    def fail(*_: object) -> None:
+        with database.transaction() as session:
+            session.execute(update(Run).values(cancel_requested=True))
+        raise FULL
+
+    monkeypatch.setattr(job, "load", fail)
+    hasty = place(settings)._replace(lease_seconds=0.1)
+    monkeypatch.setattr(outages, "FIRST_SECONDS", 60.0)
+    run_job(hasty, run_id)
+    assert get_run(database, run_id).status == "cancelled"
+
+
+def test_pauses_have_a_limit() -> None:
+    assert list(islice(outages.pauses(), 7)) == [1, 2, 4, 8, 16, 30, 30]
 
 
 def test_a_statement_that_is_wrong_is_no_outage(database: Database) -> None:

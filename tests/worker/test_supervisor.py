@@ -17,7 +17,7 @@ from tercet.models import Run
 from tercet.runs import lifecycle
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.worker import supervisor as module
+from tercet.worker import outages
 from tercet.worker.supervisor import Supervisor
 from tests.runs.support import (
     answer_truly,
@@ -79,7 +79,7 @@ def test_workers_that_did_not_start_are_started_once_more(
         return start(**options)
 
     monkeypatch.setattr(distributed, "LocalCluster", start_at_the_third_attempt)
-    monkeypatch.setattr(module, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(outages, "FIRST_SECONDS", 0.1)
     with supervised(database, settings):
         run = request(database, project)
         wait_for(lambda: ended(database, run))

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from tercet.runs.results import Array
 
@@ -54,6 +53,8 @@ def match(counts: Array) -> dict[int, int]:
     Where several matchings share as many, the one with more pairs of equal numbers is taken: people know clusters by
     their numbers.
     """
+    from scipy.optimize import linear_sum_assignment  # 30 MB, which a web process does without until it is needed
+
     size = len(counts)
     # Less than one item for all equal numbers together, so that no item is given away for them.
     favoured = counts * (size + 1) + np.eye(size, dtype=np.int64) * (counts > 0)

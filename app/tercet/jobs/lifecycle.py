@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session, aliased
 from tercet.database import Database
 from tercet.jobs import queries, wake_up
 from tercet.live import events
-from tercet.models import BackgroundJob, JobKind, JobStatus, Project, now
+from tercet.models import BackgroundJob, JobKind, JobStatus, Project, now, out_of_reach
 
 MAX_ATTEMPTS = 3
 GAVE_UP = (
@@ -74,7 +74,7 @@ def claim_next(
     """
     order = (BackgroundJob.kind.not_in(WAITED_FOR), BackgroundJob.id)
     with database.reading() as session:
-        waiting = session.scalars(select(BackgroundJob).where(_claimable()).order_by(*order)).all()
+        waiting = session.scalars(select(BackgroundJob).where(_claimable(lease_seconds)).order_by(*order)).all()
         candidates = [(job.id, queries.is_long(session, job)) for job in waiting]
     for job_id, is_long in candidates:
         if job_id in own or (is_long and not long_ones):
@@ -88,7 +88,7 @@ def claim_next(
     return None
 
 
-def _claimable() -> ColumnElement[bool]:
+def _claimable(lease_seconds: float) -> ColumnElement[bool]:
     busy = select(_SIBLING.id).where(
         _SIBLING.project_id == BackgroundJob.project_id,
         _SIBLING.kind == BackgroundJob.kind,
@@ -96,13 +96,19 @@ def _claimable() -> ColumnElement[bool]:
     )
     return or_(
         and_(BackgroundJob.status == JobStatus.QUEUED, ~busy.exists()),
-        and_(BackgroundJob.status == JobStatus.RUNNING, BackgroundJob.lease_expires_at <= now()),
+        and_(
+            BackgroundJob.status == JobStatus.RUNNING,
+            or_(
+                BackgroundJob.lease_expires_at <= now(),
+                BackgroundJob.lease_expires_at > out_of_reach(lease_seconds),
+            ),
+        ),
     )
 
 
 def _claim(database: Database, job_id: int, lease_seconds: float) -> JobClaim | None:
     with database.transaction() as session:
-        statement = select(BackgroundJob).where(BackgroundJob.id == job_id, _claimable())
+        statement = select(BackgroundJob).where(BackgroundJob.id == job_id, _claimable(lease_seconds))
         # Every writer locks the project first, since the number of the next event does; any other order may deadlock.
         _lock_project(session, job_id)
         job = session.scalar(statement.with_for_update(skip_locked=True))

@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, delete, select, update
 from sqlalchemy.orm import Session
 
+from tercet.database import Database
 from tercet.items.queries import item_count, positions_set_aside
 from tercet.labeling.canonical import Ids, order
 from tercet.labeling.sql import statements
 from tercet.labeling.sql.answers import CLOSE_TRIPLETS
 from tercet.labeling.sql.drivers import Query, run
 from tercet.labeling.triplets import find, insert_new
-from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now
+from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now, out_of_reach
 
 TOP_UP = 60
 # Questions of a top-up come after those of a run, whose priorities lie above this.
@@ -120,6 +121,16 @@ def close(session: Session, project: Project, triplet_ids: Collection[int]) -> N
     connection = session.connection()
     parameters = {"triplet_ids": json.dumps(list(triplet_ids)), "redundancy": project.redundancy}
     run(connection, closed=(CLOSE_TRIPLETS[connection.dialect.name], parameters))
+
+
+def end_leases_out_of_reach(database: Database, seconds: float) -> None:
+    """End leases of `seconds` that would outlast themselves, since the clock was set back: they keep questions away."""
+    beyond = Lease.expires_at > out_of_reach(seconds)
+    with database.reading() as session:
+        if session.execute(select(Lease.id).where(beyond).limit(1)).first() is None:
+            return
+    with database.transaction() as session:
+        session.execute(delete(Lease).where(beyond))
 
 
 def hand_back(session: Session, triplet_id: int, user_id: int, seconds: float) -> None:

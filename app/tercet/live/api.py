@@ -54,8 +54,9 @@ async def get_events(
 
     `run` when a run is queued, starts, gets on or ends; `clusters` when there are new ones; `project` when
     settings, items, features or the answers set aside changed; each with a number as id. `answers`, without an id,
-    carries counts. The stream never ends by itself; with `Last-Event-ID` it resumes where another one broke off,
-    if no more than 10,000 events ago. 429: you follow 20 streams already.
+    carries counts, and `outage` says what the server lacks (`detail`, `since`, `then`; nothing when it is there
+    again). The stream never ends by itself; with `Last-Event-ID` it resumes where another one broke off, if no more
+    than 10,000 events ago. 429: you follow 20 streams already.
     """
     yield ServerSentEvent(comment="listening")
     async for message in listener.messages():

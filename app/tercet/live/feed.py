@@ -20,12 +20,16 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.live.outages import Outages
 from tercet.models import Answer, Event, Project, now
 from tercet.web.errors import TooOften
+from tercet.web.readiness import Outage
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 ANSWERS_SECONDS = 0.5
+# Between two looks for outages, each of which writes a little, and for the end of one.
+WATCH_SECONDS, OUTAGE_SECONDS = 5.0, 2.0
 # A listener that does not read is disconnected; it reconnects with the number of the last event that it got.
 MOST_WAITING = 500
 MOST_AT_ONCE = 500
@@ -80,9 +84,10 @@ class AnswerCount:
 class Feed:
     """The listeners of one web process and the task that feeds them."""
 
-    def __init__(self, database: Database, lag: Histogram | None = None) -> None:
-        """Start empty; the task runs while there are listeners. `lag` gets the seconds until they have an event."""
+    def __init__(self, database: Database, lag: Histogram | None = None, outages: Outages | None = None) -> None:
+        """Start empty; the tasks run while there are listeners. `lag` gets the seconds until they have an event."""
         self.database = database
+        self.outages = outages
         self.lag = lag
         self.listeners: set[Listener] = set()
         self.closed = False
@@ -90,6 +95,7 @@ class Feed:
         self._counts: dict[int, AnswerCount] = {}
         self._newest: dict[int, int] = {}
         self._task: asyncio.Task[None] | None = None
+        self._watch: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def listen(self, project_id: int, after: int, caller: int | None = None) -> AsyncIterator[Listener]:
@@ -105,6 +111,10 @@ class Feed:
         self.listeners.add(listener)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._poll(), name="feed of events")
+        if self.outages is not None and self.outages.newest is not None:
+            listener.put(_outage_message(self.outages.newest))
+        if self.outages is not None and (self._watch is None or self._watch.done()):
+            self._watch = asyncio.create_task(self._watch_for(self.outages), name="watch for outages")
         try:
             yield listener
         finally:
@@ -115,9 +125,10 @@ class Feed:
         self.closed = True
         for listener in tuple(self.listeners):
             listener.waiting.put_nowait(None)
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        tasks = [task for task in (self._task, self._watch) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _poll(self) -> None:
         while self.listeners:
@@ -126,6 +137,17 @@ class Feed:
             except SQLAlchemyError:
                 log.warning("Events cannot be read; trying again", exc_info=True)
             await asyncio.sleep(POLL_SECONDS)
+
+    async def _watch_for(self, outages: Outages) -> None:
+        """Send listeners an outage when it begins, and None when it is over."""
+        while self.listeners:
+            before = outages.newest
+            newest = await anyio.to_thread.run_sync(outages.look)
+            if newest != before:
+                for listener in tuple(self.listeners):
+                    listener.put(_outage_message(newest))
+            await asyncio.sleep(WATCH_SECONDS if newest is None else OUTAGE_SECONDS)
+        outages.forget()
 
     def _listened_to(self) -> dict[int, int]:
         """Return the projects that are listened to, each with the number after which some listener misses events."""
@@ -160,6 +182,11 @@ class Feed:
                 ]
                 for project_id, last, answers in rows
             }
+
+
+def _outage_message(outage: Outage | None) -> Message:
+    what = {} if outage is None else {"detail": outage.detail, "since": outage.since.isoformat(), "then": outage.then}
+    return Message("outage", what)
 
 
 def _new_events(session: Session, project_id: int, after: int, last: int, heard: int) -> list[Message]:

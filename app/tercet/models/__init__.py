@@ -7,7 +7,7 @@
 
 from tercet.models.accounts import ApiToken, BrowserSession, Scope, SignInLink, User
 from tercet.models.audit import AuditEntry
-from tercet.models.base import Base, now
+from tercet.models.base import Base, now, out_of_reach
 from tercet.models.edits import Edit, EditKind, Link
 from tercet.models.items import Bag, FeatureSet, Item, Tag
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
@@ -68,4 +68,5 @@ __all__ = [
     "Verdict",
     "Webhook",
     "now",
+    "out_of_reach",
 ]

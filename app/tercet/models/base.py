@@ -1,6 +1,6 @@
 """The declarative base: naming convention, UTC times, JSON columns."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import JSON, DateTime, Index, MetaData, TypeDecorator, text
@@ -15,6 +15,9 @@ NAMING = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
+
+# By how much the clocks of machines that share a database may differ.
+CLOCKS_DIFFER = timedelta(minutes=5)
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -59,3 +62,11 @@ def partial_index(name: str, *columns: str, where: str, unique: bool = False) ->
 def now() -> datetime:
     """Return the time in UTC."""
     return datetime.now(UTC)
+
+
+def out_of_reach(longest_seconds: float) -> datetime:
+    """Return a time so far ahead that what is planned at most so many seconds ahead was written by another clock.
+
+    Clocks that are set back leave leases which would hold for as long as they were set back.
+    """
+    return now() + timedelta(seconds=longest_seconds) + CLOCKS_DIFFER

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session, aliased
 from tercet.catalogue import algorithms
 from tercet.database import Database
 from tercet.live import events
-from tercet.models import Project, Purpose, Run, RunStatus, now
+from tercet.models import Project, Purpose, Run, RunStatus, now, out_of_reach
 from tercet.runs import preconditions
 from tercet.runs.queries import last_done, lock_project
 from tercet.web.errors import Problem
@@ -51,11 +51,14 @@ class Claim:
 
 # Built once: `_STILL_DUE` is run while all answers of the project wait for its lock.
 _AT: ColumnElement[datetime] = bindparam("at")
+# A time after this one was written before the clock was set back: see `out_of_reach`.
+_BEYOND: ColumnElement[datetime] = bindparam("beyond")
 _SIBLING = aliased(Run)
 _BUSY = select(_SIBLING.id).where(_SIBLING.project_id == Run.project_id, _SIBLING.status == RunStatus.RUNNING).exists()
 _CLAIMABLE = or_(
-    (Run.status == RunStatus.QUEUED) & (Run.due_at <= _AT) & ~_BUSY,
-    (Run.status == RunStatus.RUNNING) & (Run.lease_expires_at <= _AT),  # its lease has expired
+    (Run.status == RunStatus.QUEUED) & ((Run.due_at <= _AT) | (Run.created_at > _BEYOND)) & ~_BUSY,
+    # Its lease has expired.
+    (Run.status == RunStatus.RUNNING) & ((Run.lease_expires_at <= _AT) | (Run.lease_expires_at > _BEYOND)),
 )
 _RESTED = (Run.reason != "answers") | Run.project_id.not_in(bindparam("resting", expanding=True))
 _DUE = select(Run.id, Run.project_id, Run.purpose).where(_CLAIMABLE, _RESTED).order_by(Run.due_at)
@@ -82,8 +85,9 @@ def claim_next(
     looked at; without the `long_ones`, no comparison, which takes many fits. The caller's `own` are
     not silent, whatever their lease says: their worker lives, but has no time for it.
     """
+    at = {"at": now(), "beyond": out_of_reach(lease_seconds)}
     with database.reading() as session:
-        candidates = session.execute(_DUE, {"at": now(), "resting": list(resting)}).all()
+        candidates = session.execute(_DUE, {**at, "resting": list(resting)}).all()
     for run_id, project_id, purpose in candidates:
         is_long = purpose == Purpose.COMPARISON
         if run_id in own or of_project not in (None, project_id) or (is_long and not long_ones):
@@ -91,7 +95,7 @@ def claim_next(
         with database.transaction() as session:
             project = lock_project(session, project_id)
             # Read again under the lock: another supervisor may have claimed it since.
-            run = session.scalar(_STILL_DUE, {"run": run_id, "at": now()})
+            run = session.scalar(_STILL_DUE, {"run": run_id, **at})
             if run is not None and _claim(session, project, run, lease_seconds):
                 return Claim(run.id, project_id, run.token, is_long)
     return None

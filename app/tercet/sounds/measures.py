@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, next_fast_len, rfft
 
 from tercet.sounds.picture_settings import window_for
 from tercet.sounds.spectrograms import Spectrogram, Values, row_quantiles, spectrogram
@@ -224,6 +223,8 @@ def _modulation(values: Array, step: float) -> tuple[float, float]:
 
 def _harmonics(sound: SoundingPart) -> dict[str, float]:
     """Measure how regularly the spectrum repeats along frequency, and at what spacing, by its autocorrelation."""
+    from scipy.fft import irfft, next_fast_len, rfft  # a web process draws sounds and measures none
+
     level = np.log(sound.power / sound.power.max() + np.float32(DYNAMIC_RANGE))
     level -= level.mean(axis=0)
     spectrum = rfft(level, next_fast_len(2 * level.shape[0]), axis=0)

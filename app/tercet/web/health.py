@@ -6,6 +6,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from starlette.types import Scope
 
 from tercet.web.errors import problem_json
+from tercet.web.readiness import Readiness
 
 router = APIRouter(include_in_schema=False)
 
@@ -54,9 +55,11 @@ async def health() -> dict[str, str]:
 @router.get("/readyz")
 def ready(request: Request) -> Response:
     """Report whether what is sent can be stored, too."""
-    fault = request.app.state.readiness.fault()
-    if fault is not None:
-        return JSONResponse(problem_json(503, fault), 503, media_type="application/problem+json")
+    readiness: Readiness = request.app.state.readiness
+    outage = readiness.outage()
+    if outage is not None:
+        body = problem_json(503, outage.detail) | {"since": outage.since.isoformat(), "then": outage.then}
+        return JSONResponse(body, 503, media_type="application/problem+json")
     return JSONResponse({"status": "ready"})
 
 

@@ -7,31 +7,31 @@ what the others need. They are counted in this process alone.
 import hashlib
 import ipaddress
 import math
+import threading
 import time
 
 from fastapi import Request
-from limits import RateLimitItem, RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import FixedWindowRateLimiter
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tercet.web.errors import TooOften, answer_problem
 from tercet.web.languages import to_translate
 
-# An address has many people behind it where a school or a company has one for all.
-PER_ADDRESS = RateLimitItemPerMinute(1_200)
+# All per minute. An address has many people behind it where a school or a company has one for all.
+PER_ADDRESS = 1_200
 # Opening one link, or pressing its button; a class comes within a minute.
-PER_LINK = RateLimitItemPerMinute(1_000)
+PER_LINK = 1_000
 # Passwords tried for one account: from one network, and from wherever, where a stranger's tries must not keep its owner
 # out too easily.
-PER_PASSWORD, PER_ACCOUNT = RateLimitItemPerMinute(10), RateLimitItemPerMinute(100)
+PER_PASSWORD, PER_ACCOUNT = 10, 100
 # A session or a token. A page that uploads thousands of small files sends the most.
-PER_CALLER = RateLimitItemPerMinute(12_000)
+PER_CALLER = 12_000
 # Answers of one labeler: thirty times as many as the fastest people give.
-PER_LABELER = RateLimitItemPerMinute(3_000)
+PER_LABELER = 3_000
 # What only those get who are signed in: a response from there proves credentials, for a while.
 SIGNED_IN = ("/api/v1/", "/projects/")
+MINUTE = 60.0
+MOST_COUNTED = 100_000
 PROVEN_SECONDS = 900.0
 MOST_PROVEN = 100_000
 FREE = ("/static/", "/healthz", "/readyz")
@@ -41,18 +41,31 @@ NO_LINK = "/sign-in/openid"
 
 
 class Rates:
-    """Counts what was asked, by whom, in each minute."""
+    """Counts what was asked, by whom, in each minute: of the clock that is never set, lest it shuts people out."""
 
     def __init__(self) -> None:
         """Begin with nothing counted."""
-        self._limiter = FixedWindowRateLimiter(MemoryStorage())
+        self._counts: dict[str, tuple[float, int]] = {}  # when the minute ends, and what was counted in it
+        self._counting = threading.Lock()
         self._proven_until: dict[str, float] = {}
 
-    def count(self, limit: RateLimitItem, who: str, cost: int = 1) -> None:
+    def count(self, limit: int, who: str, cost: int = 1) -> None:
         """Count a request, or something of another cost; raise TooOften once the limit is reached."""
-        if not self._limiter.hit(limit, who, cost=cost):
-            seconds = self._limiter.get_window_stats(limit, who).reset_time - time.time()
-            raise TooOften(to_translate("That is too often. Wait a moment."), retry_after=max(1, math.ceil(seconds)))
+        moment = time.monotonic()
+        with self._counting:
+            end, count = self._counts.get(who, (0.0, 0))
+            if moment >= end:
+                self._make_room(moment)
+                end, count = moment + MINUTE, 0
+            self._counts[who] = end, count + cost
+        if count + cost > limit:
+            detail = to_translate("That is too often. Wait a moment.")
+            raise TooOften(detail, retry_after=max(1, math.ceil(end - moment)))
+
+    def _make_room(self, moment: float) -> None:
+        """Forget the minutes that are over when there are many."""
+        if len(self._counts) >= MOST_COUNTED:
+            self._counts = {who: counted for who, counted in self._counts.items() if counted[0] > moment}
 
     def count_password(self, scope: Scope, email: str) -> None:
         """Count a password that is tried for an account; raise TooOften once there were too many."""

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -18,6 +19,7 @@ from tercet.settings import Settings
 
 log = logging.getLogger(__name__)
 CONNECT_SECONDS = 3
+COUNT_SECONDS = 1.0  # workers are counted no more often than this: it is a question to the scheduler
 # How long workers may take to end before they are killed; what they compute goes on elsewhere from its checkpoint.
 END_SECONDS = 2.5
 CLOSE_SECONDS = 5
@@ -31,6 +33,8 @@ CONFIG = {
     # Nobody reads these measurements of Dask's, and fifty times a second they delayed requests.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
+    # By the clock of the wall: one that is set forward would make all workers look dead. Their nannies watch them.
+    "distributed.scheduler.worker-ttl": None,
     # A worker that died and is not back by then is given up by Dask for good; on a busy machine 15 s are too few.
     "distributed.deploy.lost-worker-timeout": "60s",
 }
@@ -45,6 +49,8 @@ class Engine:
         self.workers = settings.workers
         self._client: Any = None
         self._cluster: Any = None
+        self._places = 0
+        self._count_again = 0.0
 
     @property
     def is_local(self) -> bool:
@@ -62,7 +68,8 @@ class Engine:
         dask.config.set(CONFIG)
         logging.getLogger("distributed").setLevel(logging.ERROR)  # its import sets a lower one
         if self.is_local:
-            _fork_workers()
+            if self.workers > 1:
+                _fork_workers()
             with _ctrl_c_blocked():
                 self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
                     n_workers=self.workers,
@@ -91,7 +98,10 @@ class Engine:
 
     def places(self) -> int:
         """Return the number of runs that can be computed at once: one for each thread of a worker."""
-        return sum(self._client.nthreads().values())
+        if not self._places or time.monotonic() > self._count_again:  # workers that have just come are of use at once
+            self._places = sum(self._client.nthreads().values())
+            self._count_again = time.monotonic() + COUNT_SECONDS
+        return self._places
 
     def submit(self, function: Callable[..., str], *arguments: Any, key: str, done: Callable[[Any], object]) -> Any:
         """Have a worker call the function; `done` is called in some thread when it has ended."""
@@ -107,6 +117,7 @@ class Engine:
         """Close the client and end the workers that were started here."""
         client, cluster = self._client, self._cluster
         self._client = self._cluster = None
+        self._places = 0
         if client is not None:
             client.close(timeout=2)
         if cluster is not None:
@@ -146,16 +157,18 @@ def _ctrl_c_blocked() -> Iterator[None]:
 
 
 def _fork_workers() -> None:
-    """Fork workers from a process that has imported what they need.
+    """Fork workers from a process that has imported what they need, so that they share its memory.
 
-    A killed worker is back after a second; importing everything again takes five. Systems other than Linux have no
-    fork that is safe with their own libraries, and start each worker from nothing.
+    A killed worker is back after a second, too; importing everything again takes five. A single worker would share
+    with nobody, and that process beside it costs 60 MB. Systems other than Linux have no fork that is safe with their
+    own libraries, and start each worker from nothing.
     """
     if sys.platform != "linux":
         return
     import dask
-    from distributed.utils import get_mp_context
+    from distributed import utils
 
     dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
-    # Dask sets modules of its own when the context is made, and ours replace them.
-    get_mp_context().set_forkserver_preload([WARMUP])  # type: ignore[no-untyped-call]
+    # Dask would import pandas here, 50 MB, only to know whether the workers could.
+    utils._forkserver_preload_set = True
+    utils.get_mp_context().set_forkserver_preload(["distributed", WARMUP])  # type: ignore[no-untyped-call]

@@ -61,14 +61,12 @@ def run_job(place: JobPlace, run_id: int) -> str:
     try:
         renew = partial(lifecycle.renew, database, run.id, run.token, place.lease_seconds)
         with heartbeat(f"run {run.id}", renew, place.lease_seconds) as lost:
-            JOBS[Purpose(run.purpose)](Job(database, storage, run, lost, place.lease_seconds))
+            compute = partial(JOBS[Purpose(run.purpose)], Job(database, storage, run, lost, place.lease_seconds))
+            outages.work_through(compute, database, run, lost)
             status = "done"
     except Superseded:
         status = "cancelled" if lifecycle.end_from_task(database, run, RunStatus.CANCELLED) else "superseded"
     except Exception as error:
-        if outages.is_outage(error):
-            outages.wait_out(database, run, error)
-            raise  # so that another attempt is made
         log.exception("Run %s of project %s failed", run.number, run.project_id)
         ended = lifecycle.end_from_task(database, run, RunStatus.FAILED, _sentence(error))
         status = "failed" if ended else "superseded"

@@ -16,7 +16,7 @@ from tercet.jobs import lifecycle
 from tercet.jobs.lifecycle import JobStopped
 from tercet.models import BackgroundJob, JobKind, JobStatus
 from tercet.storage import Storage
-from tercet.web.errors import Problem, is_disk_full
+from tercet.web.errors import Problem
 from tercet.worker import outages
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.place import JobPlace, open_place
@@ -49,15 +49,13 @@ def _do(place: JobPlace, database: Database, storage: Storage, job: BackgroundJo
     try:
         renew = partial(lifecycle.renew, database, job.id, job.token, place.lease_seconds)
         with heartbeat(f"job {job.id}", renew, place.lease_seconds) as lost:
-            FUNCTIONS[JobKind(job.kind)](Work(database, storage, job, lost, place.lease_seconds))
+            work = partial(FUNCTIONS[JobKind(job.kind)], Work(database, storage, job, lost, place.lease_seconds))
+            # Who has sent too much for the disk has to know: they free some room, and start it again.
+            outages.work_through(work, database, job, lost, outages.is_database_away)
             return "done"
     except JobStopped:
         return lifecycle.end_from_task(database, job, JobStatus.CANCELLED) or "superseded"
     except Exception as error:
-        # Who has sent too much for the disk has to know: they free some room, and start it again.
-        if outages.is_outage(error) and not is_disk_full(error):
-            outages.wait_out(database, job, error)
-            raise  # so that another attempt is made
         log.warning("Job %s of project %s failed", job.id, job.project_id, exc_info=not isinstance(error, Problem))
         faults = {"faults": [asdict(fault) for fault in error.errors]} if isinstance(error, Problem) else {}
         return lifecycle.end_from_task(database, job, JobStatus.FAILED, sentence_of(error), faults) or "superseded"

@@ -22,18 +22,19 @@ from tercet.intake.imports import clean_up
 from tercet.jobs import lifecycle as job_lifecycle
 from tercet.jobs import wake_up
 from tercet.jobs.lifecycle import JobClaim
+from tercet.labeling.queue import end_leases_out_of_reach
 from tercet.projects.deleting import remove_long_deleted
 from tercet.runs import lifecycle
 from tercet.runs.lifecycle import Claim
 from tercet.settings import Settings
 from tercet.storage import Storage
+from tercet.worker import outages
 from tercet.worker.engine import Engine
 from tercet.worker.place import JobPlace
 from tercet.worker.task import run_job_task, run_task
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
-RETRY_SECONDS = 1.0
 # How long a project rests after a run: otherwise, while answers keep coming, workers on the server's own processors
 # would never leave them to the people who label. A rest as long as the run took only let faster fits run more often.
 REST_SECONDS = 1.0
@@ -55,6 +56,7 @@ class Supervisor:
         """Prepare the thread; `start` runs it."""
         self.database = database
         self.lease_seconds = settings.run_lease_seconds
+        self.triplet_lease_seconds = settings.triplet_lease_seconds
         self.place = JobPlace.of(settings)
         self.engine = engine or Engine(settings)
         self.storage = Storage(settings.resolved_storage_url())
@@ -82,21 +84,28 @@ class Supervisor:
         wake_up.unregister(self._wake_up)
 
     def _work(self) -> None:
+        pauses = outages.pauses()
         while not self._stopping:
             try:
                 self.engine.connect()
                 self._look()
                 self._wake_up.wait(self._pause())
+                pauses = outages.pauses()
             except SQLAlchemyError:
-                log.warning("The database does not answer; trying again in %s s", RETRY_SECONDS, exc_info=True)
-                self._wake_up.wait(RETRY_SECONDS)
+                self._sit_out(next(pauses), "The database does not answer; trying again in %s s")
             except (OSError, RuntimeError):
                 # The scheduler went away and forgot its tasks, whose rows are released once it is back; or workers
                 # did not start, as on a machine with no time for them.
-                log.warning("Dask does not answer; connecting again in %s s", RETRY_SECONDS, exc_info=True)
+                self._sit_out(next(pauses), "Dask does not answer; connecting again in %s s")
                 self.engine.close()
-                self._wake_up.wait(RETRY_SECONDS)
         self._shut_down()
+
+    def _sit_out(self, seconds: float, words: str) -> None:
+        """Log an outage and wait, whatever becomes due meanwhile."""
+        log.warning(words, seconds, exc_info=True)
+        self._wake_up.clear()
+        if not self._stopping:  # which is set before the event is
+            self._wake_up.wait(seconds)
 
     def _look(self) -> None:
         """Clear up after tasks that have ended, and submit due runs while workers are free."""
@@ -106,7 +115,8 @@ class Supervisor:
             self._clear_up(ended)
         self._renew_leases()
         self._keep_up()
-        while not self.submitted or len(self.submitted) < self.engine.places():
+        # Without any worker nothing is claimed: it is for servers that have some, and pages say that it waits.
+        while len(self.submitted) < self.engine.places():
             claim = self._claim_next(self._has_place_for_long_ones())
             if claim is None:
                 return
@@ -142,6 +152,7 @@ class Supervisor:
         if time.monotonic() >= self._next_upkeep:
             self._next_upkeep = time.monotonic() + UPKEEP_SECONDS
             clean_up(self.database, self.storage)
+            end_leases_out_of_reach(self.database, self.triplet_lease_seconds)
             forget_old(self.database, self.storage)
             remove_long_deleted(self.database, self.storage)
 
@@ -185,8 +196,8 @@ class Supervisor:
         future.release()
 
     def _renew_leases(self) -> None:
-        """Renew the leases of tasks that still wait for a worker; a task that has begun renews its own."""
-        if time.monotonic() >= self._next_renewal:
+        """Renew the leases of tasks that wait while the workers are busy; a task that has begun renews its own."""
+        if time.monotonic() >= self._next_renewal and self.engine.places():
             self._next_renewal = time.monotonic() + self.lease_seconds / 3
             for claim in (task.claim for task in self.submitted):
                 if isinstance(claim, JobClaim):

@@ -4,6 +4,7 @@ The web process submits these through Dask without importing what `job.py` and `
 when it calls the function.
 """
 
+from tercet.memory import give_back_memory
 from tercet.worker.place import JobPlace
 
 
@@ -11,11 +12,17 @@ def run_task(place: JobPlace, run_id: int) -> str:
     """Compute a run in this process by `job.run_job`; return its outcome."""
     from tercet.worker.job import run_job
 
-    return run_job(place, run_id)
+    try:
+        return run_job(place, run_id)
+    finally:
+        give_back_memory()
 
 
 def run_job_task(place: JobPlace, job_id: int) -> str:
     """Do a background job in this process by `jobs.run_background_job`; return its outcome."""
     from tercet.worker.jobs import run_background_job
 
-    return run_background_job(place, job_id)
+    try:
+        return run_background_job(place, job_id)
+    finally:
+        give_back_memory()

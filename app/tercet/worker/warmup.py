@@ -4,10 +4,9 @@ The first run would otherwise wait seconds for numpy, SciPy and scikit-learn, an
 Dask calls `dask_setup` and `dask_teardown` by their names, when a worker starts and when it ends.
 """
 
-import ctypes
+import gc
 import logging
 import os
-import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import tercet.worker.jobs  # noqa: F401  (only so that it is there)
+from tercet.memory import keep_memory, share_heaps
 from tercet.worker import job
 from tercet_algorithms import DCRC, SKLR
 
@@ -22,9 +22,12 @@ POLITENESS = 19
 # A session as polite as this gets a tenth of a busy processor.
 POLITENESS_OF_SESSION = 10
 AUTOGROUP = Path("/proc/self/autogroup")
-# How much freed memory glibc may keep (mallopt's number of the option, and so many bytes).
-KEEP_AT_THE_END = (-1, 256 * 2**20)
-KEEP_EACH = (-3, 32 * 2**20)
+
+
+# What was imported is looked at by no garbage collector any more. It writes to everything that it looks at, and each
+# worker that is forked from here would have a copy of its own, of some 40 MB.
+gc.collect()
+gc.freeze()
 
 
 def dask_setup(worker: object) -> None:
@@ -32,7 +35,8 @@ def dask_setup(worker: object) -> None:
     # Where fits share the processors with the web server, labelers go first: at 10 instead of 19 the slowest of
     # their answers took a fifth longer.
     os.nice(POLITENESS)
-    _keep_memory()
+    share_heaps()
+    keep_memory()
     if getattr(worker, "nanny", None):
         _start_session()
     # Where nothing is compiled yet this takes half a minute, in which a worker can be called and above all ended.
@@ -74,15 +78,3 @@ def _start_session() -> None:
             return
         else:
             return
-
-
-def _keep_memory() -> None:
-    """Let the allocator keep freed memory for the next array of the same size.
-
-    Dask makes it return memory at once. A fit allocates and frees the same arrays at every step, and spent a quarter
-    of its time, all of it in the kernel, on getting their pages again.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:  # only glibc has it
-        mallopt(*KEEP_AT_THE_END)
-        mallopt(*KEEP_EACH)
