@@ -38,7 +38,7 @@ def test_a_full_disk_of_the_database_is_named(database: Database, storage: Stora
     def fail(*_: object) -> None:
         raise full
 
-    event.listen(database.engine, "before_cursor_execute", fail)
+    event.listen(database.engine, "do_execute", fail)
     assert Readiness(database, storage).fault() == "There is no room left on the disk of the database."
 
 
