@@ -1,6 +1,7 @@
 """Edits of clusters by hand: over REST, into the next run, and back; on real fits."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,17 +27,27 @@ def project(database: Database, storage: Storage, settings: Settings) -> int:
     """Sixty items in three clusters, after a run with twenty answers."""
     project = make_songs(database, storage)
     answer_truly(database, project, 20)
-    request(database, project)
-    assert compute(database, settings) == "done"
+    requested_run(database, settings, project)
     return project
 
 
 @pytest.fixture
 def analyst(app: FastAPI, database: Database, project: int) -> Iterator[TestClient]:
+    with analyst_of(app, database, project) as client:
+        yield client
+
+
+@contextmanager
+def analyst_of(app: FastAPI, database: Database, project: int) -> Iterator[TestClient]:
     with database.transaction() as session:
         ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
     with signed_in(app, ann) as client:
         yield client
+
+
+def requested_run(database: Database, settings: Settings, project: int) -> None:
+    request(database, project)
+    assert compute(database, settings) == "done"
 
 
 def clusters(database: Database, storage: Storage, project: int) -> np.ndarray:
@@ -173,13 +184,10 @@ def test_many_items_are_moved_and_do_not_draw_the_others_to_themselves(
 ) -> None:
     project = make_songs(database, storage, 600)
     answer_truly(database, project, 100)
-    request(database, project)
-    assert compute(database, settings) == "done"
+    requested_run(database, settings, project)
     before = clusters(database, storage, project)
     moved = np.flatnonzero(before == 1)[:50]
-    with database.transaction() as session:
-        ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
-    with signed_in(app, ann) as client:
+    with analyst_of(app, database, project) as client:
         edit(client, "move", moved, cluster=2)
     next_run(database, settings)
     after = clusters(database, storage, project)
@@ -191,13 +199,10 @@ def test_many_items_are_moved_and_do_not_draw_the_others_to_themselves(
 def test_sklr_learns_from_edits_too(app: FastAPI, database: Database, storage: Storage, settings: Settings) -> None:
     project = make_songs(database, storage, algorithm="sklr", parameters={"n_init": 3})
     answer_truly(database, project, 60)
-    request(database, project)
-    assert compute(database, settings) == "done"
+    requested_run(database, settings, project)
     before = clusters(database, storage, project)
     moved = np.flatnonzero(before == 1)[:10]
-    with database.transaction() as session:
-        ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
-    with signed_in(app, ann) as client:
+    with analyst_of(app, database, project) as client:
         edit(client, "move", moved, cluster=2)
         run = next_run(database, settings)
         after = clusters(database, storage, project)
@@ -280,11 +285,9 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
 
 @pytest.mark.only_on("sqlite")
 def test_edits_need_clusters(app: FastAPI, database: Database, storage: Storage, settings: Settings) -> None:
-    key = make_songs(database, storage)
-    with database.transaction() as session:
-        ann = add_member(session, session.get_one(Project, key), Role.ANALYST, "Ann")
+    project = make_songs(database, storage)
     body = {"kind": "keep", "items": ["item-1"]}
-    with signed_in(app, ann) as client:
+    with analyst_of(app, database, project) as client:
         refused = client.post(f"{SONGS}/edits", json=body)
         assert (refused.status_code, "no run is done" in refused.text) == (409, True)
 
@@ -311,20 +314,17 @@ def test_moved_items_stay_where_they_were_put_by_systems_that_read_no_answers(
         songs = session.get_one(Project, project)
         songs.algorithm, songs.parameters = algorithm, parameters
         add_bags_and_sites(session, project)
-        ann = add_member(session, songs, Role.ANALYST, "Ann")
-    request(database, project)
-    assert compute(database, settings) == "done"
+    requested_run(database, settings, project)
     first = clusters(database, storage, project)
     moved = np.flatnonzero(first == 1)[:10]
-    with signed_in(app, ann) as client:
+    with analyst_of(app, database, project) as client:
         number = edit(client, "move", moved, cluster=2)["edit"]
         next_run(database, settings)
         second = clusters(database, storage, project)
         assert np.count_nonzero(second[moved] == 2) >= 9
         others = np.setdiff1d(np.arange(60), moved)
         assert np.mean(second[others] == first[others]) > 0.75
-        request(database, project)
-        assert compute(database, settings) == "done"
+        requested_run(database, settings, project)
         assert np.count_nonzero(clusters(database, storage, project)[moved] == 2) >= 9, "also in later runs"
         assert client.delete(f"{SONGS}/edits/{number}").status_code == 200
         next_run(database, settings)
@@ -344,12 +344,10 @@ def test_systems_that_read_no_answers_split_and_merge_and_keep_the_other_cluster
     project = make_songs(database, storage, algorithm=algorithm, parameters=parameters)
     with database.transaction() as session:
         add_bags_and_sites(session, project)
-        ann = add_member(session, session.get_one(Project, project), Role.ANALYST, "Ann")
-    request(database, project)
-    assert compute(database, settings) == "done"
+    requested_run(database, settings, project)
     first = clusters(database, storage, project)
     others, chosen = first != 1, np.flatnonzero(first == 1)[:6]
-    with signed_in(app, ann) as client:
+    with analyst_of(app, database, project) as client:
         edit(client, "split", chosen)
         next_run(database, settings)
         second = clusters(database, storage, project)

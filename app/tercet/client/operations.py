@@ -90,37 +90,41 @@ NOTHING: Outcome = (None, None)
 def carry_out(http: httpx.Client, steps: Steps[T]) -> T:
     """Carry out an operation and return its result."""
     outcome = NOTHING
-    while True:
-        try:
-            step = _next_step(steps, outcome)
-        except StopIteration as ended:
-            return ended.value  # type: ignore[no-any-return]
-        if isinstance(step, Pause):
-            time.sleep(step.seconds)
-            outcome = NOTHING
-            continue
-        try:
-            outcome = http.request(step.method, step.path, **step.options), None
-        except httpx.TransportError as error:
-            outcome = None, error
+    try:
+        while True:
+            outcome = _take(http, _next_step(steps, outcome))
+    except StopIteration as ended:
+        return ended.value  # type: ignore[no-any-return]
 
 
 async def carry_out_awaited(http: httpx.AsyncClient, steps: Steps[T]) -> T:
     """Carry out an operation in a coroutine and return its result."""
     outcome = NOTHING
-    while True:
-        try:
-            step = _next_step(steps, outcome)
-        except StopIteration as ended:
-            return ended.value  # type: ignore[no-any-return]
-        if isinstance(step, Pause):
-            await asyncio.sleep(step.seconds)
-            outcome = NOTHING
-            continue
-        try:
-            outcome = await http.request(step.method, step.path, **step.options), None
-        except httpx.TransportError as error:
-            outcome = None, error
+    try:
+        while True:
+            outcome = await _take_awaited(http, _next_step(steps, outcome))
+    except StopIteration as ended:
+        return ended.value  # type: ignore[no-any-return]
+
+
+def _take(http: httpx.Client, step: Call | Pause) -> Outcome:
+    if isinstance(step, Pause):
+        time.sleep(step.seconds)
+        return NOTHING
+    try:
+        return http.request(step.method, step.path, **step.options), None
+    except httpx.TransportError as error:
+        return None, error
+
+
+async def _take_awaited(http: httpx.AsyncClient, step: Call | Pause) -> Outcome:
+    if isinstance(step, Pause):
+        await asyncio.sleep(step.seconds)
+        return NOTHING
+    try:
+        return await http.request(step.method, step.path, **step.options), None
+    except httpx.TransportError as error:
+        return None, error
 
 
 def _next_step(steps: Steps[T], outcome: Outcome) -> Call | Pause:
