@@ -103,6 +103,20 @@ def recording(clips: list[Path], folder: Path) -> tuple[Path, Path]:
     return path, table
 
 
+def write_digits(folder: Path) -> None:
+    """Write handwritten digits as pictures."""
+    for digit in make_digits():
+        (folder / f"{digit.key}.png").write_bytes(digit.content)
+
+
+def write_notes(folder: Path) -> None:
+    """Write a table of short texts."""
+    rng = np.random.default_rng(1)
+    lines = [" ".join(rng.choice(words) for words in (SUBJECTS, VERBS, PLACES)) for _ in range(300)]
+    rows = "".join(f"note-{number},The {line}.\n" for number, line in enumerate(lines, 1))
+    (folder / "notes.csv").write_text(f"key,text\n{rows}")
+
+
 def sources(clips: Path, place: Path) -> dict[str, Path]:
     """Return what each newcomer has: folders, by the name of their walk."""
     sounds = sorted(clips.glob("*.wav"))
@@ -114,12 +128,8 @@ def sources(clips: Path, place: Path) -> dict[str, Path]:
         soundfile.write(folders["flacs"] / f"{sound.stem}.flac", samples, rate)
     long, _ = recording(sounds, folders["recording-with-table"])
     shutil.copy(long, folders["recording"])
-    for digit in make_digits():
-        (folders["digits"] / f"{digit.key}.png").write_bytes(digit.content)
-    rng = np.random.default_rng(1)
-    lines = [" ".join(rng.choice(words) for words in (SUBJECTS, VERBS, PLACES)) for _ in range(300)]
-    rows = "".join(f"note-{number},The {line}.\n" for number, line in enumerate(lines, 1))
-    (folders["texts"] / "notes.csv").write_text(f"key,text\n{rows}")
+    write_digits(folders["digits"])
+    write_notes(folders["texts"])
     return {"clips": clips, BY_KEYBOARD: clips, **folders}
 
 
