@@ -13,7 +13,7 @@ import { chip, hasMedia, isSound } from "./item_list.js";
 
 const TILE = 220; // least width of a tile, pixels
 const NARROW = 150; // where only one or two fit
-const ROW = 200; // height of a row
+const ROW = 200; // height of a row of such tiles; few items have larger ones
 const SPARE = 2; // rows beyond the edges of the window
 /** @type {Record<string, string>} */
 const MARKS = { keep: "kept", out: "thrown out" };
@@ -67,7 +67,7 @@ export class Gallery {
     this.scroller = createElement("div", { className: "gallery-scroll", tabIndex: 0 }, this.sheet);
     this.scroller.setAttribute("role", "listbox");
     this.scroller.setAttribute("aria-label", title);
-    const heading = createElement("h2", { id: "gallery-title", textContent: `${title}: ${positions.length.toLocaleString("en")} items` });
+    const heading = createElement("h2", { id: "gallery-title", textContent: `${title}: ${positions.length.toLocaleString("en")} item${positions.length === 1 ? "" : "s"}` });
     this.dialog = createElement("dialog", { className: "gallery" },
       createElement("header", {}, heading, this.order, ...(this.isEditable ? [this.target] : []), close), ...(this.isEditable ? [keys] : []), this.status, this.scroller);
     this.dialog.setAttribute("aria-labelledby", "gallery-title");
@@ -112,27 +112,33 @@ export class Gallery {
     this.draw(true);
   }
 
-  /** How many tiles are in a row. */
-  get columns() {
-    const width = this.scroller?.clientWidth ?? TILE;
-    return Math.max(Math.min(2, Math.floor(width / NARROW)), Math.floor(width / TILE), 1);
+  /** How many tiles are in a row and how high it is: the largest that show all items at once, or the least. */
+  get layout() {
+    const { clientWidth: width, clientHeight: height } = this.scroller ?? { clientWidth: TILE, clientHeight: ROW };
+    const most = Math.max(Math.min(2, Math.floor(width / NARROW)), Math.floor(width / TILE), 1);
+    for (let columns = 1; columns < most; columns++) {
+      const row = Math.floor((width / columns) * (ROW / TILE));
+      if (Math.ceil(this.positions.length / columns) * row <= height) return { columns, row };
+    }
+    return { columns: most, row: ROW };
   }
 
   /** Put the rows on the screen into the page. */
   async draw(isChanged = false) {
-    const { scroller, sheet, columns, positions } = this;
+    const { scroller, sheet, positions } = this;
     if (!scroller || !sheet) return;
+    const { columns, row } = this.layout;
     const rows = Math.ceil(positions.length / columns);
-    const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - SPARE);
-    const last = Math.min(rows, Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW) + SPARE);
+    const first = Math.max(0, Math.floor(scroller.scrollTop / row) - SPARE);
+    const last = Math.min(rows, Math.ceil((scroller.scrollTop + scroller.clientHeight) / row) + SPARE);
     const drawn = `${first} ${last} ${columns}`;
     if (drawn === this.drawn && !isChanged) return;
     this.drawn = drawn;
-    sheet.style.height = `${rows * ROW}px`;
+    sheet.style.height = `${rows * row}px`;
     const shown = positions.slice(first * columns, last * columns);
     const items = await this.edits.items.all(shown);
     if (drawn !== this.drawn) return; // scrolled on in the meantime
-    sheet.replaceChildren(...items.map((item, place) => this.tile(item, first * columns + place, columns)));
+    sheet.replaceChildren(...items.map((item, place) => this.tile(item, first * columns + place, columns, row)));
     scroller.setAttribute("aria-activedescendant", `tile-${this.at}`);
   }
 
@@ -140,12 +146,13 @@ export class Gallery {
    * @param {import("./item_list.js").Item} item
    * @param {number} place
    * @param {number} columns
+   * @param {number} row
    */
-  tile(item, place, columns) {
+  tile(item, place, columns, row) {
     const { cluster, confidence } = this.map.of(item.position);
     const mark = this.marks.get(item.position);
     const src = item.picture_url ?? item.thumbnail_url;
-    const looks = src ? createElement("img", { src, alt: item.text || item.key }) : createElement("span", { className: "words", textContent: item.text || item.key });
+    const looks = src ? createElement("img", { src, alt: item.text || item.key, className: isSound(item) ? "sound" : "" }) : createElement("span", { className: "words", textContent: item.text || item.key });
     const words = createElement("p", {}, chip(cluster), ` ${item.key} `,
       createElement("span", { className: "number muted", textContent: confidence.toFixed(2) }));
     const tags = item.tags.length ? [createElement("span", { className: "tile-tags small", textContent: item.tags.join(", ") })] : [];
@@ -153,7 +160,7 @@ export class Gallery {
       ...(mark ? [createElement("strong", { textContent: mark.words })] : []));
     tile.setAttribute("role", "option");
     tile.setAttribute("aria-selected", String(place === this.at));
-    tile.style.cssText = `left:${((place % columns) * 100) / columns}%;top:${Math.floor(place / columns) * ROW}px;width:${100 / columns}%`;
+    tile.style.cssText = `left:${((place % columns) * 100) / columns}%;top:${Math.floor(place / columns) * row}px;width:${100 / columns}%;height:${row}px`;
     tile.onclick = () => this.walk(place);
     tile.onpointerenter = () => this.play(item);
     return tile;
@@ -171,7 +178,7 @@ export class Gallery {
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     /** @type {Record<string, number>} */
-    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns };
+    const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.layout.columns, ArrowDown: this.layout.columns };
     const key = event.key.toLowerCase();
     if (event.key in steps) this.walk(this.at + steps[event.key]);
     else if (key === "home") this.walk(0);
@@ -189,10 +196,11 @@ export class Gallery {
   async walk(place) {
     if (place < 0 || place >= this.positions.length || !this.scroller) return;
     this.at = place;
-    const top = Math.floor(place / this.columns) * ROW;
+    const { columns, row } = this.layout;
+    const top = Math.floor(place / columns) * row;
     const { scrollTop, clientHeight } = this.scroller;
     if (top < scrollTop) this.scroller.scrollTop = top;
-    else if (top + ROW > scrollTop + clientHeight) this.scroller.scrollTop = top + ROW - clientHeight;
+    else if (top + row > scrollTop + clientHeight) this.scroller.scrollTop = top + row - clientHeight;
     await this.draw(true);
     const [item] = await this.edits.items.at([this.positions[place]]);
     if (item && this.at === place) this.play(item);

@@ -121,6 +121,7 @@ def test_the_gallery_walks_keeps_throws_out_and_moves_by_key(live_server: LiveSe
     expect(options).to_have_count(12)
     confidence = np.linspace(0.4, 0.9, 30).round(2)
     assert options.nth(0).inner_text().split()[-1] == f"{confidence[21]:.2f}", "the most typical is first"
+    expect(options.nth(11)).to_be_in_viewport(ratio=1)
     assert options.nth(0).locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 200
     page.keyboard.press("ArrowRight")
     expect(options.nth(1)).to_have_attribute("aria-selected", "true")
@@ -140,7 +141,12 @@ def test_the_gallery_walks_keeps_throws_out_and_moves_by_key(live_server: LiveSe
     assert_accessible(page, "gallery")
     gallery.get_by_label("Order").select_option("doubt")
     expect(options.nth(0)).to_contain_text(f"{confidence[10]:.2f}")
+    width = options.nth(0).evaluate("tile => tile.clientWidth")
     page.keyboard.press("Escape")
     expect(gallery).to_have_count(0)
+    page.locator('[data-list="3"]').click()
+    page.get_by_role("button", name="Gallery").click()
+    assert options.nth(0).evaluate("tile => tile.clientWidth") > 1.2 * width, "few items are larger"
+    page.keyboard.press("Escape")
     kinds = [("out", 1, None, True), ("keep", 1, None, True), ("move", 1, 3, False)]
     assert edits_of(live_server, project.id) == kinds

@@ -80,3 +80,14 @@ def test_clusters_level_off_where_the_pace_falls_below_a_few_items() -> None:
 def test_what_has_levelled_off_needs_none_and_what_never_does_has_no_number() -> None:
     assert levels_off(gains_of(lambda n: 0.01 * n), few=5.0) == {"low": 0, "median": 0, "high": 0}
     assert levels_off(gains_of(lambda n: n), few=5.0) == {"low": None, "median": None, "high": None}
+
+
+def test_the_interval_holds_the_median_where_nearly_all_items_move_at_once() -> None:
+    rises = {"low": lambda n: 0.1 * n, "median": lambda n: min(0.5 * n, 90), "high": lambda n: min(2 * n, 100)}
+    nothing = Estimate(0.0, 0.0, 0.0)
+    moved = [Estimate(**{name: rise(n) for name, rise in rises.items()}) for n in ONWARD]
+    level = levels_off([ExpectedGain(n, moves, nothing) for n, moves in zip(ONWARD, moved, strict=True)], few=5.0)
+    assert level["median"] is not None
+    assert level["low"] is not None
+    assert level["low"] < level["median"]
+    assert level["high"] is None or level["high"] >= level["median"]

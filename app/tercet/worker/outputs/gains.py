@@ -63,20 +63,27 @@ def measure(job: Job, inputs: JobInputs, outcome: FitOutcome, result: Result) ->
 def levels_off(gains: Sequence[ExpectedGain], few: float) -> dict[str, int | None]:
     """Return after how many answers 50 further ones move fewer than `few` items, by the quantiles of the forecasts.
 
-    To tens of answers; None where that is beyond the last forecast.
+    To tens of answers; None where that is beyond the last forecast. Where most items move in the first answers, few are
+    left for later ones, so that the upper quantile may level off before the median: low and high are the least and the
+    greatest that any quantile says.
     """
     answers = np.array([0, *(gain.answers for gain in gains)])
+    levels = {
+        name: _level(answers, np.array([0.0, *(getattr(gain.moved, name) for gain in gains)]), few)
+        for name in Estimate._fields
+    }
+    low, *_, high = sorted(levels.values())
+    levels |= {"low": low, "high": high}
+    return {name: None if np.isinf(level) else int(level) for name, level in levels.items()}
+
+
+def _level(answers: Array, moved: Array, few: float) -> float:
     middles = (answers[1:] + answers[:-1]) / 2
-    level: dict[str, int | None] = {}
-    for name in Estimate._fields:
-        moved = np.array([0.0, *(getattr(gain.moved, name) for gain in gains)])
-        pace = np.minimum.accumulate(AHEAD[0] * np.diff(moved) / np.diff(answers))
-        if pace[-1] >= few:
-            level[name] = None
-        else:
-            # Falling paces rise when read backwards, as `interp` wants them.
-            level[name] = 0 if pace[0] < few else int(round(float(np.interp(few, pace[::-1], middles[::-1])), -1))
-    return level
+    pace = np.minimum.accumulate(AHEAD[0] * np.diff(moved) / np.diff(answers))
+    if pace[-1] >= few:
+        return np.inf
+    # Falling paces rise when read backwards, as `interp` wants them.
+    return 0.0 if pace[0] < few else round(float(np.interp(few, pace[::-1], middles[::-1])), -1)
 
 
 def _rounded(gain: ExpectedGain) -> dict[str, Any]:
