@@ -90,6 +90,8 @@ class CandidateFits(FittedDCRC):
         """Return the weights of the candidates with these last states, without candidates of little weight."""
         if not plan.n_answers:
             return ALONE
+        if len(ends) == 1:
+            return ALONE._replace(names=tuple(ends), n_answers=plan.n_answers)
         fitted = {name: state.solution.W for name, state in ends.items()}
         tables = weigh(judge, features, plan.space, columns, fitted, constraints)
         return Weighing(tuple(fitted), tables, plan.n_answers).without_light()
