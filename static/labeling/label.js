@@ -9,6 +9,7 @@ import { explain, readBody } from "../web/problem.js";
 import { say } from "../web/words.js";
 import { Ahead } from "./ahead.js";
 import { Effects } from "./effects.js";
+import { Keys } from "./keys.js";
 import { Listening } from "./listening.js";
 import { dropUnloaded, isSound } from "./preload.js";
 import { newId, Outbox } from "./outbox.js";
@@ -65,6 +66,7 @@ const listening = new Listening({
   region: (place) => spectrograms.visible(place),
 });
 
+const keys = new Keys(kind ?? "");
 /** @type {string | null} the key that is held to hear two sounds by turns */
 let heldKey = null;
 
@@ -448,7 +450,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.key !== "Escape" && closest(event, "input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
   if (event.key === " " && closest(event, "button, summary, a, input")) return; // the key presses what has the focus
-  const key = event.key.toLowerCase();
+  const key = keys.of(event);
   if (event.repeat) {
     hold(key);
     return;
@@ -575,7 +577,7 @@ byId("note").addEventListener("click", openComment);
 byId("load-again").addEventListener("click", loadAgain);
 document.addEventListener("keydown", onKey);
 document.addEventListener("keyup", (event) => {
-  if (event.key.toLowerCase() === heldKey) letGo();
+  if (keys.of(event) === heldKey) letGo();
 });
 window.addEventListener("blur", letGo); // a key that goes up in another window is not heard of here
 document.addEventListener("submit", onSubmit);

@@ -788,6 +788,7 @@ class HeldPictures:
     def __init__(self, page: Page) -> None:
         self._routes: list[Route] = []
         self._are_held = True
+        self._failed = 0
         page.route("**/media/picture/*", self._take)
 
     def _take(self, route: Route) -> None:
@@ -810,6 +811,11 @@ class HeldPictures:
         self._are_held = False
         for route in self._routes:
             route.abort()
+
+    def all_failed(self) -> bool:
+        """Whether the page knows of all of them; to be asked each time that it hears of one."""
+        self._failed += 1
+        return self._failed == len(self._routes)
 
 
 def answer_in_every_way(page: Page) -> None:
@@ -915,7 +921,8 @@ def test_a_picture_that_fails_is_said_and_can_be_loaded_again(live_server: LiveS
 def test_a_picture_that_fails_can_be_skipped(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     page, pictures = open_with_held_pictures(open_page, lea, project)
-    pictures.fail()
+    with page.expect_event("requestfailed", lambda _: pictures.all_failed()):
+        pictures.fail()
     expect(page.locator("#label")).to_have_attribute("data-paint", "failed")
     page.keyboard.press("s")
     wait_for_paint(page)
@@ -967,3 +974,35 @@ def test_a_preloaded_question_is_on_screen_in_the_next_frame(live_server: LiveSe
         }"""
     )
     assert result == [True, ["painting", "painted"]], "no skeleton, no message, no buttons that look disabled"
+
+
+def test_keys_are_the_labelers_own(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Change").click()
+    message, keys = page.locator("#keys-message"), page.locator("#keys")
+    keys.get_by_role("button", name="Y").click()
+    expect(message).to_have_text("Press the new key for “yes, 1 is more like 2”, or Escape.")
+    assert_accessible(page, "waiting for a key")
+    page.keyboard.press("Backspace")
+    expect(message).to_contain_text("This key cannot be chosen")
+    page.keyboard.press("n")
+    expect(message).to_have_text("N is the key for “yes, 1 is more like 2” now.")
+    expect(page.locator("#answer kbd")).to_have_text(["N", "D", "Y"])
+    keys.get_by_role("button", name="D").click()
+    page.keyboard.press("j")
+    page.keyboard.press("?")
+    expect(keys).to_be_hidden()
+    page.keyboard.press("d")  # does nothing any more
+    for key in ("n", "y", "j", "ArrowLeft"):
+        press_and_see(page, key)
+    settle(page)
+    assert standing_answers(live_server, project) == ["yes", "no", "dnk", "yes"]
+
+    page.reload()
+    expect(page.locator("#answer kbd")).to_have_text(["N", "J", "Y"])
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Change").click()
+    page.get_by_role("button", name="As at first").click()
+    expect(page.locator("#answer kbd")).to_have_text(["Y", "D", "N"])
