@@ -192,6 +192,7 @@ TABLE = [
     Row("GET", ONE + "/answers", Who.READ),
     Row("POST", ONE + "/answers/{answer}/set-aside", Who.WRITE, {404}, {"json": {"reason": "a slip"}}),
     Row("DELETE", ONE + "/answers/{answer}/set-aside", Who.WRITE, {404}),
+    Row("GET", ONE + "/answers/{answer}/right", Who.LABEL, {404}),
     Row("PUT", ONE + "/answers/{answer}/right", Who.WRITE, {404}),
     Row("DELETE", ONE + "/answers/{answer}/right", Who.WRITE, {404}),
     Row("GET", ONE + "/labelers", Who.READ),

@@ -1,7 +1,9 @@
-// After every fifty answers a sentence on what they changed, once runs know them; each is shown once in a browser.
+// Sentences about what was answered: after every fifty answers what they changed, once runs know them, each once in a
+// browser; and where the project tells, what is right in place of an answer.
 
 import { local } from "../web/address.js";
 import { byId } from "../web/dom.js";
+import { say } from "../web/words.js";
 
 const BLOCK = 50; // as on the server
 const ASK_EVERY = 10; // answers: a run that knows the last fifty may be done only after some more
@@ -9,12 +11,15 @@ const ASK_EVERY = 10; // answers: a run that knows the last fifty may be done on
 export class Effects {
   #key;
   #url;
+  #answersUrl;
   #answers = 0; // since a sentence is shown
 
   /** @param {{ project: string, user: string }} options */
   constructor({ project, user }) {
+    const api = local(`/api/v1/projects/${encodeURIComponent(project)}`);
     this.#key = `tercet-effect/${project}/${user}`;
-    this.#url = local(`/api/v1/projects/${encodeURIComponent(project)}/effect-of-my-answers`);
+    this.#url = `${api}/effect-of-my-answers`;
+    this.#answersUrl = `${api}/answers`;
     byId("effect-read").addEventListener("click", () => this.#hide());
   }
 
@@ -30,6 +35,25 @@ export class Effects {
     const { block, sentence } = response?.ok ? await response.json() : { block: null, sentence: null };
     if (!sentence || block <= latest(this.#key)) return;
     remember(this.#key, block);
+    this.#show(sentence);
+  }
+
+  /**
+   * Say whether an answer is right, where that is known.
+   * @param {{ id: string, answer: string }} entry
+   * @param {Record<string, string>} names of the answers
+   */
+  async tellRight({ id, answer }, names) {
+    const response = await fetch(`${this.#answersUrl}/${id}/right`).catch(() => null);
+    const right = response?.ok ? (await response.json()).answer : null;
+    if (!right) return;
+    const said = { said: names[answer] ?? answer, right: names[right] ?? right };
+    if (right === answer) this.#show(say("You said {said}, and so do the people who run this project.", said));
+    else this.#show(say("You said {said}; the people who run this project say {right}. Undo shows the question again.", said));
+  }
+
+  /** @param {string} sentence */
+  #show(sentence) {
     this.#answers = 0;
     byId("effect").hidden = false;
     byId("effect-words").textContent = sentence;

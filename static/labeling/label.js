@@ -57,7 +57,15 @@ const PLAY_KEYS = isOutlier ? ["q", "w", "e"] : ["1", "2", "3"];
 const ANSWERS_BY_PLACE = isOutlier ? ["1", "2", "3"] : [null, "yes", "no"];
 
 const spectrograms = new Spectrograms(page.pictures);
+/** @type {Map<string, Set<number>>} the places whose sounds were heard to their ends, by question */
+const heard = new Map();
 const listening = new Listening({
+  onHeard(place) {
+    if (!screen) return;
+    const key = keyOf(screen.question);
+    heard.set(key, new Set([...(heard.get(key) ?? []), place]));
+    if (screen.state === "unheard") enter(screen, stateOnceSeen(screen.question));
+  },
   onTime(place, time) {
     spectrograms.showPlayhead(place, time);
     view.showPlaying(place, time);
@@ -102,9 +110,10 @@ const outbox = new Outbox({
   user,
   onChange: () => view.showOutbox(outbox),
   onOther: follow,
-  onSettled(_entry, body) {
+  onSettled(entry, body) {
     if (body?.progress && !outbox.waiting) showProgress(body.progress);
     if (body?.progress) effects.count(body.progress.mine);
+    if (page.feedback && entry.kind === "answer") effects.tellRight(entry, view.ANSWER_NAMES);
     fetchQuestions();
   },
 });
@@ -186,7 +195,18 @@ async function showNext() {
   await view.nextPaint();
   current.seenSince = performance.now();
   enter(current, "painting");
-  setTimeout(() => enter(current, "painted"), SEEN_AFTER);
+  setTimeout(() => enter(current, stateOnceSeen(question)), SEEN_AFTER);
+  // Before the first key or click browsers play nothing.
+  if (preferences.preferences.playsItself && navigator.userActivation?.hasBeenActive !== false) listening.toggleAll();
+}
+
+/**
+ * Return the state of a question whose pictures are on the screen: some projects ask that its sounds are heard first.
+ * @param {Question} question
+ */
+function stateOnceSeen({ triplet, items }) {
+  const isHeard = triplet.every((key, place) => !soundOf(items[key]) || heard.get(JSON.stringify(triplet))?.has(place));
+  return page.hear_first && !isHeard ? "unheard" : "painted";
 }
 
 /** @param {import("./preload.js").Item} item */
@@ -343,14 +363,15 @@ function countWork() {
   Object.assign(work, { since: now, answers: 0 });
 }
 
-/** @param {string} value */
+/** Return whether the question on the screen was answered, and not just practised with. @param {string} value */
 function answer(value) {
   if (screen?.state === "painting") view.showTooEarly();
-  if (screen?.state !== "painted") return;
+  if (screen?.state === "unheard") view.announce(view.HEAR_FIRST);
+  if (screen?.state !== "painted") return false;
   if (screen.question.lesson) {
     practice.teach(value, screen.question.lesson);
     enter(screen, "taught");
-    return;
+    return false;
   }
   const { triplet, items } = screen.question;
   const response_ms = Math.round(timeSeen(screen));
@@ -358,6 +379,7 @@ function answer(value) {
   countWork();
   countAnswers(1);
   settle({ kind: "answer", id: newId(), triplet, items, answer: value, response_ms }, say("Answered {answer}.", { answer: view.ANSWER_NAMES[value] ?? value }));
+  return true;
 }
 
 /** @param {Screen} current */
@@ -523,8 +545,8 @@ function onClick(event) {
   const { x, y } = part(media, event);
   const value = ANSWERS_BY_PLACE[place];
   if (media.classList.contains("spectrogram") && y > SEEK_STRIP) listening.play(place, spectrograms.timeAt(place, x));
-  else if (value) answer(value);
-  else listening.toggle(place);
+  else if (!value) listening.toggle(place);
+  else if (answer(value)) view.offerUndo(value);
 }
 
 /** @param {SubmitEvent} event */
@@ -572,6 +594,10 @@ view.showOutbox(outbox);
 view.showAhead(ahead);
 if (upcoming.length) showNext();
 if (page.practice && upcoming.length && !history.length) practice.offer();
+byId("toast-undo").addEventListener("click", () => {
+  view.hideUndo();
+  undo();
+});
 byId("go-on").addEventListener("click", () => (byId("pause").hidden = true));
 byId("note").addEventListener("click", openComment);
 byId("load-again").addEventListener("click", loadAgain);

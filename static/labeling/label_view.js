@@ -13,8 +13,8 @@ import { number, say, sayMany } from "../web/words.js";
 
 /**
  * The state of the question on the screen: "loading" and "slow" until its pictures are decoded, "painting" until they are
- * on the screen, "painted" from then on, "failed" if one of them cannot be loaded, "taught" once its answer is explained.
- * @typedef {"loading" | "slow" | "painting" | "painted" | "failed" | "taught"} PaintState
+ * on the screen, "painted" from then on, "unheard" if some of its sounds have to be heard first, "failed" if one of them cannot be loaded, "taught" once its answer is explained.
+ * @typedef {"loading" | "slow" | "painting" | "unheard" | "painted" | "failed" | "taught"} PaintState
  */
 
 /** @type {Record<string, string>} */
@@ -26,11 +26,13 @@ export const ANSWER_NAMES = {
   flag: say("flagged"),
 };
 
+export const HEAR_FIRST = say("Listen to each sound to its end first: Space plays all.");
 /** @type {Record<PaintState, string>} */
 const PAINT_MESSAGES = {
   loading: say("Pictures are loading…"),
   slow: say("Pictures are loading, which takes long. You may also skip this question."),
   painting: "",
+  unheard: HEAR_FIRST,
   painted: "",
   taught: "",
   failed: say("A picture cannot be loaded. Load it again, or skip this question."),
@@ -160,6 +162,19 @@ export function showNotice(text) {
 }
 let earlyTimer = 0;
 
+/** Offer for a moment to undo an answer that was given by a click or a tap, which slip more easily than keys. @param {string} value */
+export function offerUndo(value) {
+  byId("toast-words").textContent = say("Answered {answer}.", { answer: ANSWER_NAMES[value] ?? value });
+  byId("toast").hidden = false;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(hideUndo, 4000);
+}
+let toastTimer = 0;
+
+export function hideUndo() {
+  byId("toast").hidden = true;
+}
+
 /** Resolve once the page in its present state has been painted: when the frame after the next one begins. */
 export function nextPaint() {
   return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -174,7 +189,7 @@ export function showPaintState(state) {
   root.dataset.paint = state;
   byId("asking").setAttribute("aria-busy", String(isLoading));
   for (const button of byId("answer").querySelectorAll("button")) {
-    button.setAttribute("aria-disabled", String(isLoading || state === "failed" || state === "taught"));
+    button.setAttribute("aria-disabled", String(isLoading || ["unheard", "failed", "taught"].includes(state)));
   }
   query(byId("skip"), "button").setAttribute("aria-disabled", String(state === "loading"));
   if (!root.dataset.early || state === "failed") byId("paint-message").textContent = PAINT_MESSAGES[state];

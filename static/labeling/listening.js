@@ -23,12 +23,13 @@ export class Listening {
   isLevelled = false;
 
   /**
-   * `onTime(place, time)` is called in every frame while a sound is played, and with null when it ends;
+   * `onHeard(place)` is called when a sound was played to its end; `onTime(place, time)` in every frame while a sound is played, and with null when it ends;
    * `onFailure(place)` is called if it cannot be played; `region(place)` returns the seconds of a sound that are played again and again.
-   * @param {{ onTime: (place: number, time: number | null) => void, onFailure: (place: number) => void,
+   * @param {{ onHeard: (place: number) => void, onTime: (place: number, time: number | null) => void, onFailure: (place: number) => void,
    *   region: (place: number) => { from: number, to: number } }} options
    */
-  constructor({ onTime, onFailure, region }) {
+  constructor({ onHeard, onTime, onFailure, region }) {
+    this.onHeard = onHeard;
     this.onTime = onTime;
     this.onFailure = onFailure;
     this.region = region;
@@ -139,6 +140,7 @@ export class Listening {
   #end(current) {
     if (this.#playing !== current) return;
     this.stop();
+    this.onHeard(current.place);
     const { from } = this.region(current.place);
     if (this.#isLooping && from < current.audio.duration) this.play(current.place, from, current.then);
     else if (current.then) this.#pause = setTimeout(current.then, PAUSE);

@@ -5,25 +5,27 @@ import { byId } from "../web/dom.js";
 const KEY = "tercet-labeling";
 const COLOURS = ["drawn", "strong", "grey", "paper"];
 
-/** @typedef {{ colours: string, isLevelled: boolean }} Preferences */
+/** @typedef {{ colours: string, isLevelled: boolean, playsItself: boolean }} Preferences */
 
 export class PreferencesForm {
   #colours = byId("colours", HTMLSelectElement);
   #levelled = byId("levelled", HTMLInputElement);
+  #itself = byId("plays-itself", HTMLInputElement);
 
   /** `onChange` is called with the preferences now and whenever they change. @param {(preferences: Preferences) => void} onChange */
   constructor(onChange) {
     this.onChange = onChange;
-    const { colours, isLevelled } = load();
+    const { colours, isLevelled, playsItself } = load();
     this.#colours.value = COLOURS.includes(colours) ? colours : "drawn";
     this.#levelled.checked = isLevelled;
-    for (const field of [this.#colours, this.#levelled]) field.addEventListener("change", () => this.#changed());
+    this.#itself.checked = playsItself;
+    for (const field of [this.#colours, this.#levelled, this.#itself]) field.addEventListener("change", () => this.#changed());
     onChange(this.preferences);
   }
 
   /** @returns {Preferences} */
   get preferences() {
-    return { colours: this.#colours.value, isLevelled: this.#levelled.checked };
+    return { colours: this.#colours.value, isLevelled: this.#levelled.checked, playsItself: this.#itself.checked };
   }
 
   /** Return the name of the next colours, which are shown from now on. */
@@ -52,9 +54,10 @@ export class PreferencesForm {
 
 /** @returns {Preferences} */
 function load() {
+  const first = { colours: "drawn", isLevelled: false, playsItself: false };
   try {
-    return { colours: "drawn", isLevelled: false, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
+    return { ...first, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
   } catch {
-    return { colours: "drawn", isLevelled: false };
+    return first;
   }
 }

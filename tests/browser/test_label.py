@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from urllib.parse import unquote
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from sqlalchemy import delete, select, update
 
 from tercet.labeling import presentation
-from tercet.models import Answer, Flag, Item, Project, Role, Skip, Triplet, User, now
+from tercet.models import Answer, Flag, Item, Lease, Project, Role, Skip, Triplet, User, now
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.spectrograms import picture_and_thumbnail
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_songs, take_shot
@@ -1006,3 +1007,79 @@ def test_keys_are_the_labelers_own(live_server: LiveServer, open_page: OpenPage)
     page.get_by_role("button", name="Change").click()
     page.get_by_role("button", name="As at first").click()
     expect(page.locator("#answer kbd")).to_have_text(["Y", "D", "N"])
+
+
+def test_each_sound_is_to_be_heard_first_where_the_project_says_so(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, page = open_songs(live_server, open_page, hear_first=True)
+    label, before = page.locator("#label"), shown(page)
+    expect(label).to_have_attribute("data-paint", "unheard")
+    assert_accessible(page, "sounds to be heard first")
+    page.evaluate(RECORD_SOUNDS)
+    page.keyboard.press("y")
+    page.keyboard.press("1")
+    wait_until(lambda: len(page.evaluate("played")) == 1)
+    page.keyboard.press("y")
+    assert shown(page) == before
+    expect(page.get_by_role("status").filter(has_text="Listen to each sound to its end first")).to_have_count(2)
+    expect(page.locator(".play.playing")).to_have_count(0)
+    page.keyboard.press("Space")
+    wait_for_paint(page)
+    press_and_see(page, "y")
+    expect(label).to_have_attribute("data-paint", "unheard")
+    page.keyboard.press("Backspace")
+    wait_for_paint(page)  # they were heard before
+    press_and_see(page, "n")
+    settle(page)
+    assert standing_answers(live_server, project) == ["no"]
+
+
+def test_sounds_play_by_themselves_for_those_who_turn_it_on(live_server: LiveServer, open_page: OpenPage) -> None:
+    _, page = open_songs(live_server, open_page)
+    wait_for_paint(page)
+    page.evaluate(RECORD_SOUNDS)
+    press_and_see(page, "y")
+    wait_for_paint(page)
+    assert page.evaluate("played") == []
+    page.keyboard.press("?")
+    page.get_by_label("play the sounds of each question by themselves").check()
+    page.keyboard.press("?")
+    press_and_see(page, "y")
+    wait_until(lambda: len(page.evaluate("played")) == 3)
+
+
+def test_a_click_can_be_undone_for_a_moment(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page)
+    before, toast = shown(page), page.locator("#toast")
+    press_and_see(page, "y")
+    expect(toast).to_be_hidden()
+    press_and_see(page, "Backspace")
+    wait_for_paint(page)
+    page.locator(".media").nth(1).click()
+    expect(toast).to_have_text("Answered yes. Undo")
+    assert_accessible(page, "a click can be undone")
+    toast.get_by_role("button", name="Undo").click()
+    wait_until(lambda: shown(page) == before)
+    expect(toast).to_be_hidden()
+    settle(page)
+    assert standing_answers(live_server, project) == []
+
+
+def test_labelers_are_told_what_is_right(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_songs(live_server, open_page, feedback=True)
+    wait_for_paint(page)
+    with live_server.database.transaction() as session:
+        ben = add_member(session, session.get_one(Project, project.id), Role.LABELER)
+        for number, triplet in enumerate(session.scalars(select(Lease.triplet_id)).all(), 1):
+            known = {"value": "dnk", "known_at": now(), "number": number, "project_id": project.id}
+            session.add(Answer(id=uuid4(), triplet_id=triplet, labeler_id=ben.id, **known))
+        session.execute(update(Project).values(answer_number=number))
+    sentence = page.locator("#effect")
+    press_and_see(page, "y")
+    expect(sentence).to_contain_text("You said yes; the people who run this project say don't know.")
+    assert_accessible(page, "what is right")
+    press_and_see(page, "d")
+    expect(sentence).to_contain_text("You said don't know, and so do the people who run this project.")
+    sentence.get_by_role("button", name="OK").click()
+    expect(sentence).to_be_hidden()

@@ -1,5 +1,7 @@
 """Practice: which questions it is made of, that its answers and reasons are true, and when there is none."""
 
+from uuid import uuid4
+
 import numpy as np
 import pytest
 from fastapi import FastAPI
@@ -110,3 +112,24 @@ def test_it_is_offered_before_the_first_answer_only_and_where_something_is_settl
     assert offered in ada.get(PAGE).text
     give(ada, ask(ada)[0])
     assert offered not in ada.get(PAGE).text
+
+
+def test_labelers_are_told_what_is_right_where_an_analyst_said_so_and_the_project_tells(
+    app: FastAPI, ada: TestClient, ben: TestClient, analyst: TestClient
+) -> None:
+    triplet, *others = ask(ben, 2)
+    key = uuid4()
+    give(ben, triplet, "no")
+    give(ada, triplet, "yes", str(key))
+    place = f"{SONGS}/answers/{key}/right"
+    with app.state.database.transaction() as session:
+        session.execute(update(Answer).where(Answer.number == 1).values(known_at=Answer.created_at))
+    assert ada.get(place).json()["answer"] is None, "the project does not tell"
+    assert analyst.patch(SONGS, json={"feedback": True}).json()["feedback"] is True
+    right = ada.get(place).json()
+    # Sides are each labeler's own: what Ben saw on the left may be on Ada's right.
+    assert right["answer"] == ("no" if right["triplet"] == triplet else "yes")
+    assert set(right["triplet"]) == set(triplet)
+    assert ben.get(place).status_code == 404, "of other people's answers they are told nothing"
+    give(ada, others[0], "yes", str(other := uuid4()))
+    assert ada.get(f"{SONGS}/answers/{other}/right").json()["answer"] is None

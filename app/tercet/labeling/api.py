@@ -27,6 +27,7 @@ from tercet.labeling.schemas import (
     FocusIn,
     NextOut,
     PracticeOut,
+    RightOut,
     SkipIn,
     SkipOut,
     WithdrawnOut,
@@ -119,6 +120,13 @@ def delete_answer(project: str, answer: UUID, me: Me, db: Db, config: Config) ->
     with db.transaction() as session:
         access = authorize(session, me, project, Action.LABEL)
         return service.withdraw(session, me, access, answer, config.triplet_lease_seconds)
+
+
+@router.get("/{project}/answers/{answer}/right", responses=problems(404))
+def get_right(project: str, answer: UUID, me: Me, db: Db) -> RightOut:
+    """Return what is right in place of an answer of yours, where an analyst said so and the project tells labelers."""
+    with db.reading() as session:
+        return service.right_answer(session, authorize(session, me, project, Action.LABEL), answer)
 
 
 @router.post("/{project}/skips", status_code=201, responses=problems(404, 422))

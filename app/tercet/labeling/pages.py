@@ -60,6 +60,8 @@ def get_label(
             "recent": [answer.model_dump(mode="json") for answer in recent],
             "pictures": scales(access),
             "practice": has_practice,
+            "hear_first": access.project.hear_first,
+            "feedback": access.project.feedback,
         },
         fresh_id=uuid.uuid4(),
         question=question_of(access, words),

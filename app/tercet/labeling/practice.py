@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access
@@ -93,20 +93,15 @@ def reason(answer: str, names: tuple[str, str] | None, words: Words) -> str:
     return words.say("%(first)s and %(second)s: %(pair_name)s; %(third)s: %(third_name)s.", **places, **named)
 
 
-def _is_right(project: Project) -> ColumnElement[bool]:
-    """Return the condition for answers that an analyst said to be right."""
-    return (Answer.project_id == project.id) & Answer.known_at.is_not(None) & Answer.counts
-
-
 def _count_known(session: Session, project: Project) -> int:
-    return session.scalar(select(func.count()).select_from(Answer).where(_is_right(project))) or 0
+    return session.scalar(select(func.count()).select_from(Answer).where(queries.is_right(project.id))) or 0
 
 
 def _known(session: Session, project: Project, left_out: set[int]) -> list[Drawn]:
     """Return questions whose answers an analyst said to be right."""
     columns = Triplet.id, Triplet.anchor_id, Triplet.left_id, Triplet.right_id, Answer.value
     rows = session.execute(
-        select(*columns).join(Triplet, Triplet.id == Answer.triplet_id).where(_is_right(project))
+        select(*columns).join(Triplet, Triplet.id == Answer.triplet_id).where(queries.is_right(project.id))
     ).all()
     known = {key: Drawn(key, (a, b, c), value, None) for key, a, b, c, value in rows if not left_out & {a, b, c}}
     return random.sample(list(known.values()), min(QUESTIONS, len(known)))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import CallerRow
@@ -21,6 +21,17 @@ from tercet.web.languages import Words
 def answer_of_project(session: Session, project_id: int, answer_id: UUID) -> Answer | None:
     """Return one answer of the project."""
     return session.scalar(select(Answer).where(Answer.project_id == project_id, Answer.id == answer_id))
+
+
+def is_right(project_id: int) -> ColumnElement[bool]:
+    """Return the condition for answers that an analyst said to be right."""
+    return (Answer.project_id == project_id) & Answer.known_at.is_not(None) & Answer.counts
+
+
+def right_value(session: Session, project_id: int, triplet_id: int) -> str | None:
+    """Return the right answer to a question in canonical order, where an analyst said it."""
+    same_question = is_right(project_id) & (Answer.triplet_id == triplet_id)
+    return session.scalar(select(Answer.value).where(same_question).limit(1))
 
 
 class DisplayedItem(NamedTuple):

@@ -202,6 +202,17 @@ class WithdrawnOut(BaseModel):
     withdrawn_at: datetime
 
 
+class RightOut(BaseModel):
+    """The right answer to a question as its labeler's page shows it; null where they are not told, or nobody knows."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"triplet": ["song-17", "song-3", "song-41"], "answer": "yes"}]}
+    )
+
+    triplet: TripletKeys
+    answer: str | None
+
+
 class SkipIn(BaseModel):
     """A question that you do not want to see again."""
 

@@ -20,6 +20,7 @@ from tercet.labeling.schemas import (
     ProgressOut,
     QuestionOut,
     RecentOut,
+    RightOut,
     TripletOut,
     WithdrawnOut,
 )
@@ -27,7 +28,7 @@ from tercet.labeling.skips import skip
 from tercet.labeling.sql import answers
 from tercet.labeling.sql.answers import Content, NewAnswer, Overtaken
 from tercet.labeling.sql.drivers import run
-from tercet.models import Project, ProjectView, QuestionKind, now
+from tercet.models import Answer, Project, ProjectView, QuestionKind, Triplet, now
 from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
 from tercet.storage import Storage
@@ -241,11 +242,29 @@ def withdraw(session: Session, caller: Caller, access: Access, answer_id: UUID, 
 
 def comment(session: Session, access: Access, answer_id: UUID, text: str) -> CommentOut:
     """Store what a labeler notes about an answer of theirs; an empty text removes the note."""
+    answer = _own_answer(session, access, answer_id)
+    answer.comment = text.strip()
+    return CommentOut(id=answer.id, comment=answer.comment)
+
+
+def right_answer(session: Session, access: Access, answer_id: UUID) -> RightOut:
+    """Return what an analyst said is right in place of an answer, as its labeler saw the question."""
+    project, answer = access.project, _own_answer(session, access, answer_id)
+    asked = session.get_one(Triplet, answer.triplet_id)
+    triplet = (asked.anchor_id, asked.left_id, asked.right_id)
+    rows = queries.displayed_items(session, set(triplet))
+    question = presentation.question(access.labeler.project, access.user.id, asked.id, triplet, rows)
+    value = queries.right_value(session, project.id, asked.id) if project.feedback else None
+    if value is not None:
+        value = presentation.answer(project.question_kind, access.user.id, asked.id, triplet, value)
+    return RightOut(triplet=question["triplet"], answer=value)
+
+
+def _own_answer(session: Session, access: Access, answer_id: UUID) -> Answer:
     answer = queries.answer_of_project(session, access.project.id, answer_id)
     if answer is None or answer.labeler_id != access.user.id:
         raise NotFound(to_translate("You gave no answer %(id)s in this project.", id=answer_id))
-    answer.comment = text.strip()
-    return CommentOut(id=answer.id, comment=answer.comment)
+    return answer
 
 
 def store_skip(session: Session, access: Access, keys: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint, true
+from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint, false, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from tercet.models.base import Base, now
@@ -56,6 +56,10 @@ class Project(Base):
     known_share: Mapped[float] = mapped_column(default=0.0)
     # Whether new labelers are offered questions whose answers are known, once there are such.
     practice: Mapped[bool] = mapped_column(default=True, server_default=true())
+    # Whether a question can be answered only once each of its sounds was heard, and whether labelers are told what is
+    # right where an analyst has said so.
+    hear_first: Mapped[bool] = mapped_column(default=False, server_default=false())
+    feedback: Mapped[bool] = mapped_column(default=False, server_default=false())
     # Answers that each labeler, and all together, are asked for; 0: no goal is shown.
     labeler_goal: Mapped[int] = mapped_column(default=0, server_default="0")
     project_goal: Mapped[int] = mapped_column(default=0, server_default="0")

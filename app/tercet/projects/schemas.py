@@ -29,6 +29,8 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "repeats_in_doubt": 2,
     "known_share": 0.0,
     "practice": True,
+    "hear_first": False,
+    "feedback": False,
     "labeler_goal": 200,
     "project_goal": 0,
     "rerun_idle_seconds": 20.0,
@@ -79,6 +81,12 @@ class ProjectSettings(BaseModel):
     )
     practice: bool | None = Field(
         None, description="new labelers practise with questions whose answers are known, once there are such"
+    )
+    hear_first: bool | None = Field(
+        None, description="the labeling page takes an answer only once each sound was heard to its end"
+    )
+    feedback: bool | None = Field(
+        None, description="labelers are told what is right after they answered what an analyst said is right"
     )
     labeler_goal: Annotated[Count, Field(ge=0, le=1_000_000)] | None = Field(
         None, description="answers that each labeler is asked for; 0: their page shows no goal"
@@ -145,6 +153,8 @@ class ProjectOut(BaseModel):
     repeats_in_doubt: int
     known_share: float
     practice: bool
+    hear_first: bool
+    feedback: bool
     labeler_goal: int
     project_goal: int
     rerun_answers: int

@@ -126,6 +126,8 @@ COPIED = (
     "repeats_in_doubt",
     "known_share",
     "practice",
+    "hear_first",
+    "feedback",
     "labeler_goal",
     "project_goal",
     "rerun_answers",
