@@ -26,7 +26,7 @@ export const ANSWER_NAMES = {
   flag: say("flagged"),
 };
 
-export const HEAR_FIRST = say("Listen to each sound to its end first: Space plays all.");
+export const HEAR_FIRST = say("Listen to each sound to its end first.");
 /** @type {Record<PaintState, string>} */
 const PAINT_MESSAGES = {
   loading: say("Pictures are loading…"),
