@@ -277,7 +277,7 @@ def test_a_stopped_fit_goes_on_from_its_checkpoint(
     assert run_job(place(settings), run_id) == "done"
     assert seen[8] == seen[7], "the second copy began where the first was stopped"
     run = get_run(database, run_id)
-    assert (run.attempts, run.token, run.answers_to) == (2, 2, 30)
+    assert (run.attempts, run.token, run.answers_to) == (1, 2, 30), "it has come further since: the first attempt there"
     assert run.metrics["lower_bound"] == pytest.approx(get_run(database, straight).metrics["lower_bound"])
     assert not storage.exists(stopped.checkpoint)
 
@@ -369,8 +369,44 @@ def test_a_run_that_kills_its_worker_is_given_up(database: Database, settings: S
         lifecycle.release(database, run_id)
     assert lifecycle.claim_next(database, 15) is None
     run = get_run(database, run_id)
-    assert (run.status, run.attempts, run.error) == ("failed", 3, lifecycle.GAVE_UP)
+    assert (run.status, run.attempts, run.error) == ("failed", 5, lifecycle.GAVE_UP)
     assert run_job(place(settings), run_id) == "superseded"
+
+
+def test_a_run_that_lost_its_workers_begins_again_after_ever_longer_pauses(database: Database, project: int) -> None:
+    run_id = request(database, project)
+    assert lifecycle.claim_next(database, 15) is not None
+    pauses = []
+    for _ in range(lifecycle.MAX_ATTEMPTS - 1):
+        assert lifecycle.begin_task(database, run_id, 15) is not None
+        lifecycle.release_after_loss(database, run_id, 15)
+        pauses.append(round((get_run(database, run_id).lease_expires_at - now()).total_seconds() / 15, 1))
+        assert (lifecycle.claim_next(database, 15) is None) == (pauses[-1] > 0)
+    assert pauses == [0.0, 0.5, 1.0, 1.0]
+
+
+def test_a_run_whose_workers_are_killed_is_not_given_up_while_it_comes_further(
+    database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_truly(database, project, 30)
+    run_id = request_and_claim(database, project)
+    steps = []
+
+    def die_at_every_fourth(state: FitState) -> None:
+        if len(state.seeds) == 1:
+            return
+        steps.append(state.iteration)
+        if len(steps) % 4 == 0:
+            raise KeyboardInterrupt
+
+    before_each_step(monkeypatch, DCRCSearch, die_at_every_fourth)
+    for _ in range(lifecycle.MAX_ATTEMPTS + 1):
+        with pytest.raises(KeyboardInterrupt):
+            run_job(place(settings), run_id)
+    monkeypatch.undo()
+    assert run_job(place(settings), run_id) == "done"
+    run = get_run(database, run_id)
+    assert (run.status, run.token) == ("done", lifecycle.MAX_ATTEMPTS + 2)
 
 
 def test_a_task_that_starts_again_and_again_without_a_claim_is_given_up(database: Database, project: int) -> None:
@@ -380,7 +416,7 @@ def test_a_task_that_starts_again_and_again_without_a_claim_is_given_up(database
         assert lifecycle.begin_task(database, run_id, 15) is not None
     assert lifecycle.begin_task(database, run_id, 15) is None
     run = get_run(database, run_id)
-    assert (run.status, run.attempts, run.error) == ("failed", 3, lifecycle.GAVE_UP)
+    assert (run.status, run.attempts, run.error) == ("failed", 5, lifecycle.GAVE_UP)
 
 
 def test_a_run_whose_project_is_deleted_just_stops(

@@ -16,10 +16,10 @@ from sqlalchemy.orm import Session, aliased
 
 from tercet.database import Database
 from tercet.jobs import queries, wake_up
+from tercet.jobs.attempts import MAX_ATTEMPTS, pause_after
 from tercet.live import events
 from tercet.models import BackgroundJob, JobKind, JobStatus, Project, now, out_of_reach
 
-MAX_ATTEMPTS = 3
 GAVE_UP = (
     f"The worker stopped in the middle of this work {MAX_ATTEMPTS} times, so it was given up. Its process was killed "
     "each time: too little memory is the usual reason. Start it again, or give the workers more memory."
@@ -238,10 +238,22 @@ def end_from_task(
 
 
 def release(database: Database, job_id: int) -> None:
-    """End the lease now: the worker is known to have died."""
+    """End the lease now, so that the job goes on elsewhere."""
+    _end_lease(database, job_id, 0.0)
+
+
+def release_after_loss(database: Database, job_id: int, lease_seconds: float) -> None:
+    """Let the lease end when the job may begin again: its worker is known to be gone."""
+    with database.reading() as session:
+        attempts = session.scalar(select(BackgroundJob.attempts).where(BackgroundJob.id == job_id)) or 0
+    _end_lease(database, job_id, pause_after(attempts, lease_seconds))
+
+
+def _end_lease(database: Database, job_id: int, seconds: float) -> None:
     running = (BackgroundJob.id == job_id) & (BackgroundJob.status == JobStatus.RUNNING)
+    lease = now() + timedelta(seconds=seconds)
     with database.transaction() as session:
-        session.execute(update(BackgroundJob).where(running).values(lease_expires_at=now()))
+        session.execute(update(BackgroundJob).where(running).values(lease_expires_at=lease))
 
 
 def cancel(session: Session, job: BackgroundJob) -> None:

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session, aliased
 
 from tercet.catalogue import algorithms
 from tercet.database import Database
+from tercet.jobs.attempts import MAX_ATTEMPTS, pause_after
 from tercet.live import events
 from tercet.models import Project, Purpose, Run, RunStatus, now, out_of_reach
 from tercet.runs import preconditions
@@ -24,9 +25,8 @@ from tercet.runs.queries import last_done, lock_project
 from tercet.web.errors import Problem
 
 ANNOUNCED = ("number", "purpose", "status", "progress", "reason")
-MAX_ATTEMPTS = 3
 GAVE_UP = (
-    f"The worker stopped in the middle of this run {MAX_ATTEMPTS} times, so it was given up. Its process was "
+    f"The worker stopped {MAX_ATTEMPTS} times at the same place of this run, so it was given up. Its process was "
     "killed each time: too little memory is the usual reason. Start it again, or give the workers more memory."
 )
 
@@ -248,7 +248,18 @@ def end_from_task(database: Database, run: Run, status: RunStatus, error: str | 
 
 
 def release(database: Database, run_id: int) -> None:
-    """End the lease now, since the worker is known to be gone."""
+    """End the lease now, so that the run goes on elsewhere."""
+    _end_lease(database, run_id, 0.0)
+
+
+def release_after_loss(database: Database, run_id: int, lease_seconds: float) -> None:
+    """Let the lease end when the run may begin again: its worker is known to be gone."""
+    with database.reading() as session:
+        attempts = session.scalar(select(Run.attempts).where(Run.id == run_id)) or 0
+    _end_lease(database, run_id, pause_after(attempts, lease_seconds))
+
+
+def _end_lease(database: Database, run_id: int, seconds: float) -> None:
     with database.transaction() as session:
         running = (Run.id == run_id) & (Run.status == RunStatus.RUNNING)
-        session.execute(update(Run).where(running).values(lease_expires_at=now()))
+        session.execute(update(Run).where(running).values(lease_expires_at=now() + timedelta(seconds=seconds)))

@@ -77,6 +77,7 @@ class Checkpoints:
         self.beside: dict[str, Array] = {}
         self.done_before = 0.0
         self.next_at = time.monotonic() + CHECKPOINT_SECONDS
+        self.furthest = job.run.progress  # of the attempts before
 
     def __call__(self, state: FitProgress) -> None:
         """Store a checkpoint if it is time for one; the fit calls this after every outer iteration."""
@@ -88,10 +89,15 @@ class Checkpoints:
             self.next_at = started + max(CHECKPOINT_SECONDS, cost / COST_SHARE)
 
     def write(self, state: FitProgress) -> None:
-        """Store the state, then its key in the run's row; raise Superseded if another copy of the task took over."""
+        """Store the state, then its key in the run's row; raise Superseded if another copy of the task took over.
+
+        An attempt that comes further than all before is counted as the first: the run did not kill their workers.
+        """
         key = self.job.save_checkpoint({**state.to_arrays(), **self.beside}, self.digest)
         progress = self.done_before + (1 - self.done_before) * float(state.fraction)
-        self.job.write_progress(progress, checkpoint=key)
+        is_further = progress > self.furthest
+        self.job.write_progress(progress, checkpoint=key, **({"attempts": 1} if is_further else {}))
+        self.furthest = max(self.furthest, progress)
 
     def resume(self) -> FitProgress | None:
         """Read the state of the copy that was stopped; None if there is none or answers have changed since."""

@@ -182,15 +182,21 @@ class Supervisor:
         else:
             lifecycle.release(self.database, claim.run_id)
 
+    def _release_after_loss(self, claim: Claim | JobClaim) -> None:
+        if isinstance(claim, JobClaim):
+            job_lifecycle.release_after_loss(self.database, claim.job_id, self.lease_seconds)
+        else:
+            lifecycle.release_after_loss(self.database, claim.run_id, self.lease_seconds)
+
     def _on_done(self, future: Any) -> None:
         self._wake_up.set()
 
     def _clear_up(self, ended: SubmittedTask) -> None:
-        """Release what a task was at that ended with an error: it lost its worker, and the next can begin at once."""
+        """Release what a task was at that ended with an error: it lost its worker, and goes on in another."""
         future, claim = ended.future, ended.claim
         if future.status != "finished":
             log.warning("The worker of %s is gone (%s); another takes over", claim, future.status)
-            self._release(claim)
+            self._release_after_loss(claim)
         elif self.engine.is_local and isinstance(claim, Claim):
             self._rest_until[claim.project_id] = time.monotonic() + REST_SECONDS
         future.release()
