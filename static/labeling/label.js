@@ -204,8 +204,9 @@ async function showNext() {
  * Return the state of a question whose pictures are on the screen: some projects ask that its sounds are heard first.
  * @param {Question} question
  */
-function stateOnceSeen({ triplet, items }) {
-  const isHeard = triplet.every((key, place) => !soundOf(items[key]) || heard.get(JSON.stringify(triplet))?.has(place));
+function stateOnceSeen(question) {
+  const places = heard.get(keyOf(question));
+  const isHeard = question.triplet.every((key, place) => !soundOf(question.items[key]) || places?.has(place));
   return page.hear_first && !isHeard ? "unheard" : "painted";
 }
 
