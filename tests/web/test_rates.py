@@ -29,8 +29,8 @@ def test_an_address_that_asks_without_end(app: FastAPI, database: Database, monk
     with database.transaction() as session:
         labeler = add_member(session, make_project(session), Role.LABELER)
     with TestClient(app) as stranger:
-        assert statuses(stranger, "/openapi.json") == [200, 200, 200, 429, 429]
-        refused = stranger.get("/openapi.json")
+        assert statuses(stranger, "/help") == [200, 200, 200, 429, 429]
+        refused = stranger.get("/help")
         assert 1 <= int(refused.headers["Retry-After"]) <= 60
         assert refused.headers["content-type"] == "application/problem+json"
         page = stranger.get("/", headers={"Accept": "text/html"})
@@ -40,7 +40,7 @@ def test_an_address_that_asks_without_end(app: FastAPI, database: Database, monk
     with signed_in(app, labeler) as client:
         assert client.get("/api/v1/projects/songs").status_code == 200, "who is signed in is counted apart"
     with TestClient(app, client=("10.0.0.9", 5000)) as another_address:
-        assert another_address.get("/openapi.json").status_code == 200
+        assert another_address.get("/help").status_code == 200
 
 
 def test_invented_credentials_are_counted_by_their_address(
@@ -53,7 +53,7 @@ def test_invented_credentials_are_counted_by_their_address(
         owner = {"headers": {"Authorization": f"Bearer {token}"}}
         assert statuses(client, "/api/v1/projects", **owner) == [200] * 5, "known from the first success on"
         invented = [{"headers": {header: f"tercet={n}"}} for n, header in enumerate(["Cookie", "Authorization"] * 3)]
-        assert [client.get("/openapi.json", **sent).status_code for sent in invented] == [200] * 2 + [429] * 4
+        assert [client.get("/help", **sent).status_code for sent in invented] == [200] * 2 + [429] * 4
         assert client.get("/api/v1/projects", **owner).status_code == 200
 
 
@@ -93,7 +93,7 @@ def test_a_network_of_one_customer_is_one_address(app: FastAPI, monkeypatch: pyt
     monkeypatch.setattr(rates, "PER_ADDRESS", FEW)
     for number in range(5):
         with TestClient(app, client=(f"2001:db8::{number}", 5000)) as client:
-            assert client.get("/openapi.json").status_code == (200 if number < 3 else 429)
+            assert client.get("/help").status_code == (200 if number < 3 else 429)
 
 
 def test_a_link_that_is_opened_without_end(app: FastAPI, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_hosts(settings: Settings) -> None:
     foreign = ["evil.example", "testserver.evil.example", "testserver@evil.example", "evil.example#testserver", "[::1"]
     with TestClient(app) as client:
         for host in [*own, socket.gethostname().upper(), *foreign, ""]:
-            status = client.get("/openapi.json", headers={"Host": host}).status_code
+            status = client.get("/help", headers={"Host": host}).status_code
             assert status == (400 if host in [*foreign, ""] else 200), host
 
 
