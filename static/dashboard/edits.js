@@ -14,6 +14,7 @@ const NOT_REACHED = "The server was not reached. Try again.";
 const DONE = {
   move: (count, { cluster }) => `${count} moved to cluster ${cluster} with the next run.`,
   keep: (count) => `${count} kept in place.`,
+  typical: (count) => `${count} called typical: labelers compare others with ${count === items(1) ? "it" : "them"} from the next run on.`,
   out: (count) => `${count} thrown out with the next run.`,
   together: (count) => `${count} in one cluster with the next run.`,
   apart: (count) => `${count} in different clusters with the next run.`,
@@ -67,6 +68,12 @@ export class Edits {
     if (!response) return NOT_REACHED;
     return response.ok ? "Taken back." : explain(response);
   }
+}
+
+/** Return the positions of the items on the page that analysts call typical of their clusters. */
+export function calledTypical() {
+  const marked = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-typical]"));
+  return new Set([...marked].map(({ dataset }) => Number(dataset.typical)));
 }
 
 /** @param {number} count */

@@ -2,7 +2,7 @@
 // are in the page, so that thousands of items are as quick as ten.
 
 import { createElement } from "../web/dom.js";
-import { clusterChoice } from "./edits.js";
+import { calledTypical, clusterChoice } from "./edits.js";
 import { chip, hasMedia, isSound } from "./item_list.js";
 
 /** @typedef {import("./edits.js").Edits} Edits */
@@ -16,7 +16,7 @@ const NARROW = 150; // where only one or two fit
 const ROW = 200; // height of a row of such tiles; few items have larger ones
 const SPARE = 2; // rows beyond the edges of the window
 /** @type {Record<string, string>} */
-const MARKS = { keep: "kept", out: "thrown out" };
+const MARKS = { keep: "kept", typical: "★ typical", out: "thrown out" };
 
 export class Gallery {
   /** @type {number[]} */
@@ -56,6 +56,7 @@ export class Gallery {
     this.target = clusterChoice(this.map.target, this.nameOf, "Move to…");
     const keys = createElement("div", { className: "gallery-keys" },
       this.key("K", "Keep", () => this.edit("keep")),
+      this.key("T", "Typical", () => this.edit("typical")),
       this.key("X", "Throw out", () => this.edit("out")),
       this.key("M", "Move", () => this.edit("move")),
       this.key("U", "Undo", () => this.undo()),
@@ -104,7 +105,8 @@ export class Gallery {
   }
 
   sort() {
-    const doubt = (/** @type {number} */ position) => 1 - this.map.of(position).confidence;
+    const called = calledTypical();
+    const doubt = (/** @type {number} */ position) => called.has(position) ? -1 : 1 - this.map.of(position).confidence;
     const sign = this.order?.value === "doubt" ? -1 : 1;
     this.positions = [...(this.opened ?? [])].sort((a, b) => this.order?.value === "time" ? a - b : sign * (doubt(a) - doubt(b)));
     this.at = 0;
@@ -185,6 +187,7 @@ export class Gallery {
     else if (key === "end") this.walk(this.positions.length - 1);
     else if (key === "enter" || key === " ") this.walk(this.at);
     else if (key === "k") this.edit("keep");
+    else if (key === "t") this.edit("typical");
     else if (key === "x") this.edit("out");
     else if (key === "m") this.edit("move");
     else if (key === "u") this.undo();
@@ -206,7 +209,7 @@ export class Gallery {
     if (item && this.at === place) this.play(item);
   }
 
-  /** @param {"keep" | "out" | "move"} kind */
+  /** @param {"keep" | "typical" | "out" | "move"} kind */
   async edit(kind) {
     const position = this.positions[this.at];
     const cluster = Number(this.target?.value);

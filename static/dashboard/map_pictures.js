@@ -1,5 +1,6 @@
 // Small pictures of items beside their points, wherever a map has room for them without hiding anything.
 
+import { calledTypical } from "./edits.js";
 import { boxesWithRoom } from "./map_paint.js";
 import { CONFIDENCE, STRIDE } from "./map_points.js";
 
@@ -78,7 +79,7 @@ export class MapPictures {
     return image;
   }
 
-  /** Return the positions of the points in view, the surest first, or none where there are too many. */
+  /** Return the positions of the points in view, typical ones first, then the surest, or none where there are too many. */
   inView() {
     const { map } = this;
     const [from, to] = [map.toMap(0, map.height), map.toMap(map.width, 0)];
@@ -91,7 +92,8 @@ export class MapPictures {
     }
     // Those that are shown stay, so that pictures do not flicker while the view moves on.
     const shown = new Set(this.placed.map(({ position }) => position));
-    const rank = (/** @type {number} */ k) => Number(shown.has(k)) + map.target[k * STRIDE + CONFIDENCE] / 2;
+    const typical = calledTypical();
+    const rank = (/** @type {number} */ k) => 2 * Number(typical.has(k)) + Number(shown.has(k)) + map.target[k * STRIDE + CONFIDENCE] / 2;
     return positions.sort((a, b) => rank(b) - rank(a));
   }
 

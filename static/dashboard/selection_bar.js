@@ -85,6 +85,7 @@ export class SelectionBar {
       there("Move", "They come into the cluster that is chosen", (cluster) => ({ kind: "move", cluster })),
       change("Belong together", "together", "They come into one cluster"),
       change("Keep apart", "apart", "Each comes into another cluster"),
+      change("Typical", "typical", "They stand for the clusters that they are in: labelers compare others with them"),
       change("Split off", "split", "They become a cluster of their own"),
     ];
     for (const element of changes) element.disabled = Boolean(refusal);

@@ -130,7 +130,10 @@ def test_the_gallery_walks_keeps_throws_out_and_moves_by_key(live_server: LiveSe
     expect(options.nth(2)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("k")
     expect(options.nth(2)).to_contain_text("kept")
-    expect(options.nth(3)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("t")
+    expect(options.nth(3)).to_contain_text("typical")
+    expect(gallery.get_by_role("status")).to_contain_text("1 item called typical")
+    page.keyboard.press("ArrowLeft")
     page.keyboard.press("m")
     expect(gallery.get_by_role("status")).to_have_text("Choose above which cluster it moves to.")
     gallery.get_by_label("Move to").select_option("3")
@@ -148,5 +151,5 @@ def test_the_gallery_walks_keeps_throws_out_and_moves_by_key(live_server: LiveSe
     page.get_by_role("button", name="Gallery").click()
     assert options.nth(0).evaluate("tile => tile.clientWidth") > 1.2 * width, "few items are larger"
     page.keyboard.press("Escape")
-    kinds = [("out", 1, None, True), ("keep", 1, None, True), ("move", 1, 3, False)]
+    kinds = [("out", 1, None, True), ("keep", 1, None, True), ("typical", 1, None, False), ("move", 1, 3, False)]
     assert edits_of(live_server, project.id) == kinds

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
-from tercet.models import AuditEntry, Bag, Item, Link, Project, Role, Run, RunStatus
+from tercet.models import AuditEntry, Bag, Item, Link, Project, Role, Run, RunStatus, Source, Triplet
 from tercet.runs import results
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -258,6 +258,41 @@ def test_what_belongs_together_apart_in_and_out(
     ]
 
 
+def test_what_is_called_typical_stands_for_its_cluster_until_it_is_put_elsewhere(
+    database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
+) -> None:
+    def typical() -> list[list[str]]:
+        listed = analyst.get(f"{SONGS}/runs/latest/clusters").json()["clusters"]
+        return [[item["key"] for item in cluster["exemplars"] if item["called_typical"]] for cluster in listed]
+
+    before = clusters(database, storage, project)
+    one = analyst.get(f"{SONGS}/runs/latest/clusters").json()["clusters"][0]
+    doubtful = [item["position"] for item in one["uncertain"]][:2]
+    assert typical() == [[], [], []]
+    first, second = (edit(analyst, "typical", [position]) for position in doubtful)
+    called = [f"item-{doubtful[1]}", f"item-{doubtful[0]}"]
+    assert typical() == [called, [], []], "at once, the newest first"
+    one = analyst.get(f"{SONGS}/runs/latest/clusters").json()["clusters"][0]
+    assert [item["key"] for item in one["exemplars"]][:2] == called
+
+    with database.reading() as session:
+        newest = session.scalar(select(func.max(Triplet.id)))
+    next_run(database, settings)
+    assert (clusters(database, storage, project)[doubtful] == 1).all()
+    with database.reading() as session:
+        ids = session.scalars(select(Item.id).where(Item.position.in_(doubtful))).all()
+        since = (Triplet.id > newest) & (Triplet.source == Source.INFORMATION)
+        others = session.execute(select(Triplet.left_id, Triplet.right_id).where(since)).all()
+    compared = [item for pair in others for item in pair]
+    assert sum(item in ids for item in compared) > 1.5 * len(compared) / 60 * len(ids), "more than any two items"
+
+    edit(analyst, "move", doubtful[:1], cluster=2)
+    analyst.delete(f"{SONGS}/edits/{second['edit']}")
+    assert typical() == [[], [], []]
+    assert analyst.get(f"{SONGS}/edits").json()["edits"][-1]["edit"] == first["edit"]
+    assert before[doubtful].tolist() == [1, 1]
+
+
 @pytest.mark.only_on("sqlite")
 @pytest.mark.parametrize(
     ("body", "problem"),
@@ -272,6 +307,7 @@ def test_what_belongs_together_apart_in_and_out(
         ({"kind": "split", "items": ["item-0", "item-1"]}, "are in several clusters"),
         ({"kind": "keep", "items": ["item-1"], "cluster": 2}, "is not expected with this kind"),
         ({"kind": "keep", "items": ["item-1"], "weight": 0}, "greater than 0"),
+        ({"kind": "typical", "items": [f"item-{n}" for n in range(21)]}, "up to 20 are expected"),
     ],
 )
 def test_what_cannot_be_is_refused_and_changes_nothing(

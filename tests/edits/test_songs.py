@@ -45,7 +45,7 @@ def misplaced(y: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int]:
 
 def edited_run(loop: AppLoop, result: Result, moved: np.ndarray, home: int) -> None:
     """Compute the next run with the links of a move, and the clusters as moved."""
-    linked = pairs.move(pairs.EditedClusters(result, moved, moved), moved, home)
+    linked = pairs.move(pairs.EditedClusters(result, moved, moved, np.empty(0, np.int64)), moved, home)
     alike, apart = (np.array([pair[:2] for pair in linked if pair[2] == together]) for together in (True, False))
     labels = result.labels.astype(np.int64)
     labels[moved] = home

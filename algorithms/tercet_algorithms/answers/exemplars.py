@@ -15,15 +15,17 @@ _EXEMPLARS = 4  # of each cluster
 _LIKELIEST = 4  # clusters of an item; it is compared with exemplars of every two of them
 # An item that was asked about is preferred to one whose posterior is larger by less than this.
 _ASKED_PREFERRED = 0.1
+_NO_ITEMS: Array = np.empty(0, dtype=np.int64)
 
 
-def exemplars(posterior: Array, times_asked: Array) -> Array:
+def exemplars(posterior: Array, times_asked: Array, typical: Array = _NO_ITEMS) -> Array:
     """Return the likeliest items of each cluster, likeliest first, (K, at most 4); items asked about are preferred.
 
-    `times_asked` (N,) is how often each item was asked about. A cluster that is nobody's likeliest one has exemplars
-    too.
+    `times_asked` (N,) is how often each item was asked about, `typical` (m,) are items that come before all others in
+    their likeliest clusters. A cluster that is nobody's likeliest one has exemplars too.
     """
     preference = posterior + _ASKED_PREFERRED * (times_asked > 0)[:, None]
+    preference[typical, posterior[typical].argmax(axis=1)] += 1 + _ASKED_PREFERRED
     surest: Array = np.argsort(-preference, axis=0, kind="stable")[:_EXEMPLARS].T
     return surest
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tercet_algorithms.answers.exemplars import between_exemplars, exemplars
+from tercet_algorithms.answers.exemplars import between_exemplars
 from tercet_algorithms.answers.patterns import Array, Kind, expected_information
 from tercet_algorithms.answers.pool import canonical, draw_pool, without_repeats
 
@@ -44,13 +44,12 @@ def least_asked(ranking: Ranking, times_asked: Array) -> Ranking:
 
 
 def rankings(
-    posterior: Array, table: Array, times_asked: Array, X: Array | None, about: Array, rng: Generator
+    posterior: Array, table: Array, times_asked: Array, X: Array | None, about: Array, examples: Array, rng: Generator
 ) -> tuple[Ranking, Ranking]:
     """Return the rankings that questions are taken from: the most informative ones, and those about seldom asked items.
 
-    All are about items in `about`.
+    All are about items in `about`; `examples` (K, m) are the exemplars of the clusters.
     """
-    examples = exemplars(posterior, times_asked)
     informative = most_informative(posterior, table, draw_pool(posterior, examples, X, about, rng))
     seldom = about[np.lexsort((posterior[about].max(axis=1), times_asked[about]))][:_SELDOM]
     between = without_repeats(between_exemplars(seldom, posterior, examples, rng))

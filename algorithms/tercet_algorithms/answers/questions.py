@@ -60,6 +60,7 @@ class QuestionSuggestion:
         asked: Any = None,
         pending: Any = None,
         about: Any = None,
+        typical: Any = None,
         X: Any = None,
         random_state: Any = None,
     ) -> tuple[Array, Array]:
@@ -67,7 +68,7 @@ class QuestionSuggestion:
 
         Parameters
         ----------
-        n, kind, candidates, asked, pending, about, X, random_state :
+        n, kind, candidates, asked, pending, about, typical, X, random_state :
             See `tercet_algorithms.answers.questions.suggest`.
         labeler : object, optional
             Who will be asked, where tables were learned; None for any one of those labelers.
@@ -94,6 +95,7 @@ class QuestionSuggestion:
             asked=asked,
             pending=pending,
             about=about,
+            typical=typical,
             X=X,
             random_state=random_state,
         )
@@ -135,6 +137,7 @@ def suggest(
     asked: Any = None,
     pending: Any = None,
     about: Any = None,
+    typical: Any = None,
     X: Any = None,
     random_state: Any = None,
 ) -> tuple[Array, Array]:
@@ -164,6 +167,8 @@ def suggest(
         later.
     about : (m,) array of item positions, optional
         The only items that questions may be about; the two other items may be any. None or an empty array is all.
+    typical : (m,) array of item positions, optional
+        Items that stand for their likeliest clusters in questions before all others.
     X : (N, D) array, optional
         Features of the items, all columns in one scale. Whether a cluster should be split is then asked about two of
         its items that are far apart.
@@ -181,7 +186,9 @@ def suggest(
     """
     P, rows = _check(posterior, table, kind)
     places = None if X is None else _check_places(X, len(P))
-    items = _check_items(about, len(P))
+    named = _check_items("about", about, len(P))
+    items = named if len(named) else np.arange(len(P))
+    stand_for = _check_items("typical", typical, len(P))
     if n < 0:
         raise ValueError(f"n must be at least 0, got {n}")
     rng = np.random.default_rng(random_state)
@@ -190,7 +197,8 @@ def suggest(
     before = np.concatenate([answered, waiting])
     times_asked = np.bincount(before.ravel(), minlength=len(P))
     if candidates is None:
-        batch.by_turns(*rankings(P, rows, times_asked, places, items, rng))
+        examples = exemplars(P, times_asked, stand_for)
+        batch.by_turns(*rankings(P, rows, times_asked, places, items, examples, rng))
         if len(batch.chosen) < n:
             more = random_questions(len(P), _MOST_EQUAL * (2 * n + len(before)), items, rng)
             batch.fill(most_informative(P, rows, more))
@@ -227,14 +235,14 @@ def _check_places(X: Any, n_items: int) -> Array:
     return places
 
 
-def _check_items(about: Any, n_items: int) -> Array:
-    """Return the different positions in `about`, or all."""
-    named = np.unique(np.asarray([] if about is None else about))
-    if not len(named):
-        return np.arange(n_items)
-    if not np.issubdtype(named.dtype, np.integer) or named[0] < 0 or named[-1] >= n_items:
-        raise ValueError(f"about must hold item positions from 0 to {n_items - 1}")
-    return named
+def _check_items(name: str, items: Any, n_items: int) -> Array:
+    """Return the different positions that an argument holds."""
+    positions = np.unique(np.asarray([] if items is None else items))
+    if not len(positions):
+        return positions.astype(np.int64)
+    if not np.issubdtype(positions.dtype, np.integer) or positions[0] < 0 or positions[-1] >= n_items:
+        raise ValueError(f"{name} must hold item positions from 0 to {n_items - 1}")
+    return positions
 
 
 def _check(posterior: Any, table: Any, kind: Kind) -> tuple[Array, Array]:

@@ -25,19 +25,22 @@ class EditedClusters(NamedTuple):
     """The clusters of a run, and the positions of the items that an edit is about.
 
     These stand for no cluster, and, where there are others, neither do those that were put elsewhere since the run:
-    an item that was moved away would draw those that are moved after it back.
+    an item that was moved away would draw those that are moved after it back. `called_typical` are those that analysts
+    say stand for their clusters.
     """
 
     result: Result
     chosen: Array
     edited: Array
+    called_typical: Array
 
     def typical(self, cluster: int, most: int = LINKS) -> Array:
-        """Return the positions of the items that stand for a cluster: those that are surest, the surest first."""
+        """Return the positions of the items that stand for a cluster: those called typical, then the surest ones."""
         others = np.setdiff1d(np.flatnonzero(self.result.labels == cluster), self.chosen)
         unchanged = np.setdiff1d(others, self.edited)
         members = unchanged if len(unchanged) else others
-        order: Array = members[np.argsort(-self.result.confidence[members], kind="stable")]
+        is_called = np.isin(members, self.called_typical)
+        order: Array = members[np.lexsort((-self.result.confidence[members], ~is_called))]
         return order[:most]
 
 

@@ -37,8 +37,9 @@ class EditIn(BaseModel):
     )
 
     kind: EditKind = Field(
-        description="move `items` to `cluster`; keep them where they are, or out of there; they belong together, or "
-        "apart, each in a cluster of its own; merge the cluster `other` into `cluster`; split `items` off as a cluster"
+        description="move `items` to `cluster`; keep them where they are, or out of there; they are typical of the "
+        "clusters that they are in, and stand for these; they belong together, or apart, each in a cluster of its own; "
+        "merge the cluster `other` into `cluster`; split `items` off as a cluster"
     )
     items: list[Text] = Field([], max_length=MOST_ITEMS, description="keys; none to merge")
     cluster: Cluster | None = Field(None, description="with move and merge")

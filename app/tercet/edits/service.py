@@ -21,6 +21,7 @@ from tercet.runs.in_use import labels_in_use
 from tercet.runs.queries import last_done, lock_project
 from tercet.runs.results import Array, Result
 from tercet.runs.schedule import answers_changed
+from tercet.runs.typical import typical_items
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
@@ -28,6 +29,7 @@ KEYS = 5  # of the items of an edit that the log names
 # How many items each kind takes; a merge is about clusters.
 FEWEST = {EditKind.TOGETHER: 2, EditKind.APART: 2, EditKind.SPLIT: 2, EditKind.MERGE: 0}
 CLUSTERS = {EditKind.MOVE: {"cluster"}, EditKind.MERGE: {"cluster", "other"}}
+MOST_TYPICAL = 20  # of one edit: hundreds would stand for nothing
 # By how many clusters a run has more afterwards.
 MORE = {EditKind.MERGE: -1, EditKind.SPLIT: 1}
 
@@ -51,7 +53,8 @@ def make(session: Session, storage: Storage, access: Access, body: EditIn) -> Ed
     session.add(edit)
     session.flush()
     edited = queries.edited_since(session, project.id, run.started_at)
-    _store_links(session, edit, _pairs(result, body, items, edited))
+    clusters = pairs.EditedClusters(result, items, edited, typical_items(session, project.id))
+    _store_links(session, edit, _pairs(clusters, body))
     after = {"edit": edit.id, "kind": body.kind, "items": len(items), "cluster": body.cluster}
     chain.record(session, "clusters edited", project=project, after=after)
     _change(session, project, MORE.get(body.kind, 0))
@@ -160,6 +163,8 @@ def _check(project: Project, result: Result, body: EditIn, items: Array) -> None
         errors.append(FieldError("other", "is the cluster itself"))
     if body.kind == EditKind.APART and len(items) > project.n_clusters:
         errors.append(FieldError("items", f"{project.n_clusters} clusters can keep so many items apart, not more"))
+    if body.kind == EditKind.TYPICAL and len(items) > MOST_TYPICAL:
+        errors.append(FieldError("items", f"up to {MOST_TYPICAL} are expected, the most typical ones"))
     if not errors and body.kind == EditKind.SPLIT:
         errors += _check_split(result, items)
     if errors:
@@ -175,9 +180,9 @@ def _check_split(result: Result, items: Array) -> list[FieldError]:
     return []
 
 
-def _pairs(result: Result, body: EditIn, items: Array, edited: Array) -> pairs.Pairs:
-    """Return the links of an edit; the items that were edited since the run stand for no cluster."""
-    clusters = pairs.EditedClusters(result, items, edited)
+def _pairs(clusters: pairs.EditedClusters, body: EditIn) -> pairs.Pairs:
+    """Return the links of an edit."""
+    items = clusters.chosen
     match body.kind:
         case EditKind.MOVE:
             assert body.cluster is not None, "checked before"
@@ -187,13 +192,13 @@ def _pairs(result: Result, body: EditIn, items: Array, edited: Array) -> pairs.P
             assert body.other is not None, "checked before"
             return pairs.merge(clusters, body.cluster, body.other)
         case EditKind.SPLIT:
-            return pairs.split(clusters, items, int(result.labels[items[0]]))
+            return pairs.split(clusters, items, int(clusters.result.labels[items[0]]))
         case EditKind.TOGETHER:
             return pairs.together(items)
         case EditKind.APART:
             return pairs.apart(items)
         case _:
-            return pairs.stay(clusters, items, alike=body.kind == EditKind.KEEP)
+            return pairs.stay(clusters, items, alike=body.kind != EditKind.OUT)
 
 
 def _store_links(session: Session, edit: Edit, linked: pairs.Pairs) -> None:

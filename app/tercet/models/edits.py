@@ -10,7 +10,7 @@ from tercet.models.base import Base, now
 
 
 class EditKind(enum.StrEnum):
-    """What an analyst says of some items: where they belong, where not, or that clusters are one or two."""
+    """What an analyst says of some items: where they belong, what they stand for, or that clusters are one or two."""
 
     MOVE = "move"
     KEEP = "keep"
@@ -19,6 +19,7 @@ class EditKind(enum.StrEnum):
     APART = "apart"
     MERGE = "merge"
     SPLIT = "split"
+    TYPICAL = "typical"
 
 
 class Edit(Base):
@@ -29,7 +30,9 @@ class Edit(Base):
 
     __tablename__ = "edit"
     __table_args__ = (
-        CheckConstraint("kind IN ('move', 'keep', 'out', 'together', 'apart', 'merge', 'split')", name="kind"),
+        CheckConstraint(
+            "kind IN ('move', 'keep', 'out', 'together', 'apart', 'merge', 'split', 'typical')", name="kind"
+        ),
         CheckConstraint("weight > 0", name="weight"),
     )
 

@@ -5,6 +5,7 @@ A run's life, file by file: `schedule.py` queues it, `lifecycle.py` holds its st
 
 - current: a run whose clusters people see and are asked about; the newest finished one is the "current clustering".
 - side run: a run that leaves the current clustering alone: an "alternative" (another clustering) or a "comparison".
+- typical items: those that analysts call typical of their clusters, which stand for these.
 - due: the time from which a queued run may be claimed.
 - claim: a supervisor's hold on a run before its task has begun.
 - token: a number that the task increments when it begins; only the copy of the task with the newest token may write.

@@ -74,6 +74,7 @@ ITEM_EXAMPLE: dict[str, Any] = {
     "key": "song-17",
     "position": 16,
     "confidence": 0.99,
+    "called_typical": False,
     "text": "",
     "media_type": "audio/wav",
     "media_url": "/api/v1/projects/forest-songs/media/media/song-17",
@@ -182,6 +183,7 @@ class ClusterItem(PlacedItem):
     """One item of a cluster."""
 
     confidence: float
+    called_typical: bool = Field(False, description="an analyst says that it is typical of the cluster that it is in")
 
 
 class BagLabelShare(BaseModel):
@@ -192,7 +194,9 @@ class BagLabelShare(BaseModel):
 
 
 class ClusterOut(BaseModel):
-    """One cluster: `exemplars` are its most typical items, `uncertain` those it is least sure of.
+    """One cluster: `exemplars` are its most typical items, those that analysts call so first.
+
+    `uncertain` are those it is least sure of.
 
     `bag_labels` are up to three that go with it, largest share first; empty where bags have none. `words` say what
     separates it from the other items: medians of sounds, telling words of texts, columns of the table; empty where

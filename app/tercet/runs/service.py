@@ -16,6 +16,7 @@ from tercet.runs import confusion, lifecycle, queries, results
 from tercet.runs.in_use import labels_in_use
 from tercet.runs.results import Array, Result
 from tercet.runs.schemas import BagLabelShare, ClusterItem, ClusterName, ClusterOut, RunOut
+from tercet.runs.typical import typical_items
 from tercet.storage import Storage
 from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
@@ -107,7 +108,10 @@ def clusters(
         is_passing = np.isin(np.arange(len(result.labels)), passing)
         result = replace(result, labels=np.where(is_passing, result.labels, -1))
     coordinates = results.coordinates(storage, key)
-    examples = {cluster: _examples(result, coordinates, cluster) for cluster in range(1, result.n_clusters + 1)}
+    typical = typical_items(session, project.id)
+    examples = {
+        cluster: _examples(result, coordinates, cluster, typical) for cluster in range(1, result.n_clusters + 1)
+    }
     positions = sorted({int(position) for arrays in examples.values() for position in np.concatenate(arrays)})
     items = {item.position: item for item in items_by_position(session, project.id, positions)}
     notes = queries.cluster_notes(session, run)
@@ -117,7 +121,10 @@ def clusters(
     def describe(positions: Array) -> list[ClusterItem]:
         confidence = result.confidence
         return [
-            ClusterItem.of(project.key, items[int(i)], confidence=round(float(confidence[i]), 4)) for i in positions
+            ClusterItem.of(
+                project.key, items[i], confidence=round(float(confidence[i]), 4), called_typical=i in typical
+            )
+            for i in positions.tolist()
         ]
 
     return [
@@ -159,15 +166,21 @@ def _figures(result: Result, cluster: int) -> dict[str, Any]:
     }
 
 
-def _examples(result: Result, coordinates: Array, cluster: int) -> tuple[Array, Array]:
-    """Return positions of typical items, the central ones of the surer half, and of the least certain; none is both."""
-    members = np.flatnonzero(result.labels == cluster)
+def _examples(result: Result, coordinates: Array, cluster: int, called: Array) -> tuple[Array, Array]:
+    """Return positions of typical items and of the least certain ones; none is both.
+
+    Typical are those that analysts call so, then the central ones of the surer half of the others.
+    """
+    known = called[called < len(result.labels)]
+    first = known[result.labels[known] == cluster][:MOST_EXAMPLES]
+    members = np.setdiff1d(np.flatnonzero(result.labels == cluster), first)
     by_confidence = members[np.argsort(result.confidence[members], kind="stable")]
     uncertain = by_confidence[: min(MOST_EXAMPLES, len(members) // 2)]
     sure = by_confidence[len(members) // 2 :]
     points = coordinates[sure]
     distances = np.linalg.norm(points - np.median(points, axis=0), axis=1) if len(sure) else sure
-    return sure[np.argsort(distances, kind="stable")[:MOST_EXAMPLES]], uncertain
+    central = sure[np.argsort(distances, kind="stable")[: MOST_EXAMPLES - len(first)]]
+    return np.concatenate([first, central]), uncertain
 
 
 def _no_cluster(run: Run, cluster: int, n_clusters: int) -> NotFound:

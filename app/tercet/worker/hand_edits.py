@@ -18,7 +18,7 @@ MOST_CLUSTERS = 10_000
 SUREST = 1e-3  # no fit is surer than so against what an analyst says of an item
 SWEEPS = 5  # through the links; what belongs together follows in two or three
 # The kinds that say in which cluster an item is.
-PLACING = (EditKind.MOVE, EditKind.KEEP, EditKind.MERGE, EditKind.SPLIT)
+PLACING = (EditKind.MOVE, EditKind.KEEP, EditKind.MERGE, EditKind.SPLIT, EditKind.TYPICAL)
 
 
 class Edits(NamedTuple):

@@ -17,6 +17,7 @@ from tercet.runs import bag_labels, known_clusterings, results
 from tercet.runs.bag_labels import BagLabels
 from tercet.runs.queries import last_done
 from tercet.runs.results import AnswerReport, Array, LabelerReport, Result
+from tercet.runs.typical import typical_items
 from tercet.storage import Storage
 from tercet.worker import hand_edits
 from tercet.worker.hand_edits import NO_EDITS, Edits
@@ -94,6 +95,7 @@ class JobInputs:
     weights: Array | None = None
     known: Array | None = None  # (M,) whether an analyst said that each answer is right; None: of none
     edits: Edits = NO_EDITS  # what analysts changed by hand
+    typical: Array | None = None  # positions of the items that analysts call typical of their clusters; None: no items
 
     @property
     def n_labelled_bags(self) -> int:
@@ -174,6 +176,7 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         before = last_done(session, project.id, before=run.number) if run.purpose == Purpose.CURRENT else None
         trusted = holds.put_back(session, project.id)
         links = hand_edits.read(session, project.id)
+        typical = typical_items(session, project.id)
     values: Array = np.empty((n_items, 0)) if features is None else storage.memory_map(features.blob)
     if in_use is not None:
         # Answers about items that are set aside find no position, and are left out with them.
@@ -200,6 +203,7 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
         known_clusterings=codes,
         in_use=in_use,
         weights=None if before is None else answer_weights(results.labeler_report(storage, before), labelers, trusted),
+        typical=np.flatnonzero(np.isin(np.arange(n_items) if in_use is None else np.flatnonzero(in_use), typical)),
         edits=hand_edits.place(
             links,
             partial(positions, item_ids=item_ids),

@@ -118,6 +118,7 @@ def test_exemplars_are_the_surest_items_and_rather_those_asked_about():
     assert exemplars(P, np.zeros(5))[:, :2].tolist() == [[0, 1], [4, 3]]
     asked = np.array([0, 3, 1, 0, 0])
     assert exemplars(P, asked)[0, :3].tolist() == [1, 0, 2], "asked about and nearly as sure"
+    assert exemplars(P, asked, np.array([2, 3]))[:, 0].tolist() == [2, 3], "typical ones stand for their own cluster"
 
 
 def test_two_far_members_of_a_cluster_are_asked_about():
@@ -224,6 +225,7 @@ def test_edges():
         ({"pending": [[0, 1, 99]]}, "row 0"),
         ({"about": [5]}, "about must hold item positions from 0 to 4"),
         ({"about": [0.5]}, "about must hold"),
+        ({"typical": [-1]}, "typical must hold item positions from 0 to 4"),
     ],
     ids=str,
 )

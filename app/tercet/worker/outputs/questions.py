@@ -47,6 +47,7 @@ def choose(
             asked=inputs.triplets,
             pending=np.concatenate([pending, chosen]),
             about=about,
+            typical=inputs.typical,
             X=X,
             random_state=rng,
         )
