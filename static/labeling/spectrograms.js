@@ -20,6 +20,7 @@ import { onsetOf } from "./onset.js";
 const CLOSEST = 20; // largest magnification of the usual picture
 const DRAGGED = 5; // pixels that the pointer must move for a drag
 const WHEEL_SPEED = 0.002;
+const NUMBER = 36; // pixels that the item's number takes of the left edge
 const MARKS = { low: 5, begin: 7 }; // about how many marks of frequency and of time there are
 
 /**
@@ -277,7 +278,9 @@ export class Spectrograms {
     // No marks in the corners, where they would overlap or be cut off.
     const first = Math.max(begin + 0.1 * seconds - lead, -1e-9);
     const times = multiples(first, begin + 0.98 * seconds - lead, roundStep(seconds / MARKS.begin));
-    const pitches = multiples(low + 0.1 * (high - low), high - 0.02 * (high - low), roundStep((high - low) / MARKS.low));
+    const height = this.#boxes.find(Boolean)?.media.clientHeight || Infinity;
+    const top = high - Math.max(0.02, NUMBER / height) * (high - low);
+    const pitches = multiples(low + 0.1 * (high - low), top, roundStep((high - low) / MARKS.low));
     for (const box of this.#boxes) {
       if (!box) continue;
       Object.assign(box.image.style, {
