@@ -74,10 +74,12 @@ def nearest(A: Array, points: Array) -> Array:
     """Return the nearest points of each row of A, (n, 10) or as many as there are points."""
     n_neighbours = min(N_NEIGHBOURS, len(points))
     out = np.empty((len(A), n_neighbours), np.int64)
-    half = np.square(points).sum(axis=1) / 2
+    centre = points.mean(axis=0)  # of which single precision is precise enough, and twice as fast
+    near = (points - centre).astype(np.float32)
+    half = np.square(near).sum(axis=1) / 2
     for start in range(0, len(A), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        far = half - A[rows] @ points.T
+        far = half - (A[rows] - centre).astype(np.float32) @ near.T
         out[rows] = np.argpartition(far, n_neighbours - 1, axis=1)[:, :n_neighbours]
     return out
 

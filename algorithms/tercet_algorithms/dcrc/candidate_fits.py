@@ -16,7 +16,7 @@ from tercet_algorithms.dcrc.pooling import pool, widened
 from tercet_algorithms.dcrc.prior_clusters import PriorMap, prior_map
 from tercet_algorithms.dcrc.search import Callback, DCRCSearch, FitState, plan_starts
 from tercet_algorithms.dcrc.warm_start import PreviousFit
-from tercet_algorithms.dcrc.weighing import best_two, weigh
+from tercet_algorithms.dcrc.weighing import best_two, judge, weigh
 
 # Measured among powers of 4: 2^-8 was as good as any for 16 to 33 standardised columns, 2^-6 the best for 61 and 97.
 _LAM, _COLUMNS = 2**-8, 24
@@ -32,6 +32,7 @@ class Plan(NamedTuple):
     names: tuple[str, ...]
     space: FeatureSpace  # with the graph where a candidate needs it
     n_answers: int  # answers that there were when they were chosen; 0 where there is only one that is not compared
+    weighing: Weighing | None = None  # by what the previous fit foresaw of the new answers; None: chosen anew
 
 
 class CandidateFits(FittedDCRC):
@@ -49,7 +50,7 @@ class CandidateFits(FittedDCRC):
 
     def _plan(
         self,
-        judge: Any,
+        model: Any,
         features: Array,
         space: FeatureSpace,
         groups: dict[str, Array],
@@ -58,7 +59,7 @@ class CandidateFits(FittedDCRC):
     ) -> Plan:
         """Return which candidates to fit: those of the previous fit while answers have not doubled since.
 
-        `judge` is a quick DCRC for the folds; it takes features already in coordinates of the space. Where candidates
+        `model` is a quick DCRC for the folds; it takes features already in coordinates of the space. Where candidates
         cannot be compared, or that does not help, the features are the only one; few answers are read beside clusters
         that are found without any.
         """
@@ -69,18 +70,33 @@ class CandidateFits(FittedDCRC):
             prior = prior_map(space.points_of(features), self.n_clusters, len(constraints))
             return Plan((FEATURES,), FeatureSpace(space.mean, space.scale, prior), 0)
         if warm and len(constraints) < 2 * self._weighing.n_answers:
-            names = self._weighing.names
-            return Plan(names, self._space if GRAPH in names else space, self._weighing.n_answers)
+            weighing = self._weighed_by_new(features, groups, constraints)
+            in_graph = GRAPH in weighing.names
+            return Plan(weighing.names, self._space if in_graph else space, weighing.n_answers, weighing)
         joint = space.with_graph(features, VECTORS * self.n_clusters)
         if warm and joint.has_graph_of(self._space):
             joint = self._space
         columns = columns_of(groups, features.shape[1], joint.width)
-        names = best_two(judge, features, joint, columns, constraints)
+        names = best_two(model, features, joint, columns, constraints)
         return Plan(names, joint if GRAPH in names else space, len(constraints))
+
+    def _weighed_by_new(self, features: Array, groups: dict[str, Array], constraints: Constraints) -> Weighing:
+        """Return the previous weighing with what each candidate's previous fit foresaw of the answers that are new."""
+        weighing = self._weighing
+        answers = constraints.select(weighing.are_new(constraints.triplets))
+        if len(weighing.names) == 1 or not len(answers):
+            return weighing
+        items, places = np.unique(answers.triplets, return_inverse=True)
+        X = self._space.transform(features[items])
+        columns = columns_of(groups, features.shape[1], self._space.width)
+        answers_of_items = replace(answers, triplets=places.reshape(-1, 3))
+        models = {name: widened(self._models[name], columns[name], X.shape[1]) for name in weighing.names}
+        foreseen = [judge(X @ W[:, :-1].T + W[:, -1], answers_of_items, self.epsilon_) for W in models.values()]
+        return weighing.with_answers(np.stack(foreseen), answers.triplets).without_light()
 
     def _weigh(
         self,
-        judge: Any,
+        model: Any,
         features: Array,
         plan: Plan,
         columns: dict[str, Array],
@@ -92,9 +108,11 @@ class CandidateFits(FittedDCRC):
             return ALONE
         if len(ends) == 1:
             return ALONE._replace(names=tuple(ends), n_answers=plan.n_answers)
+        if plan.weighing is not None:
+            return plan.weighing
         fitted = {name: state.solution.W for name, state in ends.items()}
-        tables = weigh(judge, features, plan.space, columns, fitted, constraints)
-        return Weighing(tuple(fitted), tables, plan.n_answers).without_light()
+        tables = weigh(model, features, plan.space, columns, fitted, constraints)
+        return Weighing(tuple(fitted), tables, plan.n_answers, constraints.triplets).without_light()
 
     def _check_previous(self, plan: SpacePlan, n_features: int) -> None:
         """Raise ValueError where the previous fit has other clusters, features or kernel than the warm start."""
@@ -138,6 +156,7 @@ class CandidateFits(FittedDCRC):
     def _run(
         self,
         searches: dict[str, DCRCSearch],
+        weighing: Weighing | None,
         further: list[int],
         rng: np.random.RandomState,
         resume: FitState | None,
@@ -145,8 +164,9 @@ class CandidateFits(FittedDCRC):
     ) -> tuple[dict[str, FitState], bool]:
         """Run one search after the other; return their last states, and whether the callback stopped the fit."""
         ends: dict[str, FitState] = {}
+        plans = self._starts_of(searches, weighing, further, rng)
         for name, search in searches.items():
-            starts = plan_starts(self.n_init, self.n_moves, search.warm is not None, rng, further)
+            starts = plans[name]
             before = next(iter(ends.values()), None)
             earlier = None if resume is None else resume.chains
             if before is None and resume is not None and earlier is not None and earlier.best is not None:
@@ -159,6 +179,29 @@ class CandidateFits(FittedDCRC):
             if stopped:
                 break
         return ends, stopped
+
+    def _starts_of(
+        self,
+        searches: dict[str, DCRCSearch],
+        weighing: Weighing | None,
+        further: list[int],
+        rng: np.random.RandomState,
+    ) -> dict[str, tuple[Array, Array]]:
+        """Return kinds and seeds of each candidate's starts: all of them, or fewer for one that counts less.
+
+        Starts and moves are worth their time where the best clustering may come of them. So once candidates are weighed
+        that of the largest weight makes all, and another each by a chance that is its weight relative to the largest.
+        """
+        is_warm = any(search.warm is not None for search in searches.values())
+        if weighing is None or len(searches) == 1:
+            return {name: plan_starts(self.n_init, self.n_moves, is_warm, rng, further) for name in searches}
+        plans = {}
+        for name, weight in weighing.by_name().items():
+            kinds, seeds = plan_starts(self.n_init, self.n_moves, is_warm, rng, further)
+            chosen = rng.random_sample(len(kinds)) < weight / weighing.weights.max()
+            chosen[: 1 + len(further)] = True
+            plans[name] = kinds[chosen], seeds[chosen]
+        return plans
 
     def _pooled(
         self, ends: dict[str, FitState], shares: dict[str, float], leading: str, columns: dict[str, Array], X: Array

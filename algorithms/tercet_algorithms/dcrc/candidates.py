@@ -29,11 +29,15 @@ HOPELESS = np.log(LEAST_WEIGHT) / _COUNT
 
 
 class Weighing(NamedTuple):
-    """The candidates that are fitted in full, and how well each predicts the answers of each fold from the others."""
+    """The candidates that are fitted in full, and how well each predicts answers: those of each fold from the others.
+
+    Later answers are a further fold for every warm start that brings some, predicted by the fit before.
+    """
 
     names: tuple[str, ...]
     tables: Array  # (C, F, T) log likelihood of each of F folds, with the scores divided by each temperature
     n_answers: int  # answers that there were when these candidates were chosen; 0 where nothing was compared
+    asked: Array = np.empty((0, 3), np.int64)  # (M, 3) triplets of the answers that the tables hold
 
     @property
     def weights(self) -> Array:
@@ -59,6 +63,16 @@ class Weighing(NamedTuple):
         shares = weights / weights.sum() * temperatures[weights.argmax()] / temperatures
         return dict(zip(names, shares.tolist(), strict=True))
 
+    def with_answers(self, tables: Array, triplets: Array) -> "Weighing":
+        """Return the same after answers to these triplets, which each candidate gave these log likelihoods, (C, T)."""
+        asked = np.concatenate([self.asked, triplets])
+        return self._replace(tables=np.concatenate([self.tables, tables[:, None]], axis=1), asked=asked)
+
+    def are_new(self, triplets: Array) -> Array:
+        """Return which of these questions (M, 3) the tables hold no answer to, (M,)."""
+        asked = set(map(tuple, self.asked.tolist()))
+        return np.array([tuple(triplet) not in asked for triplet in triplets.tolist()], dtype=bool)
+
     def without_light(self) -> "Weighing":
         """Return the same without the candidates that have no weight."""
         chosen = np.flatnonzero(self.weights)
@@ -70,6 +84,7 @@ class Weighing(NamedTuple):
             "candidate_names": np.array(self.names),
             "candidate_tables": self.tables,
             "candidate_answers": np.asarray(self.n_answers),
+            "candidate_asked": self.asked,
         }
 
     @classmethod
@@ -78,7 +93,7 @@ class Weighing(NamedTuple):
         if "candidate_names" not in arrays:
             return ALONE
         names = tuple(arrays["candidate_names"].tolist())
-        return cls(names, arrays["candidate_tables"], int(arrays["candidate_answers"]))
+        return cls(names, arrays["candidate_tables"], int(arrays["candidate_answers"]), arrays["candidate_asked"])
 
 
 ALONE = Weighing((FEATURES,), np.zeros((1, 0, len(TEMPERATURES))), 0)

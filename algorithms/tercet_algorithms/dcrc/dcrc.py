@@ -82,10 +82,12 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         "features" fits one model to the features. "auto" compares it, by held-out answers, with the same model on the
         features and the eigenvectors of a graph of neighbours, which follow curved clusters, and with the same model
         on each of `feature_groups` alone, in case features of other groups are noise. The best two at most are fitted
-        in full and pooled: the model is the weighted sum of their scores. That takes about twice as long. Fewer than
-        30 answers compare nothing, and may well mislead: then one model sees the clusters of K-means and of spectral
-        clustering beside the features, and leans towards them, less with every answer. "auto" is the same as
-        "features" without answers, with more than 20,000 items, labelled bags, a kernel or hard answers.
+        in full and pooled: the model is the weighted sum of their scores. That takes about twice as long. A warm start
+        weighs them by how well the fit before predicts the answers that are new, and anew once answers have doubled;
+        the one that counts less makes fewer starts and moves. Fewer than 30 answers compare nothing, and may well
+        mislead: then one model sees the clusters of K-means and of spectral clustering beside the features, and leans
+        towards them, less with every answer. "auto" is the same as "features" without answers, with more than 20,000
+        items, labelled bags, a kernel or hard answers.
     feature_groups : sequence of str, of length D, or None
         Name of the group that each column of X belongs to, such as the source of its numbers; see `candidates`.
     tau : float
@@ -188,9 +190,10 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     Notes
     -----
     X is read in blocks and never changed; it may be single precision or a memory map, and the fit keeps one single
-    precision copy, N x (D + 1). With more than 10,000 items, K-means of a start sees 10,000 of them; from 200,000 items
-    on, fits of samples come before the fit of everything. Each start and each move ends with a fit of everything, so
-    for a million items use n_init=1, n_moves=0 first: the defaults take about twenty times as long.
+    precision copy, N x (D + 1). With more than 2,000 items, K-means of a start sees two fifths of them, 2,000 at least
+    and 10,000 at most; from 200,000 items on, fits of samples come before the fit of everything. Each start and each
+    move ends with a fit of everything, so for a million items use n_init=1, n_moves=0 first: the defaults take about
+    twenty times as long.
 
     References
     ----------
@@ -393,7 +396,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         evidence = PatternEvidence(constraints, must_link, cannot_link, self.answer_weight_, link_weights)
         searches, order = self._searches(chosen, features, columns, evidence, checked_bags, warm, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * int(labelled)
-        ends, stopped = self._run(searches, further, rng, resume, callback)
+        ends, stopped = self._run(searches, chosen.weighing, further, rng, resume, callback)
         for name, end in ends.items():
             searches[name], ends[name] = searches[name].widened(end)
         self._weighing = self._weigh(judge, features, chosen, columns, ends, constraints)
@@ -554,7 +557,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         self._models = {leading: W}
         if self._weighing.names != (FEATURES,):
             if objective.X.shape[1] != space.width + 1:
-                objective = objective.with_features(space.design(features, order))
+                seen_by_graph = searches[GRAPH].objective.X if GRAPH in searches else space.design(features, order)
+                objective = objective.with_features(seen_by_graph)
             W = self._pooled(ends, shares, leading, columns, objective.X)
             objective.refresh(q, objective.softmax(W), evidence, tol=1e-4)
         softmax = objective.softmax(W)

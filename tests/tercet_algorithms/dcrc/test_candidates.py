@@ -4,17 +4,20 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from tercet_algorithms import DCRC, FitState
+from tercet_algorithms.answers.patterns import answer_table, pattern_probabilities
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
-from tercet_algorithms.common.graph import graph_map, nearest
+from tercet_algorithms.common.graph import GraphMap, graph_map, nearest
 from tercet_algorithms.dcrc import candidates
 from tercet_algorithms.dcrc.candidates import TEMPERATURES, Weighing
 from tercet_algorithms.dcrc.pooling import matching, pool
 from tercet_algorithms.dcrc.prior_clusters import prior_map
+from tercet_algorithms.dcrc.search import WARM
 
 
 def _moons(n_answers: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -99,6 +102,48 @@ def test_resumed_fit_ends_as_if_it_had_run_through() -> None:
         assert np.array_equal(resumed.posterior_, model.posterior_)
 
 
+def _weighed() -> tuple[DCRC, np.ndarray, dict[str, np.ndarray]]:
+    """A fit of 60 answers that gives weight to both candidates, and ten answers more."""
+    X, y = make_blobs(100, centers=3, cluster_std=3, random_state=1)
+    asked = _asked(y, 70)
+    model = DCRC(3, epsilon=0.05, candidates="auto", n_init=2, n_moves=1, warm_start=True, random_state=0)
+    return model.fit(X, **{name: values[:60] for name, values in asked.items()}), X, asked
+
+
+def test_a_warm_start_weighs_candidates_by_what_they_foresaw_of_new_answers() -> None:
+    model, X, asked = _weighed()
+    arrays = model.state_arrays()
+    seen = GraphMap.from_arrays(arrays).transform((X - arrays["mean_"]) / arrays["scale_"])
+    new, columns = asked["triplets"][60:], np.array([2, 0, 1])[asked["answers"][60:]]
+    foreseen = []
+    for number, width in enumerate((2, seen.shape[1])):
+        W = arrays[f"model_{number}"]
+        scores = seen[:, :width] @ W[:, :-1].T + W[:, -1]
+        chances = [
+            pattern_probabilities(softmax(scores / temperature, axis=1), new) @ answer_table("relative", 0.05)
+            for temperature in TEMPERATURES
+        ]
+        foreseen.append([np.log(chance[np.arange(10), columns]).sum() for chance in chances])
+    tables = np.concatenate([arrays["candidate_tables"], np.array(foreseen)[:, None]], axis=1)
+    expected = Weighing(("features", "graph"), tables, 60).by_name()
+    before = model.candidate_weights_
+    assert expected["graph"] != pytest.approx(before["graph"], abs=0.01)
+    assert model.fit(X, **asked).candidate_weights_ == pytest.approx(expected)
+    assert model.fit(X, **asked).candidate_weights_ == pytest.approx(expected), "no answer counts twice"
+
+
+def test_a_candidate_that_counts_less_makes_fewer_starts_and_moves() -> None:
+    model, X, asked = _weighed()
+    states: list[FitState] = []
+    model.set_params(n_init=3, n_moves=9).fit(X, **asked, callback=states.append)
+    weights = model.candidate_weights_
+    assert 0.5 * weights["graph"] > weights["features"] > 0
+    kinds = {state.chains.best is None: state.start_kinds.tolist() for state in states if state.chains is not None}
+    of_features, of_graph = kinds[True], kinds[False]
+    assert of_features[0] == of_graph[0] == WARM
+    assert 1 <= len(of_features) <= 6 < len(of_graph) == 3 + 9
+
+
 def test_a_wrong_answer_does_not_make_clusters_worse_than_without_any() -> None:
     """Few answers are read beside the clusters of K-means; the more there are, the less these count."""
     X, y = make_blobs(90, centers=3, random_state=1)
@@ -149,6 +194,8 @@ def test_eigenvectors_are_harmonic_and_equal_rows_are_alike() -> None:
     assert np.array_equal(graph.transform(Z[:7]), graph.transform(Z)[:7])
     assert np.array_equal(graph.transform(Z)[:, :3], Z)
     assert all(row in neighbours for row, neighbours in enumerate(nearest(Z, Z)))
+    far_off = Z + 1e7
+    assert np.array_equal(np.sort(nearest(far_off, far_off)), np.sort(nearest(Z, Z)))
 
 
 def test_pool_of_renumbered_models_is_the_model() -> None:
