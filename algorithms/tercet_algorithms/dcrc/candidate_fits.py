@@ -1,5 +1,6 @@
 """The candidates' part of `DCRC.fit`: choosing them, searching for each, pooling their scores."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -9,11 +10,12 @@ from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.answers.reading import Constraints
 from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan, mean_and_variance
 from tercet_algorithms.common.graph import GraphMap
+from tercet_algorithms.dcrc.belief import sampled_answers
 from tercet_algorithms.dcrc.candidates import ALONE, FEATURES, GRAPH, VECTORS, Weighing, columns_of
 from tercet_algorithms.dcrc.fitted import FittedDCRC
 from tercet_algorithms.dcrc.lower_bound import fit_classifier
 from tercet_algorithms.dcrc.pooling import pool, widened
-from tercet_algorithms.dcrc.prior_clusters import PriorMap, prior_map
+from tercet_algorithms.dcrc.prior_clusters import beside_clusters, first_map
 from tercet_algorithms.dcrc.search import Callback, DCRCSearch, FitState, plan_starts
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 from tercet_algorithms.dcrc.weighing import best_two, judge, weigh
@@ -33,6 +35,13 @@ class Plan(NamedTuple):
     space: FeatureSpace  # with the graph where a candidate needs it
     n_answers: int  # answers that there were when they were chosen; 0 where there is only one that is not compared
     weighing: Weighing | None = None  # by what the previous fit foresaw of the new answers; None: chosen anew
+
+
+def narrowed(space: FeatureSpace, names: Collection[str]) -> FeatureSpace:
+    """Return the space of a graph without what none of these candidates sees."""
+    if GRAPH in names:
+        return space
+    return space.without_eigenvectors if FEATURES in names else space.plain
 
 
 class CandidateFits(FittedDCRC):
@@ -67,18 +76,26 @@ class CandidateFits(FittedDCRC):
         if not simple or not len(constraints) or len(features) > MOST_ITEMS:
             return Plan((FEATURES,), space, 0)
         if len(constraints) < FEWEST_ANSWERS:
-            prior = prior_map(space.points_of(features), self.n_clusters, len(constraints))
+            prior = first_map(space.points_of(features), self.n_clusters, len(constraints))
             return Plan((FEATURES,), FeatureSpace(space.mean, space.scale, prior), 0)
         if warm and len(constraints) < 2 * self._weighing.n_answers:
             weighing = self._weighed_by_new(features, groups, constraints)
-            in_graph = GRAPH in weighing.names
-            return Plan(weighing.names, self._space if in_graph else space, weighing.n_answers, weighing)
+            seen = narrowed(self._space, weighing.names)
+            return Plan(weighing.names, space if seen.kernel is None else seen, weighing.n_answers, weighing)
         joint = space.with_graph(features, VECTORS * self.n_clusters)
+        joint = self._beside_clusters(features, joint, constraints)
         if warm and joint.has_graph_of(self._space):
             joint = self._space
-        columns = columns_of(groups, features.shape[1], joint.width)
-        names = best_two(model, features, joint, columns, constraints)
-        return Plan(names, joint if GRAPH in names else space, len(constraints))
+        names = best_two(model, features, joint, columns_of(groups, joint), constraints)
+        return Plan(names, narrowed(joint, names), len(constraints))
+
+    def _beside_clusters(self, features: Array, space: FeatureSpace, constraints: Constraints) -> FeatureSpace:
+        """Return the space of a graph with columns of clusters found without answers, where answers agree with them."""
+        assert isinstance(space.kernel, GraphMap), "clusters are columns of the points of a graph"
+        answers, items = sampled_answers(constraints, len(features), np.random.RandomState(0), most_items=0)
+        Z = (features[items] - space.mean) / space.scale
+        kernel = beside_clusters(space.kernel, self.n_clusters, Z, answers, self.epsilon_)
+        return FeatureSpace(space.mean, space.scale, kernel)
 
     def _weighed_by_new(self, features: Array, groups: dict[str, Array], constraints: Constraints) -> Weighing:
         """Return the previous weighing with what each candidate's previous fit foresaw of the answers that are new."""
@@ -88,7 +105,7 @@ class CandidateFits(FittedDCRC):
             return weighing
         items, places = np.unique(answers.triplets, return_inverse=True)
         X = self._space.transform(features[items])
-        columns = columns_of(groups, features.shape[1], self._space.width)
+        columns = columns_of(groups, self._space)
         answers_of_items = replace(answers, triplets=places.reshape(-1, 3))
         models = {name: widened(self._models[name], columns[name], X.shape[1]) for name in weighing.names}
         foreseen = [judge(X @ W[:, :-1].T + W[:, -1], answers_of_items, self.epsilon_) for W in models.values()]
@@ -101,6 +118,7 @@ class CandidateFits(FittedDCRC):
         plan: Plan,
         columns: dict[str, Array],
         ends: dict[str, FitState],
+        penalties: dict[str, float],
         constraints: Constraints,
     ) -> Weighing:
         """Return the weights of the candidates with these last states, without candidates of little weight."""
@@ -111,7 +129,7 @@ class CandidateFits(FittedDCRC):
         if plan.weighing is not None:
             return plan.weighing
         fitted = {name: state.solution.W for name, state in ends.items()}
-        tables = weigh(model, features, plan.space, columns, fitted, constraints)
+        tables = weigh(model, features, plan.space, columns, fitted, penalties, constraints)
         return Weighing(tuple(fitted), tables, plan.n_answers, constraints.triplets).without_light()
 
     def _check_previous(self, plan: SpacePlan, n_features: int) -> None:
@@ -131,7 +149,7 @@ class CandidateFits(FittedDCRC):
         """
         if self.lam != "auto":
             return float(self.lam)
-        n_columns = len(space.mean) if isinstance(space.kernel, PriorMap) else space.width
+        n_columns = space.width - (space.kernel.n_others if isinstance(space.kernel, GraphMap) else 0)
         variances = mean_and_variance(design[:, :n_columns])[1]
         n_varied = int(np.count_nonzero(variances))
         return float(_LAM * variances.sum() / np.clip(n_varied, 1, _COLUMNS))
@@ -143,8 +161,12 @@ class CandidateFits(FittedDCRC):
         """
         W, in_graph = self._models.get(name), isinstance(space.kernel, GraphMap)
         before = self._space if in_graph else self._space.plain
+        if in_graph and name == FEATURES:
+            before = before.without_eigenvectors
         if name not in (FEATURES, GRAPH):
             before = before.of(columns)
+        if in_graph and space.has_graph_of(before):
+            before = space
         if W is None or W.shape[1] != space.width + 1 or (in_graph and space is not before):
             before = space
             n_items = min(len(self.posterior_), len(features))

@@ -14,6 +14,9 @@ import numpy as np
 from scipy.special import softmax
 
 from tercet_algorithms.answers.patterns import Array
+from tercet_algorithms.common.feature_space import FeatureSpace
+from tercet_algorithms.common.graph import GraphMap
+from tercet_algorithms.common.kernels import FeatureMap
 
 FEATURES, GRAPH = "features", "graph"
 # Number of eigenvectors for each cluster.
@@ -127,6 +130,11 @@ def read_groups(groups: Any, n_features: int) -> dict[str, Array]:
     return {name: np.flatnonzero(names == name) for name in different} if len(different) > 1 else {}
 
 
-def columns_of(groups: Mapping[str, Array], n_features: int, width: int) -> dict[str, Array]:
-    """Return which columns of the space each candidate sees; `width` is that of the space, eigenvectors included."""
-    return {FEATURES: np.arange(n_features), GRAPH: np.arange(width), **groups}
+def columns_of(groups: Mapping[str, Array], space: FeatureSpace) -> dict[str, Array]:
+    """Return which columns of the space each candidate sees: the features all that are no eigenvectors."""
+    columns = np.arange(space.width)
+    n_others = space.kernel.n_others if isinstance(space.kernel, GraphMap) else 0
+    no_eigenvectors = (columns < len(space.mean)) | (columns >= space.width - n_others)
+    if isinstance(space.kernel, FeatureMap):
+        no_eigenvectors[:] = True
+    return {FEATURES: columns[no_eigenvectors], GRAPH: columns, **groups}
