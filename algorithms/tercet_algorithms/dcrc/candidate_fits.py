@@ -15,7 +15,7 @@ from tercet_algorithms.dcrc.candidates import ALONE, FEATURES, GRAPH, VECTORS, W
 from tercet_algorithms.dcrc.fitted import FittedDCRC
 from tercet_algorithms.dcrc.lower_bound import fit_classifier
 from tercet_algorithms.dcrc.pooling import pool, widened
-from tercet_algorithms.dcrc.prior_clusters import beside_clusters, first_map
+from tercet_algorithms.dcrc.prior_clusters import SURE, beside_clusters
 from tercet_algorithms.dcrc.search import Callback, DCRCSearch, FitState, plan_starts
 from tercet_algorithms.dcrc.warm_start import PreviousFit
 from tercet_algorithms.dcrc.weighing import best_two, judge, weigh
@@ -76,25 +76,28 @@ class CandidateFits(FittedDCRC):
         if not simple or not len(constraints) or len(features) > MOST_ITEMS:
             return Plan((FEATURES,), space, 0)
         if len(constraints) < FEWEST_ANSWERS:
-            prior = first_map(space.points_of(features), self.n_clusters, len(constraints))
-            return Plan((FEATURES,), FeatureSpace(space.mean, space.scale, prior), 0)
+            graph = space.with_graph(features, self.n_clusters - 1)
+            joint = self._beside_clusters(features, graph, constraints, least_chance=0)
+            return Plan((FEATURES,), joint.without_eigenvectors, 0)
         if warm and len(constraints) < 2 * self._weighing.n_answers:
             weighing = self._weighed_by_new(features, groups, constraints)
             seen = narrowed(self._space, weighing.names)
             return Plan(weighing.names, space if seen.kernel is None else seen, weighing.n_answers, weighing)
         joint = space.with_graph(features, VECTORS * self.n_clusters)
-        joint = self._beside_clusters(features, joint, constraints)
+        joint = self._beside_clusters(features, joint, constraints, SURE)
         if warm and joint.has_graph_of(self._space):
             joint = self._space
         names = best_two(model, features, joint, columns_of(groups, joint), constraints)
         return Plan(names, narrowed(joint, names), len(constraints))
 
-    def _beside_clusters(self, features: Array, space: FeatureSpace, constraints: Constraints) -> FeatureSpace:
+    def _beside_clusters(
+        self, features: Array, space: FeatureSpace, constraints: Constraints, least_chance: float
+    ) -> FeatureSpace:
         """Return the space of a graph with columns of clusters found without answers, where answers agree with them."""
         assert isinstance(space.kernel, GraphMap), "clusters are columns of the points of a graph"
         answers, items = sampled_answers(constraints, len(features), np.random.RandomState(0), most_items=0)
         Z = (features[items] - space.mean) / space.scale
-        kernel = beside_clusters(space.kernel, self.n_clusters, Z, answers, self.epsilon_)
+        kernel = beside_clusters(space.kernel, self.n_clusters, Z, answers, self.epsilon_, least_chance)
         return FeatureSpace(space.mean, space.scale, kernel)
 
     def _weighed_by_new(self, features: Array, groups: dict[str, Array], constraints: Constraints) -> Weighing:

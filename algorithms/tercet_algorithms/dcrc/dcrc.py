@@ -86,8 +86,9 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         weighs them by how well the fit before predicts the answers that are new, and anew once answers have doubled;
         the one that counts less makes fewer starts and moves. Both also see the clusters of K-means and of spectral
         clustering, and lean towards them, if answers say that most items are right there. Fewer than 30 answers compare
-        nothing, and may well mislead: then one model leans towards these clusters, less with every answer. "auto" is
-        the same as "features" without answers, with more than 20,000 items, labelled bags, a kernel or hard answers.
+        nothing, and may well mislead: then one model leans towards these clusters, by how many items answers say are
+        right. "auto" is the same as "features" without answers, with more than 20,000 items, labelled bags, a kernel or
+        hard answers.
     feature_groups : sequence of str, of length D, or None
         Name of the group that each column of X belongs to, such as the source of its numbers; see `candidates`.
     tau : float

@@ -5,10 +5,10 @@ worse than K-means, which reads none. So the clusters of K-means and of spectral
 are penalised, and where a column is large a small weight says much: the scores lean towards these clusters, as under a
 Gaussian prior.
 
-How large is right depends on how many items such a clustering has right. Answers tell, once there are some: if each
-item is in its cluster with probability 1 - r, else in any other one, each answer has a likelihood, and so has r. The
-columns are as large as the log odds that an item is in its cluster and not in a certain other one. A clustering is left
-out unless most items are surely right. The first answers tell too little of r: they lean by how many they are.
+How large is right depends on how many items such a clustering has right. Answers tell: if each item is in its cluster
+with probability 1 - r, else in any other one, each answer has a likelihood, and so has r. The columns are as large as
+the log odds that an item is in its cluster and not in a certain other one. Once answers can do without them, a
+clustering is left out unless most of its items are surely right.
 """
 
 import warnings
@@ -20,36 +20,28 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tercet_algorithms.answers.patterns import Array, Errors, pattern_probabilities
 from tercet_algorithms.answers.reading import Constraints
-from tercet_algorithms.common.graph import GraphMap, graph_map, nearest
+from tercet_algorithms.common.graph import GraphMap, nearest
 
-# With few answers the columns are so large without any, and half as large after so many answers for each cluster.
-_SIZE, _HALF_AFTER = 8.0, 5
 # So many shares of wrong items are compared.
 _SHARES = 40
-# The least chance that most items are right.
-_SURE = 0.95
+# The least chance that most items are right, where answers can do without such clusters.
+SURE = 0.95
 # Clusterings whose sizes have a smaller entropy, relative to that of equal sizes, have found outliers and no clusters.
 _LOPSIDED = 0.65
 
 
-def first_map(Z: Array, n_clusters: int, n_answers: int) -> GraphMap | None:
-    """Return the map of the first answers' columns over the standardised rows Z (n, D), without eigenvectors.
+def beside_clusters(
+    graph: GraphMap, n_clusters: int, Z: Array, answers: Constraints, epsilon: Errors, least_chance: float
+) -> GraphMap:
+    """Return the map with columns of the clusterings that have most items right with such a chance.
 
-    None where no clustering is one of more than outliers.
+    `answers` are about the rows Z. Clusterings of hardly more than outliers are left out.
     """
-    size = _SIZE / (1 + n_answers / (_HALF_AFTER * n_clusters))
-    graph = graph_map(Z, n_clusters - 1)
-    columns = [size * clusters for clusters in _clusterings(graph, n_clusters)]
-    return graph.beside(np.column_stack(columns)).without_eigenvectors() if columns else None
-
-
-def beside_clusters(graph: GraphMap, n_clusters: int, Z: Array, answers: Constraints, epsilon: Errors) -> GraphMap:
-    """Return the map with columns of the clusterings that surely have most items right, by answers about the rows Z."""
     near, columns = nearest(Z, graph.points), []
     for clusters in _clusterings(graph, n_clusters):
         labels = clusters[near].mean(axis=1).argmax(axis=1)
         shares, chances = shares_of_wrong(labels, n_clusters, answers, epsilon)
-        if chances[shares < 1 / 2].sum() >= _SURE:
+        if chances[shares < 1 / 2].sum() >= least_chance:
             wrong = chances @ shares
             columns.append(np.log((1 - wrong) / wrong * (n_clusters - 1)) * clusters)
     return graph.beside(np.column_stack(columns)) if columns else graph

@@ -17,7 +17,7 @@ from tercet_algorithms.common.graph import GraphMap, graph_map, nearest
 from tercet_algorithms.dcrc import candidates
 from tercet_algorithms.dcrc.candidates import TEMPERATURES, Weighing
 from tercet_algorithms.dcrc.pooling import matching, pool
-from tercet_algorithms.dcrc.prior_clusters import beside_clusters, first_map, shares_of_wrong
+from tercet_algorithms.dcrc.prior_clusters import SURE, beside_clusters, shares_of_wrong
 from tercet_algorithms.dcrc.search import WARM
 
 
@@ -148,7 +148,7 @@ def test_a_candidate_that_counts_less_makes_fewer_starts_and_moves() -> None:
 
 
 def test_a_wrong_answer_does_not_make_clusters_worse_than_without_any() -> None:
-    """Few answers are read beside the clusters of K-means; the more there are, the less these count."""
+    """Few answers are read beside the clusters of K-means."""
     X, y = make_blobs(90, centers=3, random_state=1)
     asked = _asked(y, 12)
     wrong = {**asked, "answers": -asked["answers"]}
@@ -157,8 +157,6 @@ def test_a_wrong_answer_does_not_make_clusters_worse_than_without_any() -> None:
         model = DCRC(3, epsilon="people", candidates=choice, n_init=4, n_moves=2, random_state=0)
         indices[choice] = adjusted_rand_score(y, model.fit(X, **wrong).labels_)
     assert indices["auto"] > 0.95 > 0.9 > indices["features"]
-    sizes = [np.abs(first_map(X, 3, count).vectors).max() for count in (0, 15, 45)]
-    assert sizes == [8, 4, 2]
 
 
 def test_a_model_beside_prior_clusters_is_one_of_new_items_too() -> None:
@@ -177,8 +175,11 @@ def test_a_model_beside_prior_clusters_is_one_of_new_items_too() -> None:
 def test_clusters_of_outliers_are_no_prior() -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[:2] = [999, 999], [-999, 0]
-    assert first_map(X, 3, 5).vectors.shape == (60, 3), "those of the graph alone: K-means has found two outliers"
-    assert first_map(np.repeat([[0.0], [9.0]], [58, 2], axis=0), 2, 5) is None
+    answers = read_constraints(**_asked(np.arange(60) % 3, 5), n_items=60)
+    wide = beside_clusters(graph_map(X, 2), 3, X, answers, 0.05, 0)
+    assert wide.n_others == 3, "those of the graph alone: K-means has found two outliers"
+    two = np.repeat([[0.0], [9.0]], [58, 2], axis=0)
+    assert beside_clusters(graph_map(two, 1), 2, two, answers, 0.05, 0).without_eigenvectors() is None
 
 
 def test_a_candidate_that_is_left_out_is_no_part_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,13 +206,13 @@ def test_columns_of_clusters_that_answers_agree_with() -> None:
     X, y = make_blobs(120, centers=3, random_state=1)
     graph = graph_map(X, 6)
     right = read_constraints(**_asked(y, 60), n_items=120)
-    wide = beside_clusters(graph, 3, X, right, 0.05)
+    wide = beside_clusters(graph, 3, X, right, 0.05, SURE)
     assert wide.n_others == 6, "K-means and spectral clustering, three clusters each"
     shares, chances = shares_of_wrong(y, 3, right, 0.05)
     wrong = chances @ shares
     assert wide.vectors.max() == pytest.approx(np.log((1 - wrong) / wrong * 2))
     others = read_constraints(**_asked(np.random.default_rng(0).permutation(y), 60), n_items=120)
-    assert beside_clusters(graph, 3, X, others, 0.05) is graph
+    assert beside_clusters(graph, 3, X, others, 0.05, SURE) is graph
 
 
 def test_people_do_not_lead_away_from_clusters_that_most_answers_agree_with() -> None:
