@@ -41,9 +41,10 @@ class AppLoop:
         seed: int,
         n_labelers: int = LABELERS,
         repeats: int | None = None,
+        candidates: str = "features",
     ) -> None:
         self.repeats = default("repeats_in_doubt") if repeats is None else repeats
-        dcrc = ALGORITHMS["dcrc"].parameters(n_clusters=n_clusters, random_state=seed)
+        dcrc = ALGORITHMS["dcrc"].parameters(n_clusters=n_clusters, random_state=seed, candidates=candidates)
         self.parameters = dcrc.model_dump()
         self.X, self.one_scale = X, one_scale
         self.people = list(range(1, n_labelers + 1))

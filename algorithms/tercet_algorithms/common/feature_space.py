@@ -54,6 +54,13 @@ class FeatureSpace:
         """The same space without eigenvectors of a graph."""
         return FeatureSpace(self.mean, self.scale) if isinstance(self.kernel, GraphMap) else self
 
+    @property
+    def without_eigenvectors(self) -> "FeatureSpace":
+        """The same space without eigenvectors of a graph, but with what else is a column of its points."""
+        if not isinstance(self.kernel, GraphMap):
+            return self
+        return FeatureSpace(self.mean, self.scale, self.kernel.without_eigenvectors())
+
     def of(self, columns: Array) -> "FeatureSpace":
         """Return the space of some of the columns alone."""
         return FeatureSpace(self.mean[columns], self.scale[columns])

@@ -31,7 +31,16 @@ class GraphMap:
     """Columns of standardised rows, and beside them what their neighbours among the points are in each eigenvector."""
 
     points: Array  # (n, D) standardised rows
-    vectors: Array  # (n, R) eigenvectors over their eigenvalues, of mean square 1 over the walk
+    vectors: Array  # (n, R) eigenvectors over their eigenvalues, of mean square 1 over the walk, then other columns
+    n_others: int = 0  # columns of the vectors, the last ones, that are no eigenvectors
+
+    def beside(self, columns: Array) -> "GraphMap":
+        """Return the map with further columns (n, R) of the points that are no eigenvectors."""
+        return GraphMap(self.points, np.column_stack([self.vectors, columns]), self.n_others + columns.shape[1])
+
+    def without_eigenvectors(self) -> "GraphMap | None":
+        """Return the map of the other columns alone; None where there are none."""
+        return GraphMap(self.points, self.vectors[:, -self.n_others :], self.n_others) if self.n_others else None
 
     @property
     def width(self) -> int:
@@ -43,11 +52,12 @@ class GraphMap:
 
     def to_arrays(self) -> dict[str, Array]:
         """Return plain arrays."""
-        return {"graph_points": self.points, "graph_vectors": self.vectors}
+        others = np.asarray(self.n_others)
+        return {"graph_points": self.points, "graph_vectors": self.vectors, "graph_others": others}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "GraphMap":
-        return cls(arrays["graph_points"], arrays["graph_vectors"])
+        return cls(arrays["graph_points"], arrays["graph_vectors"], int(arrays.get("graph_others", np.asarray(0))))
 
 
 def graph_map(Z: Array, n_vectors: int) -> GraphMap:
@@ -74,10 +84,12 @@ def nearest(A: Array, points: Array) -> Array:
     """Return the nearest points of each row of A, (n, 10) or as many as there are points."""
     n_neighbours = min(N_NEIGHBOURS, len(points))
     out = np.empty((len(A), n_neighbours), np.int64)
-    half = np.square(points).sum(axis=1) / 2
+    centre = points.mean(axis=0)  # of which single precision is precise enough, and twice as fast
+    near = (points - centre).astype(np.float32)
+    half = np.square(near).sum(axis=1) / 2
     for start in range(0, len(A), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        far = half - A[rows] @ points.T
+        far = half - (A[rows] - centre).astype(np.float32) @ near.T
         out[rows] = np.argpartition(far, n_neighbours - 1, axis=1)[:, :n_neighbours]
     return out
 

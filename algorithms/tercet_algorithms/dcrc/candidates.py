@@ -14,6 +14,9 @@ import numpy as np
 from scipy.special import softmax
 
 from tercet_algorithms.answers.patterns import Array
+from tercet_algorithms.common.feature_space import FeatureSpace
+from tercet_algorithms.common.graph import GraphMap
+from tercet_algorithms.common.kernels import FeatureMap
 
 FEATURES, GRAPH = "features", "graph"
 # Number of eigenvectors for each cluster.
@@ -29,11 +32,15 @@ HOPELESS = np.log(LEAST_WEIGHT) / _COUNT
 
 
 class Weighing(NamedTuple):
-    """The candidates that are fitted in full, and how well each predicts the answers of each fold from the others."""
+    """The candidates that are fitted in full, and how well each predicts answers: those of each fold from the others.
+
+    Later answers are a further fold for every warm start that brings some, predicted by the fit before.
+    """
 
     names: tuple[str, ...]
     tables: Array  # (C, F, T) log likelihood of each of F folds, with the scores divided by each temperature
     n_answers: int  # answers that there were when these candidates were chosen; 0 where nothing was compared
+    asked: Array = np.empty((0, 3), np.int64)  # (M, 3) triplets of the answers that the tables hold
 
     @property
     def weights(self) -> Array:
@@ -59,6 +66,16 @@ class Weighing(NamedTuple):
         shares = weights / weights.sum() * temperatures[weights.argmax()] / temperatures
         return dict(zip(names, shares.tolist(), strict=True))
 
+    def with_answers(self, tables: Array, triplets: Array) -> "Weighing":
+        """Return the same after answers to these triplets, which each candidate gave these log likelihoods, (C, T)."""
+        asked = np.concatenate([self.asked, triplets])
+        return self._replace(tables=np.concatenate([self.tables, tables[:, None]], axis=1), asked=asked)
+
+    def are_new(self, triplets: Array) -> Array:
+        """Return which of these questions (M, 3) the tables hold no answer to, (M,)."""
+        asked = set(map(tuple, self.asked.tolist()))
+        return np.array([tuple(triplet) not in asked for triplet in triplets.tolist()], dtype=bool)
+
     def without_light(self) -> "Weighing":
         """Return the same without the candidates that have no weight."""
         chosen = np.flatnonzero(self.weights)
@@ -70,6 +87,7 @@ class Weighing(NamedTuple):
             "candidate_names": np.array(self.names),
             "candidate_tables": self.tables,
             "candidate_answers": np.asarray(self.n_answers),
+            "candidate_asked": self.asked,
         }
 
     @classmethod
@@ -78,7 +96,7 @@ class Weighing(NamedTuple):
         if "candidate_names" not in arrays:
             return ALONE
         names = tuple(arrays["candidate_names"].tolist())
-        return cls(names, arrays["candidate_tables"], int(arrays["candidate_answers"]))
+        return cls(names, arrays["candidate_tables"], int(arrays["candidate_answers"]), arrays["candidate_asked"])
 
 
 ALONE = Weighing((FEATURES,), np.zeros((1, 0, len(TEMPERATURES))), 0)
@@ -112,6 +130,11 @@ def read_groups(groups: Any, n_features: int) -> dict[str, Array]:
     return {name: np.flatnonzero(names == name) for name in different} if len(different) > 1 else {}
 
 
-def columns_of(groups: Mapping[str, Array], n_features: int, width: int) -> dict[str, Array]:
-    """Return which columns of the space each candidate sees; `width` is that of the space, eigenvectors included."""
-    return {FEATURES: np.arange(n_features), GRAPH: np.arange(width), **groups}
+def columns_of(groups: Mapping[str, Array], space: FeatureSpace) -> dict[str, Array]:
+    """Return which columns of the space each candidate sees: the features all that are no eigenvectors."""
+    columns = np.arange(space.width)
+    n_others = space.kernel.n_others if isinstance(space.kernel, GraphMap) else 0
+    no_eigenvectors = (columns < len(space.mean)) | (columns >= space.width - n_others)
+    if isinstance(space.kernel, FeatureMap):
+        no_eigenvectors[:] = True
+    return {FEATURES: columns[no_eigenvectors], GRAPH: columns, **groups}

@@ -37,7 +37,7 @@ from tercet_algorithms.common.parameters import (
 )
 from tercet_algorithms.dcrc.bag_evidence import are_labelled, evidence_of
 from tercet_algorithms.dcrc.belief import BELIEFS, Belief, choose_belief
-from tercet_algorithms.dcrc.candidate_fits import CandidateFits, Plan
+from tercet_algorithms.dcrc.candidate_fits import CandidateFits, Plan, narrowed
 from tercet_algorithms.dcrc.candidates import FEATURES, GRAPH, columns_of, read_groups
 from tercet_algorithms.dcrc.labeler_tables import TableLearner
 from tercet_algorithms.dcrc.lower_bound import LowerBound
@@ -82,10 +82,13 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         "features" fits one model to the features. "auto" compares it, by held-out answers, with the same model on the
         features and the eigenvectors of a graph of neighbours, which follow curved clusters, and with the same model
         on each of `feature_groups` alone, in case features of other groups are noise. The best two at most are fitted
-        in full and pooled: the model is the weighted sum of their scores. That takes about twice as long. Fewer than
-        30 answers compare nothing, and may well mislead: then one model sees the clusters of K-means and of spectral
-        clustering beside the features, and leans towards them, less with every answer. "auto" is the same as
-        "features" without answers, with more than 20,000 items, labelled bags, a kernel or hard answers.
+        in full and pooled: the model is the weighted sum of their scores. That takes about twice as long. A warm start
+        weighs them by how well the fit before predicts the answers that are new, and anew once answers have doubled;
+        the one that counts less makes fewer starts and moves. Both also see the clusters of K-means and of spectral
+        clustering, and lean towards them, if answers say that most items are right there. Fewer than 30 answers compare
+        nothing, and may well mislead: then one model leans towards these clusters, by how many items answers say are
+        right. "auto" is the same as "features" without answers, with more than 20,000 items, labelled bags, a kernel or
+        hard answers.
     feature_groups : sequence of str, of length D, or None
         Name of the group that each column of X belongs to, such as the source of its numbers; see `candidates`.
     tau : float
@@ -171,7 +174,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     label_names_, cluster_label_affinity_ : the C bag labels and their shares in each cluster (K, C), the most likely
         given the bags; only with bags
     coef_, intercept_ : (K, D) and (K,) of the logistic model on (X - mean_) / scale_, or on the kernel's features; on R
-        eigenvectors of a graph beside D columns, (K, D + R), where these have weight
+        eigenvectors of a graph and clusters beside D columns, (K, D + R), where these have weight
     mean_, scale_ : (D,)
     labeler_tables_ : dict, labeler -> kind -> (5, A) table P(answer | pattern); rows as in `answers.patterns`.
         This and the two below only with labeler_tables="learn"; without `labelers` the one labeler is None
@@ -188,9 +191,10 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
     Notes
     -----
     X is read in blocks and never changed; it may be single precision or a memory map, and the fit keeps one single
-    precision copy, N x (D + 1). With more than 10,000 items, K-means of a start sees 10,000 of them; from 200,000 items
-    on, fits of samples come before the fit of everything. Each start and each move ends with a fit of everything, so
-    for a million items use n_init=1, n_moves=0 first: the defaults take about twenty times as long.
+    precision copy, N x (D + 1). With more than 2,000 items, K-means of a start sees two fifths of them, 2,000 at least
+    and 10,000 at most; from 200,000 items on, fits of samples come before the fit of everything. Each start and each
+    move ends with a fit of everything, so for a million items use n_init=1, n_moves=0 first: the defaults take about
+    twenty times as long.
 
     References
     ----------
@@ -388,19 +392,19 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         chosen = Plan((FEATURES,), space, 0)
         if not labelled:
             chosen = self._plan(judge, features, space, groups, constraints, warm)
-        columns = columns_of(groups, features.shape[1], chosen.space.width)
+        columns = columns_of(groups, chosen.space)
         link_weights = np.concatenate([must_counts, counts])
         evidence = PatternEvidence(constraints, must_link, cannot_link, self.answer_weight_, link_weights)
         searches, order = self._searches(chosen, features, columns, evidence, checked_bags, warm, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * int(labelled)
-        ends, stopped = self._run(searches, further, rng, resume, callback)
+        ends, stopped = self._run(searches, chosen.weighing, further, rng, resume, callback)
         for name, end in ends.items():
             searches[name], ends[name] = searches[name].widened(end)
-        self._weighing = self._weigh(judge, features, chosen, columns, ends, constraints)
+        penalties = {name: search.objective.lam for name, search in searches.items()}
+        self._weighing = self._weigh(judge, features, chosen, columns, ends, penalties, constraints)
         ends = {name: ends[name] for name in self._weighing.names}
-        in_graph = GRAPH in ends or len(chosen.names) == 1
-        space = chosen.space if in_graph else chosen.space.plain
-        self._store_results(searches, ends, space, columns, features, order)
+        space = chosen.space if len(chosen.names) == 1 else narrowed(chosen.space, ends)
+        self._store_results(searches, ends, space, columns_of(groups, space), features, order)
         remember_features(self, X)
         if bags is not None:
             self.label_names_, self.cluster_label_affinity_ = (
@@ -468,7 +472,7 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         searches = {}
         for name in plan.names:
             # A candidate that is alone sees all that there is.
-            seen, of_candidate = features, plan.space if name == GRAPH or len(plan.names) == 1 else plan.space.plain
+            seen, of_candidate = features, plan.space if len(plan.names) == 1 else narrowed(plan.space, [name])
             if name not in (FEATURES, GRAPH):
                 seen, of_candidate = features[:, columns[name]], of_candidate.of(columns[name])
             previous = self._previous(name, columns[name], seen, of_candidate) if warm else None
@@ -554,7 +558,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         self._models = {leading: W}
         if self._weighing.names != (FEATURES,):
             if objective.X.shape[1] != space.width + 1:
-                objective = objective.with_features(space.design(features, order))
+                seen_by_graph = searches[GRAPH].objective.X if GRAPH in ends else space.design(features, order)
+                objective = objective.with_features(seen_by_graph)
             W = self._pooled(ends, shares, leading, columns, objective.X)
             objective.refresh(q, objective.softmax(W), evidence, tol=1e-4)
         softmax = objective.softmax(W)

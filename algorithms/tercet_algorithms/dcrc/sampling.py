@@ -15,8 +15,9 @@ from tercet_algorithms.dcrc.mean_field import MeanField
 # Size of each sample as a share of the next larger one, and of the smallest sample in items.
 _SHARE = 1 / 4
 _FEWEST = 50_000
-# Most items that the K-means of a start and its classifier see: a start need not be precise.
-_START_ITEMS = 10_000
+# The K-means of a start and its classifier see this share of the items, though no fewer than the first number and no
+# more than the second. A start need not be precise: with 5,000 items the bounds are those of starts from all of them.
+_START_SHARE, _START_FEWEST, _START_MOST = 0.4, 2_000, 10_000
 
 
 def shares(n_items: int) -> list[float]:
@@ -29,9 +30,10 @@ def shares(n_items: int) -> list[float]:
 
 def some_items(n_items: int, seed: int) -> slice | Array:
     """Return all rows, or random ones where there are more than a start needs."""
-    if n_items <= _START_ITEMS:
+    n_seen = int(np.clip(_START_SHARE * n_items, _START_FEWEST, _START_MOST))
+    if n_items <= n_seen:
         return slice(None)
-    chosen: Array = np.sort(np.random.RandomState(seed).choice(n_items, _START_ITEMS, replace=False))
+    chosen: Array = np.sort(np.random.RandomState(seed).choice(n_items, n_seen, replace=False))
     return chosen
 
 

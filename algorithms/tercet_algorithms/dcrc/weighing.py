@@ -60,6 +60,7 @@ def weigh(
     space: FeatureSpace,
     columns: Mapping[str, Array],
     fitted: Mapping[str, Array],
+    penalties: Mapping[str, float],
     constraints: Constraints,
 ) -> Array:
     """Return how well each candidate predicts held-out answers, as in `Weighing.tables`.
@@ -71,11 +72,15 @@ def weigh(
     fitted : mapping of str to array of shape (K, d + 1)
         The weights of each candidate, fitted to all answers. For every fold a fit continues from them without the
         answers of the fold.
+    penalties : mapping of str to float
+        Of the weights of each candidate.
     """
     constraints, X, folds = _sampled(features, space, constraints)
-    return np.stack(
-        [[_without(model, X[:, columns[name]], W, constraints, fold) for fold in folds] for name, W in fitted.items()]
-    )
+    tables = []
+    for name, W in fitted.items():
+        model.set_params(lam=penalties[name])
+        tables.append([_without(model, X[:, columns[name]], W, constraints, fold) for fold in folds])
+    return np.stack(tables)
 
 
 def _sampled(features: Array, space: FeatureSpace, constraints: Constraints) -> tuple[Constraints, Array, list[Array]]:

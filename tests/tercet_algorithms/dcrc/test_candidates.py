@@ -4,17 +4,21 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import load_wine, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from tercet_algorithms import DCRC, FitState
-from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
-from tercet_algorithms.common.graph import graph_map, nearest
+from tercet_algorithms.answers.patterns import answer_table, pattern_probabilities
+from tercet_algorithms.answers.reading import read_constraints
+from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets, true_answers
+from tercet_algorithms.common.graph import GraphMap, graph_map, nearest
 from tercet_algorithms.dcrc import candidates
 from tercet_algorithms.dcrc.candidates import TEMPERATURES, Weighing
 from tercet_algorithms.dcrc.pooling import matching, pool
-from tercet_algorithms.dcrc.prior_clusters import prior_map
+from tercet_algorithms.dcrc.prior_clusters import SURE, beside_clusters, shares_of_wrong
+from tercet_algorithms.dcrc.search import WARM
 
 
 def _moons(n_answers: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -99,8 +103,52 @@ def test_resumed_fit_ends_as_if_it_had_run_through() -> None:
         assert np.array_equal(resumed.posterior_, model.posterior_)
 
 
+def _weighed() -> tuple[DCRC, np.ndarray, dict[str, np.ndarray]]:
+    """A fit of 60 answers that gives weight to both candidates, and ten answers more."""
+    X, y = make_blobs(100, centers=3, cluster_std=3, random_state=1)
+    asked = _asked(y, 70)
+    model = DCRC(3, epsilon=0.05, candidates="auto", n_init=2, n_moves=1, warm_start=True, random_state=0)
+    return model.fit(X, **{name: values[:60] for name, values in asked.items()}), X, asked
+
+
+def test_a_warm_start_weighs_candidates_by_what_they_foresaw_of_new_answers() -> None:
+    model, X, asked = _weighed()
+    arrays = model.state_arrays()
+    seen = GraphMap.from_arrays(arrays).transform((X - arrays["mean_"]) / arrays["scale_"])
+    new, columns = asked["triplets"][60:], np.array([2, 0, 1])[asked["answers"][60:]]
+    foreseen = []
+    everything = np.arange(seen.shape[1])
+    no_eigenvectors = np.delete(everything, np.s_[2 : len(everything) - arrays["graph_others"]])
+    for number, columns_seen in enumerate((no_eigenvectors, everything)):
+        W = arrays[f"model_{number}"]
+        scores = seen[:, columns_seen] @ W[:, :-1].T + W[:, -1]
+        chances = [
+            pattern_probabilities(softmax(scores / temperature, axis=1), new) @ answer_table("relative", 0.05)
+            for temperature in TEMPERATURES
+        ]
+        foreseen.append([np.log(chance[np.arange(10), columns]).sum() for chance in chances])
+    tables = np.concatenate([arrays["candidate_tables"], np.array(foreseen)[:, None]], axis=1)
+    expected = Weighing(("features", "graph"), tables, 60).by_name()
+    before = model.candidate_weights_
+    assert expected["graph"] != pytest.approx(before["graph"], abs=0.01)
+    assert model.fit(X, **asked).candidate_weights_ == pytest.approx(expected)
+    assert model.fit(X, **asked).candidate_weights_ == pytest.approx(expected), "no answer counts twice"
+
+
+def test_a_candidate_that_counts_less_makes_fewer_starts_and_moves() -> None:
+    model, X, asked = _weighed()
+    states: list[FitState] = []
+    model.set_params(n_init=3, n_moves=9).fit(X, **asked, callback=states.append)
+    weights = model.candidate_weights_
+    assert weights["graph"] > weights["features"] > 0
+    kinds = {state.chains.best is None: state.start_kinds.tolist() for state in states if state.chains is not None}
+    of_features, of_graph = kinds[True], kinds[False]
+    assert of_features[0] == of_graph[0] == WARM
+    assert 1 <= len(of_features) < len(of_graph) == 3 + 9
+
+
 def test_a_wrong_answer_does_not_make_clusters_worse_than_without_any() -> None:
-    """Few answers are read beside the clusters of K-means; the more there are, the less these count."""
+    """Few answers are read beside the clusters of K-means."""
     X, y = make_blobs(90, centers=3, random_state=1)
     asked = _asked(y, 12)
     wrong = {**asked, "answers": -asked["answers"]}
@@ -109,8 +157,6 @@ def test_a_wrong_answer_does_not_make_clusters_worse_than_without_any() -> None:
         model = DCRC(3, epsilon="people", candidates=choice, n_init=4, n_moves=2, random_state=0)
         indices[choice] = adjusted_rand_score(y, model.fit(X, **wrong).labels_)
     assert indices["auto"] > 0.95 > 0.9 > indices["features"]
-    sizes = [np.abs(prior_map(X, 3, count).vectors).max() for count in (0, 15, 45)]
-    assert sizes == [8, 4, 2]
 
 
 def test_a_model_beside_prior_clusters_is_one_of_new_items_too() -> None:
@@ -129,8 +175,11 @@ def test_a_model_beside_prior_clusters_is_one_of_new_items_too() -> None:
 def test_clusters_of_outliers_are_no_prior() -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[:2] = [999, 999], [-999, 0]
-    assert prior_map(X, 3, 5).vectors.shape == (60, 3), "those of the graph alone: K-means has found two outliers"
-    assert prior_map(np.repeat([[0.0], [9.0]], [58, 2], axis=0), 2, 5) is None
+    answers = read_constraints(**_asked(np.arange(60) % 3, 5), n_items=60)
+    wide = beside_clusters(graph_map(X, 2), 3, X, answers, 0.05, 0)
+    assert wide.n_others == 3, "those of the graph alone: K-means has found two outliers"
+    two = np.repeat([[0.0], [9.0]], [58, 2], axis=0)
+    assert beside_clusters(graph_map(two, 1), 2, two, answers, 0.05, 0).without_eigenvectors() is None
 
 
 def test_a_candidate_that_is_left_out_is_no_part_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +188,48 @@ def test_a_candidate_that_is_left_out_is_no_part_of_the_model(monkeypatch: pytes
     model = DCRC(2, epsilon=0.05, candidates="auto", n_init=2, n_moves=0, random_state=0)
     model.fit(X, **_asked((X[:, 0] > 0).astype(int), 80))
     assert model.candidate_weights_ == {"features": 1}
-    assert model.coef_.shape == (2, 2)
+    assert model.coef_.shape == (2, 2 + model.state_arrays().get("graph_others", 0)), "without eigenvectors"
     assert np.mean(model.predict(X) == model.labels_) > 0.9
+
+
+def test_answers_tell_how_many_items_a_clustering_has_wrong() -> None:
+    y = np.random.default_rng(0).integers(3, size=300)
+    answers = read_constraints(**_asked(y, 400), n_items=300)
+    for n_wrong in (0, 90, 180):
+        moved = np.where(np.arange(300) < n_wrong, np.random.default_rng(1).integers(1, 3, size=300), 0)
+        shares, chances = shares_of_wrong((y + moved) % 3, 3, answers, 0.05)
+        assert chances @ shares == pytest.approx(n_wrong / 300, abs=0.06)
+
+
+def test_columns_of_clusters_that_answers_agree_with() -> None:
+    """They are as large as the log odds; clusters that have nothing to do with the answers are no columns."""
+    X, y = make_blobs(120, centers=3, random_state=1)
+    graph = graph_map(X, 6)
+    right = read_constraints(**_asked(y, 60), n_items=120)
+    wide = beside_clusters(graph, 3, X, right, 0.05, SURE)
+    assert wide.n_others == 6, "K-means and spectral clustering, three clusters each"
+    shares, chances = shares_of_wrong(y, 3, right, 0.05)
+    wrong = chances @ shares
+    assert wide.vectors.max() == pytest.approx(np.log((1 - wrong) / wrong * 2))
+    others = read_constraints(**_asked(np.random.default_rng(0).permutation(y), 60), n_items=120)
+    assert beside_clusters(graph, 3, X, others, 0.05, SURE) is graph
+
+
+def test_people_do_not_lead_away_from_clusters_that_most_answers_agree_with() -> None:
+    """K-means has an index of 0.90 on this set, and 50 answers, of which people err in some, cannot tell better."""
+    X, y = load_wine(return_X_y=True)
+    rng = np.random.default_rng(3)
+    triplets = random_triplets(len(y), 50, rng)
+    asked = {"triplets": triplets, "answers": noisy_answers(y, triplets, TABLE_IV, rng)}
+    model = DCRC(3, epsilon="people", n_init=3, n_moves=1, warm_start=True, random_state=0).fit(X, **asked)
+    without = DCRC(3, epsilon="people", n_init=3, n_moves=1, candidates="features", random_state=0).fit(X, **asked)
+    assert adjusted_rand_score(y, model.labels_) > 0.9 > adjusted_rand_score(y, without.labels_)
+    loaded = DCRC(3, epsilon="people", n_init=1, n_moves=0, warm_start=True).set_state_arrays(model.state_arrays())
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    n_others = model.state_arrays()["graph_others"]
+    again = loaded.fit(X, **asked)
+    assert again.state_arrays()["graph_others"] == n_others > 0
+    assert again.lower_bound_ >= model.lower_bound_ - 1e-6
 
 
 def test_eigenvectors_are_harmonic_and_equal_rows_are_alike() -> None:
@@ -149,6 +238,8 @@ def test_eigenvectors_are_harmonic_and_equal_rows_are_alike() -> None:
     assert np.array_equal(graph.transform(Z[:7]), graph.transform(Z)[:7])
     assert np.array_equal(graph.transform(Z)[:, :3], Z)
     assert all(row in neighbours for row, neighbours in enumerate(nearest(Z, Z)))
+    far_off = Z + 1e7
+    assert np.array_equal(np.sort(nearest(far_off, far_off)), np.sort(nearest(Z, Z)))
 
 
 def test_pool_of_renumbered_models_is_the_model() -> None:

@@ -70,6 +70,11 @@ def test_samples_are_for_many_items_only():
     assert sampling.shares(1_000_000) == [1 / 16, 1 / 4]
 
 
+def test_starts_see_two_fifths_of_the_items():
+    assert sampling.some_items(2_000, seed=0) == slice(None)
+    assert [len(sampling.some_items(n, seed=0)) for n in (3_000, 8_000, 99_000)] == [2_000, 3_200, 10_000]
+
+
 def test_a_fit_that_begins_with_samples_is_as_good(monkeypatch):
     X, y = overlapping(n_items=1500)
     answered = questions(y, 500)
@@ -77,7 +82,8 @@ def test_a_fit_that_begins_with_samples_is_as_good(monkeypatch):
     plain = model.fit(X, **answered)
     bound, labels = plain.lower_bound_, plain.labels_
     monkeypatch.setattr(sampling, "_FEWEST", 100)
-    monkeypatch.setattr(sampling, "_START_ITEMS", 200)
+    monkeypatch.setattr(sampling, "_START_FEWEST", 200)
+    monkeypatch.setattr(sampling, "_START_MOST", 200)
     sampled = model.fit(X, **answered)
     assert sampled.lower_bound_ > bound - 0.02
     assert adjusted_rand_score(sampled.labels_, labels) > 0.8

@@ -51,7 +51,7 @@ def planted_mistake(seed):
 
 
 def warm(X, state, questions, n_moves):
-    model = DCRC(8, n_init=1, n_moves=n_moves, warm_start=True, random_state=0)
+    model = DCRC(8, candidates="features", n_init=1, n_moves=n_moves, warm_start=True, random_state=0)
     return model.set_state_arrays(state).fit(X, **questions)
 
 
