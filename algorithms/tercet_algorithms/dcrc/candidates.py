@@ -96,7 +96,9 @@ class Weighing(NamedTuple):
         if "candidate_names" not in arrays:
             return ALONE
         names = tuple(arrays["candidate_names"].tolist())
-        return cls(names, arrays["candidate_tables"], int(arrays["candidate_answers"]), arrays["candidate_asked"])
+        # Fits of before it was kept: all of their answers count as new, once.
+        asked = arrays.get("candidate_asked", np.empty((0, 3), dtype=np.int64))
+        return cls(names, arrays["candidate_tables"], int(arrays["candidate_answers"]), asked)
 
 
 ALONE = Weighing((FEATURES,), np.zeros((1, 0, len(TEMPERATURES))), 0)
