@@ -21,15 +21,16 @@ from tercet.accounts.access import (
     Caller,
     allow_new_project,
     authorize,
-    caller_of,
     identify,
     identify_administrator,
     identify_holder,
     identify_person,
 )
+from tercet.accounts.dependencies import caller_of
 from tercet.database import Database
-from tercet.web.errors import DATABASE_AWAY, Problem, TooLarge, answer_database_away, answer_problem
-from tercet.web.languages import to_translate
+from tercet.errors import DATABASE_AWAY, Problem, TooLarge
+from tercet.translatable import to_translate
+from tercet.web.errors import answer_database_away, answer_problem
 from tercet.web.security import SAFE_METHODS
 
 MEGABYTE = 2**20

@@ -14,6 +14,7 @@ from tercet.accounts import queries
 from tercet.accounts.access import hash_token
 from tercet.accounts.queries import HeldToken
 from tercet.audit import chain
+from tercet.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.models import (
     ApiToken,
     BrowserSession,
@@ -28,8 +29,7 @@ from tercet.models import (
     User,
     now,
 )
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
-from tercet.web.languages import to_translate
+from tercet.translatable import to_translate
 
 SECRET_BYTES = 32
 NAME_LENGTH = 200

@@ -16,11 +16,11 @@ from tercet.accounts.service import find_share_link
 from tercet.answers import queries
 from tercet.answers.queries import UnseenAnswers
 from tercet.database import Database
+from tercet.errors import Conflict, NotFound
 from tercet.labeling import decisions, queue
 from tercet.labeling.queries import answer_of_project
 from tercet.models import Answer, Decision, Project, User, Verdict, now
 from tercet.runs.queries import lock_project
-from tercet.web.errors import Conflict, NotFound
 
 NOTHING = {
     Verdict.SET_ASIDE: "None of this labeler's answers is used: there is nothing to set aside.",

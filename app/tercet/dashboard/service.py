@@ -25,6 +25,7 @@ from tercet.dashboard.schemas import (
     Summary,
 )
 from tercet.dashboard.trust import Trust, trust_of
+from tercet.errors import FieldError, Invalid
 from tercet.items import filtering
 from tercet.items.filtering import ItemFilter
 from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features, tags_by_position
@@ -37,7 +38,6 @@ from tercet.runs.schemas import ClusterOut, MapItem, RunOut
 from tercet.storage import Storage
 from tercet.tags import service as tags
 from tercet.tags.schemas import TagCount
-from tercet.web.errors import FieldError, Invalid
 
 PREDICTED_RUNS = 5
 MOST_RUNS = 50

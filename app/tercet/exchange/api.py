@@ -7,7 +7,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from tercet.accounts.access import Action, Caller, Me, authorize
+from tercet.accounts.access import Action, Caller, authorize
+from tercet.accounts.dependencies import Me
 from tercet.audit import chain
 from tercet.database import Database
 from tercet.exchange import downloads, service

@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.errors import Invalid, NotFound
 from tercet.exchange import exporting, predicting, report
 from tercet.exchange.clips import clips_by_cluster
 from tercet.exchange.contents import ExportContent, MatrixFormat
@@ -24,7 +25,6 @@ from tercet.runs.results import Array
 from tercet.runs.service import find_result
 from tercet.storage import MEGABYTE, Storage
 from tercet.web.csv_cells import guard
-from tercet.web.errors import Invalid, NotFound
 from tercet.web.row_formats import RowFormat
 from tercet.web.zip_stream import npz_pieces
 

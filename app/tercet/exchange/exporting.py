@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from tercet.database import Database
+from tercet.errors import FieldError, Invalid
 from tercet.exchange import foreign, queries
 from tercet.exchange.foreign import ForeignFormat
 from tercet.exchange.queries import Exported
 from tercet.items.queries import keys_in_order
 from tercet.models import Project, QuestionKind
 from tercet.web.csv_cells import guard
-from tercet.web.errors import FieldError, Invalid
 from tercet.web.parquet import parquet_pieces
 from tercet.web.row_formats import RowFormat
 from tercet.web.zip_stream import npz_pieces

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from tercet.accounts.service import imported_labeler
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.exchange import queries
 from tercet.exchange.checking import CheckedRow, Rules, check, id_of
 from tercet.exchange.reading import read_rows
@@ -26,7 +27,6 @@ from tercet.labeling.service import ConstraintRow, store_constraints, until_stor
 from tercet.models import Answer, Project, ProjectView, Triplet
 from tercet.runs.queries import lock_project
 from tercet.runs.schedule import answers_arrived
-from tercet.web.errors import Conflict
 
 BATCH = 500
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from tercet.request_context import local
 from tercet.settings import asset
-from tercet.web.sub_path import local
 
 FOLDER = asset("templates") / "help" / "guides"
 # In the order of the list: for whom first, then what everybody asks.

@@ -12,7 +12,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.labeling import flags, focus, practice, service
 from tercet.labeling.dependencies import Counted, Leasing, Writer
 from tercet.labeling.schemas import (
@@ -32,9 +33,8 @@ from tercet.labeling.schemas import (
     SkipOut,
     WithdrawnOut,
 )
-from tercet.web.dependencies import Blobs, Config, Db
+from tercet.web.dependencies import Blobs, Config, Db, InWords
 from tercet.web.json_bodies import JsonRoute
-from tercet.web.languages import InWords
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
 from tercet.web.rates import PER_LABELER

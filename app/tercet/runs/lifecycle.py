@@ -17,12 +17,12 @@ from sqlalchemy.orm import Session, aliased
 
 from tercet.catalogue import algorithms
 from tercet.database import Database
+from tercet.errors import Problem
 from tercet.jobs.attempts import MAX_ATTEMPTS, pause_after
 from tercet.live import events
 from tercet.models import Project, Purpose, Run, RunStatus, now, out_of_reach
 from tercet.runs import preconditions
 from tercet.runs.queries import last_done, lock_project
-from tercet.web.errors import Problem
 
 ANNOUNCED = ("number", "purpose", "status", "progress", "reason")
 GAVE_UP = (
