@@ -30,7 +30,7 @@ LAYERS = (
     {"jobs"},
     {"runs"},
     {"labeling", "projects", "tags"},
-    {"alternatives", "comparisons", "dashboard", "edits", "intake"},
+    {"alternatives", "comparisons", "dashboard", "edits", "intake", "people"},
     {"exchange"},
     {"client"},
     {"interop"},

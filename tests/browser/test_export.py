@@ -81,7 +81,7 @@ def make_texts(live: LiveServer, folder: Path) -> tuple[str, User]:
         project = make_project(session, f"texts-{uuid.uuid4().hex[:8]}", n_items=0, n_clusters=3)
         owner, key, project_id = add_member(session, project, Role.OWNER, "Olga"), project.key, project.id
     import_here(live.database, live.storage, key, gather([folder]), ReadOptions(), NoProgress())
-    place = JobPlace(live.database.engine.url.render_as_string(hide_password=False), live.storage.root, 15.0)
+    place = JobPlace(live.database.engine.url.render_as_string(hide_password=False), live.storage.root, 15.0, 12.0)
     # Other tests of this server leave runs behind that look silent by now.
     while claim := lifecycle.claim_next(live.database, 15, of_project=project_id):
         assert run_job(place, claim.run_id) == "done"

@@ -74,7 +74,7 @@ RULES = (
         lambda session, caller, _: identify_holder(session, caller),
     ),
     BodyRule(
-        re.compile("(?:POST|PATCH) /api/v1/users(?:/.*)?"),
+        re.compile("(?:POST|PATCH) (?:/api/v1)?/users(?:/.*)?", re.DOTALL),
         lambda session, caller, _: identify_administrator(session, caller),
     ),
     BodyRule(re.compile(".* /account/.*", re.DOTALL), lambda session, caller, _: identify_person(session, caller)),
@@ -88,7 +88,7 @@ RULES = (
     ),
     BodyRule(_in_project("PUT", "/answers/[^/]+/comment"), may(Action.LABEL)),
     BodyRule(_in_project("DELETE", "/(?:answers/[^/]+|flags/.+)"), may(Action.LABEL)),
-    BodyRule(_in_project("DELETE", ""), may(Action.OWN)),
+    BodyRule(_in_project("DELETE", "(?:|/labelers/[^/]+)"), may(Action.OWN)),
     BodyRule(
         _in_project("POST", "/undelete"),
         lambda session, caller, project: authorize(session, caller, project, Action.OWN, even_deleted=True),
@@ -98,7 +98,7 @@ RULES = (
         _in_project(
             ".*",
             "/(?:(?:settings/)?(?:members|invitations|share-links|tokens|webhooks)(?:/.*)?"
-            "|settings/delete|imports/[^/]+/link)",
+            "|settings/labelers/.*|settings/delete|imports/[^/]+/link)",
         ),
         may(Action.OWN),
     ),

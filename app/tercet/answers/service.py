@@ -68,6 +68,8 @@ def put_back(session: Session, access: Access, answer_id: UUID) -> Decision:
     answer = _find(session, project, answer_id)
     if answer.counts:
         raise Conflict(f"Answer {answer.number} is used: it is neither set aside nor withdrawn.")
+    if answer.erased:
+        raise Conflict(f"Answer {answer.number} was removed with its labeler: there is nothing to put back.")
     was_withdrawn = answer.withdrawn_at is not None
     if was_withdrawn:
         _check_not_replaced(session, answer)

@@ -389,7 +389,7 @@ def _constraint(row: dict[str, Any]) -> dict[str, Any]:
     return {"triplet": [row[name] for name in places], **others}
 
 
-def answers(project: Place, /, *, after: int = 0, withdrawn: bool = False) -> Steps[Any]:
+def answers(project: Place, /, *, after: int = 0, withdrawn: bool = False, names: bool = False) -> Steps[Any]:
     """Return a frame of the answers in the order in which they were given.
 
     Parameters
@@ -398,8 +398,11 @@ def answers(project: Place, /, *, after: int = 0, withdrawn: bool = False) -> St
         Only answers whose `number` is larger: those that came since the last time.
     withdrawn : bool
         Also those that were withdrawn or set aside, which have a time in `withdrawn_at` or `set_aside_at`.
+    names : bool
+        Labelers by their names; otherwise by pseudonyms, the same every time.
     """
-    reply = yield from get(project, "/constraints", format="ndjson", after=after, withdrawn=withdrawn)
+    chosen = {"after": after, "withdrawn": withdrawn, "names": names}
+    reply = yield from get(project, "/constraints", format="ndjson", **chosen)
     rows = [_answer(json.loads(line)) for line in reply.text.splitlines()]
     return make_frame(project.frames, rows, ANSWER_COLUMNS)
 

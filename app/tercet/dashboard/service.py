@@ -54,10 +54,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Tally:
-    """Answers per labeler among the answer numbers up to `until`."""
+    """Answers per labeler among the answer numbers up to `until`, when so many labelers had been erased."""
 
     until: int
     answers: Counter[int]
+    erased_labelers: int
 
 
 @dataclass(frozen=True)
@@ -186,15 +187,19 @@ def labelers(session: Session, project: Project) -> list[Labeler]:
 def count_answers(session: Session, project: Project) -> Counter[int]:
     """Count the answers of every labeler, withdrawn or not; only those since the last call are read.
 
-    The counts are exact: answers are never removed, only marked, and their numbers are in the order of commits.
+    The counts are exact: answers are never removed, only marked, and their numbers are in the order of commits. Only
+    where a labeler is erased do answers become another's.
     """
     tallies = _tallies.setdefault(session.get_bind(), {})
-    before = tallies.get((project.id, project.created_at), Tally(0, Counter()))
+    nothing = Tally(0, Counter(), project.erased_labelers)
+    before = tallies.get((project.id, project.created_at), nothing)
+    if before.erased_labelers != project.erased_labelers:
+        before = nothing
     answers = before.answers
     if project.answer_number > before.until:
         new = queries.answers_by_labeler(session, project.id, before.until, project.answer_number)
         answers = before.answers + Counter(new)
-        tallies[project.id, project.created_at] = Tally(project.answer_number, answers)
+        tallies[project.id, project.created_at] = Tally(project.answer_number, answers, project.erased_labelers)
     return answers
 
 

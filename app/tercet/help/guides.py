@@ -11,7 +11,7 @@ from tercet.settings import asset
 
 FOLDER = asset("templates") / "help" / "guides"
 # In the order of the list: for whom first, then what everybody asks.
-NAMES = ("songs", "faces", "digits", "study", "constraints", "webhooks", "questions", "formats", "faq")
+NAMES = ("songs", "faces", "digits", "study", "constraints", "webhooks", "questions", "formats", "stored", "faq")
 
 
 class Guide(NamedTuple):

@@ -130,6 +130,7 @@ COPIED = (
     "feedback",
     "labeler_goal",
     "project_goal",
+    "retention_days",
     "rerun_answers",
     "rerun_idle_seconds",
     "rerun_max_seconds",

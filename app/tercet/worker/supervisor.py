@@ -23,6 +23,7 @@ from tercet.jobs import lifecycle as job_lifecycle
 from tercet.jobs import wake_up
 from tercet.jobs.lifecycle import JobClaim
 from tercet.labeling.queue import end_leases_out_of_reach
+from tercet.people.service import erase_silent
 from tercet.projects.deleting import remove_long_deleted
 from tercet.runs import lifecycle
 from tercet.runs.lifecycle import Claim
@@ -39,6 +40,7 @@ POLL_SECONDS = 0.25
 # would never leave them to the people who label. A rest as long as the run took only let faster fits run more often.
 REST_SECONDS = 1.0
 UPKEEP_SECONDS = 5.0
+SELDOM_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Supervisor:
         self.storage = Storage(settings.resolved_storage_url())
         self.submitted: list[SubmittedTask] = []
         self._job_was_last = False
-        self._next_upkeep = 0.0
+        self._next_upkeep = self._next_seldom = 0.0
         self._rest_until: dict[int, float] = {}  # by project
         self._next_renewal = 0.0
         self._wake_up = threading.Event()
@@ -155,6 +157,9 @@ class Supervisor:
             end_leases_out_of_reach(self.database, self.triplet_lease_seconds)
             forget_old(self.database, self.storage)
             remove_long_deleted(self.database, self.storage)
+        if time.monotonic() >= self._next_seldom:
+            self._next_seldom = time.monotonic() + SELDOM_SECONDS
+            erase_silent(self.database)
 
     def _resting(self) -> list[int]:
         """Return the projects that still rest, and forget the others."""
