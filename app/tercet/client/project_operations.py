@@ -266,7 +266,13 @@ def ask(project: Place, /, n: int = 1) -> Steps[list[TripletOut]]:
 
 
 def answer(
-    project: Place, /, question: TripletOut | Sequence[str], answer: str, *, response_ms: int | None = None
+    project: Place,
+    /,
+    question: TripletOut | Sequence[str],
+    answer: str,
+    *,
+    response_ms: int | None = None,
+    ask: int = 0,
 ) -> Steps[AnswersOut]:
     """Store an answer of the token's owner, once, however often it had to be sent.
 
@@ -278,10 +284,12 @@ def answer(
         "yes", "no" or "dnk"; to an outlier question "1", "2", "3" or "dnk".
     response_ms : int, optional
         Milliseconds from when the question was fully shown to the answer.
+    ask : int
+        How many questions to lease next, in the same request: they are in `next.triplets` of what is returned.
     """
     triplet = question.triplet if isinstance(question, TripletOut) else list(question)
     body = {"id": str(uuid.uuid4()), "triplet": triplet, "answer": answer, "response_ms": response_ms}
-    stored = yield from respond(Call("POST", address(project, "/answers"), {"json": body}))
+    stored = yield from respond(Call("POST", address(project, "/answers"), {"json": body, "params": {"ask": ask}}))
     return AnswersOut.model_validate(stored.json())
 
 
