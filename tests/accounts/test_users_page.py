@@ -37,7 +37,7 @@ def test_somebody_is_added_and_comes_in_by_the_link(app: FastAPI, database: Data
     with TestClient(app, headers={"Sec-Fetch-Site": "same-origin"}) as client:
         assert client.post(link, follow_redirects=False).status_code == 303
         assert ADA in client.get("/account").text
-    assert "in 1 browser" in admin.get("/users").text
+    assert "signed in in 1 browser" in admin.get("/users").text
     again = admin.post("/users", data={"email": ADA})
     assert again.status_code == 409
     assert f"There is a user with the address {ADA} already." in again.text
