@@ -97,13 +97,14 @@ def get_constraints(
     unless `names` are asked for; what comes out with pseudonyms can be sent in again too.
     """
     row = _readable(db, me, project, {"answers after": after, "names": names})
+    stem = f"{row.key}-answers-with-names" if names else f"{row.key}-answers"
     if isinstance(form, ForeignFormat):
-        headers = {"Content-Disposition": f'attachment; filename="{row.key}-answers.{form.suffix}"'}
+        headers = {"Content-Disposition": f'attachment; filename="{stem}.{form.suffix}"'}
         return StreamingResponse(
             export_foreign(db, row, form, with_names=names), media_type=form.content_type, headers=headers
         )
     chosen = form or _accepted(request.headers.get("accept", ""))
-    headers = {"Content-Disposition": f'attachment; filename="{row.key}-answers.{chosen}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{stem}.{chosen}"'}
     pieces = export(db, row.id, chosen, after=after, with_withdrawn=withdrawn, with_names=names)
     return StreamingResponse(pieces, media_type=chosen.content_type, headers=headers)
 
