@@ -60,6 +60,7 @@ def sources() -> Iterator[tuple[Path, str]]:
         yield ROOT / "templates" / name, "jinja2"
     for path in sorted((ROOT / "static" / "labeling").glob("*.js")):
         yield path, "javascript"
+    yield ROOT / "app" / "tercet" / "errors.py", "python"
     for package in PACKAGES:
         for path in sorted((ROOT / "app" / "tercet" / package).glob("*.py")):
             yield path, "python"

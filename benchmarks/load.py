@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import psutil
+import psycopg
 
 from benchmarks.labelers import Tally, crowd, join
 from benchmarks.projects import LoadProject, make_project, synthetic
@@ -35,6 +36,30 @@ def memory_mb(pid: int) -> tuple[float, float]:
     web = psutil.Process(pid)
     shares = [web.memory_full_info().pss, *(child.memory_full_info().pss for child in web.children(recursive=True))]
     return web.memory_info().rss / 2**20, sum(shares) / 2**20
+
+
+def processor_seconds(pid: int, database: str) -> dict[str, float]:
+    """Give the processor time used so far: of web processes, of workers, of a PostgreSQL on this machine, here."""
+    web = psutil.Process(pid)
+    used = {"web": seconds_of(web), "workers": 0.0, "PostgreSQL": 0.0, "client": seconds_of(psutil.Process())}
+    for child in web.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            listens = any(each.status == psutil.CONN_LISTEN for each in child.net_connections("tcp4"))
+            is_web = listens and "dask" not in " ".join(child.cmdline()) and child.nice() == 0
+            used["web" if is_web else "workers"] += seconds_of(child)
+    if database:
+        with psycopg.connect(database) as connection:
+            master = psutil.Process(connection.info.backend_pid).parent()
+        assert master is not None, "PostgreSQL runs on this machine"
+        used["PostgreSQL"] = sum(seconds_of(each) for each in (master, *master.children(recursive=True)))
+    return used
+
+
+def seconds_of(process: psutil.Process) -> float:
+    """Give the processor time of a process, 0 if it has ended."""
+    with suppress(psutil.NoSuchProcess):
+        return sum(process.cpu_times()[:2])
+    return 0.0
 
 
 def watch_memory(pid: int, stop: threading.Event, peaks: list[tuple[float, float]]) -> None:
@@ -100,16 +125,21 @@ def main() -> None:
             peaks: list[tuple[float, float]] = []
             stop = threading.Event()
             threading.Thread(target=watch_memory, args=(server.process.pid, stop, peaks), daemon=True).start()
+            before = processor_seconds(server.process.pid, options.postgres)
             start = time.monotonic()
             tally = asyncio.run(crowd(server.url, cookies, project.key, options.seconds, options.think))
             seconds = time.monotonic() - start
             stop.set()
+            after = processor_seconds(server.process.pid, options.postgres)
             stored = stored_ids(server.url, project)
             headers = {"Authorization": f"Bearer {project.token}"}
             runs = httpx.get(f"{server.url}/api/v1/projects/{project.key}/runs?limit=1000", headers=headers).json()
         done = sum(run["status"] == "done" for run in runs["runs"])
         locked = log.read_text().count("database is locked")
     print(f"{options.labelers} labelers, think time {options.think} s, load {os.getloadavg()[0]:.1f}")
+    spent = {who: 1000 * (after[who] - before[who]) / max(len(tally.acknowledged), 1) for who in after}
+    print("processor ms an answer, with its part of asking for questions: ", end="")
+    print(", ".join(f"{who} {milliseconds:.2f}" for who, milliseconds in spent.items()))
     if not report(tally, seconds, stored, peaks, locked, done):
         raise SystemExit(1)
 

@@ -20,6 +20,7 @@ CODE = sorted([*SERVICE.glob("**/*.py"), *ESTIMATORS.glob("**/*.py")])
 ROLES = {"pages": 3, "api": 3, "service": 2, "queries": 1}
 # Packages and modules of the service from the ground up; each imports only from the lines above its own.
 LAYERS = (
+    {"translatable", "errors", "request_context"},
     {"models", "settings", "storage", "database", "prediction", "sounds", "memory"},
     {"migrate", "web"},
     {"command_setup", "features"},
@@ -29,7 +30,7 @@ LAYERS = (
     {"jobs"},
     {"runs"},
     {"labeling", "projects", "tags"},
-    {"alternatives", "comparisons", "dashboard", "edits", "intake"},
+    {"alternatives", "comparisons", "dashboard", "edits", "intake", "people"},
     {"exchange"},
     {"client"},
     {"interop"},
@@ -148,6 +149,13 @@ def test_nothing_imports_the_worker_but_what_starts_it() -> None:
 def test_the_web_process_loads_nothing_that_fits() -> None:
     heavy = ["numba", "scipy", "sklearn", "distributed", "joserfc", "tercet_algorithms.dcrc.dcrc", "tercet.worker.job"]
     code = f"import sys, tercet.main; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=SERVICE.parent, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_worker_loads_nothing_that_serves() -> None:
+    heavy = ["fastapi", "starlette", "anyio", "httpx", "jinja2", "babel", "markdown_it", "prometheus_client"]
+    code = f"import sys, tercet.worker.warmup; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=SERVICE.parent, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

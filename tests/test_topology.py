@@ -21,11 +21,11 @@ from sqlalchemy.orm import Session
 
 from tercet.database import Database
 from tercet.demo.server import DemoServer, free_port, running_server
+from tercet.errors import Conflict
 from tercet.models import Role
 from tercet.serve import serve
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.web.errors import Conflict
 from tercet.web_processes import WebProcesses
 from tests.factories import add_features, add_member, make_project, make_token
 

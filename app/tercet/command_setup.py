@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tercet.database import Database
+    from tercet.errors import FieldError
     from tercet.settings import Settings
-    from tercet.web.errors import FieldError
 
 DataOption = Annotated[Path | None, typer.Option("--data", help="Folder of the database and blobs (TERCET_DATA).")]
 

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from tercet import migrate
-from tercet.accounts import audit_api, openid_pages, users_api
+from tercet.accounts import audit_api, openid_pages, users_api, users_pages
 from tercet.accounts import pages as accounts_pages
 from tercet.accounts.admission import BodyAdmission
 from tercet.accounts.openid import Provider
@@ -49,6 +49,8 @@ from tercet.labeling.answer_writer import AnswerWriter
 from tercet.live import api as live_api
 from tercet.live.feed import Feed
 from tercet.live.outages import Outages
+from tercet.people import api as people_api
+from tercet.people import pages as people_pages
 from tercet.projects import api as projects_api
 from tercet.projects import invitations_api, share_links_api, tokens_api
 from tercet.projects import pages as projects_pages
@@ -85,11 +87,14 @@ ROUTERS = (
     accounts_pages.router,
     audit_api.router,
     users_api.router,
+    users_pages.router,
     backups_api.router,
     projects_api.router,
     invitations_api.router,
     share_links_api.router,
     tokens_api.router,
+    people_api.router,
+    people_pages.router,
     system_api.router,
     system_pages.router,
     webhooks_api.router,

@@ -9,12 +9,12 @@ from fastapi import FastAPI
 
 from tercet import migrate
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.main import create_app
 from tercet.memory import share_heaps
 from tercet.settings import Settings, keep_private
 from tercet.web import logs
 from tercet.web.connections import bounded_connections
-from tercet.web.errors import Conflict
 from tercet.web_processes import WebProcesses
 
 # How long requests under way may take to end when the server stops.

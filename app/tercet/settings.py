@@ -64,9 +64,12 @@ class Settings(BaseSettings):
     workers: int = Field(
         2,
         ge=0,
-        description="worker processes started here: work of minutes leaves one free; 0 leaves all to other servers",
+        description="most worker processes here, the last of several only while work takes long; 0 leaves it to others",
     )
     run_lease_seconds: float = Field(15.0, gt=0, description="after this silence another worker takes a run over")
+    run_hours: float = Field(
+        12.0, gt=0, description="hours after which a run is given up, so that no project keeps a worker for good"
+    )
     triplet_lease_seconds: float = Field(
         300.0, gt=0, description="how long a question is held for the labeler who has it on screen"
     )

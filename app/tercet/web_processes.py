@@ -13,8 +13,8 @@ from collections.abc import Callable
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
+from tercet.errors import Conflict
 from tercet.settings import Settings
-from tercet.web.errors import Conflict
 
 Serve = Callable[[Settings, socket.socket], None]
 

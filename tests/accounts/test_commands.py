@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from tercet.accounts import service
 from tercet.cli import cli
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.models import Answer, Membership, Role, SignInLink, Triplet, User
-from tercet.web.errors import Conflict
 from tests.factories import make_project, make_session, make_user
 
 pytestmark = pytest.mark.only_on("sqlite")

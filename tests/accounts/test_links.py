@@ -13,8 +13,8 @@ from tercet.accounts import service
 from tercet.accounts.access import hash_token
 from tercet.accounts.usage import Uses
 from tercet.database import Database
+from tercet.errors import NotFound
 from tercet.models import BrowserSession, Lease, Membership, Project, Role, ShareLink, SignInLink, User, now
-from tercet.web.errors import NotFound
 from tests.factories import add_member, make_project, make_user, signed_in
 
 SAME_SITE = {"Sec-Fetch-Site": "same-origin", "Accept": "text/html"}

@@ -12,8 +12,8 @@ from tercet.accounts import service
 from tercet.accounts.access import hash_token
 from tercet.accounts.usage import Uses
 from tercet.database import Database
+from tercet.errors import Invalid
 from tercet.models import ApiToken, Membership, Project, Role, Scope, User, now
-from tercet.web.errors import Invalid
 from tests.factories import add_member, make_project, make_token, make_user, signed_in
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from tercet.archives import checking, service
 from tercet.database import Database
+from tercet.errors import Conflict, Invalid
 from tercet.models import Item
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, Invalid
 from tests.archives.world import Place, fill, write
 from tests.factories import make_user, row_counts
 

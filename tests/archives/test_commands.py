@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from tercet import migrate
 from tercet.cli import cli
 from tercet.database import Database
+from tercet.errors import Conflict, Invalid, NotFound
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, Invalid, NotFound
 from tests.archives.world import Place, fill
 from tests.factories import make_user
 

@@ -94,7 +94,7 @@ def test_what_is_refused_leaves_nothing(sqlite: Place, tmp_path: Path) -> None:
     with sqlite.database.transaction() as session:
         owner = make_user(session).id
     before, blobs = row_counts(sqlite.database), sorted(Path(sqlite.storage.root).rglob("*.*"))
-    from tercet.web.errors import Conflict
+    from tercet.errors import Conflict
 
     with pytest.raises(Conflict, match="already a project 'songs'"):
         service.restore_file(sqlite.database, sqlite.storage, path, "songs", owner)

@@ -46,7 +46,7 @@ def test_what_comes_in_and_goes_out_is_in_it(app: FastAPI, database: Database, s
         ("items imported", "Ann", {}, {"import": number, "items added": 4, "changed": 0}),
         ("item deleted", "Ann", {"item": "tone-3"}, {}),
         ("exported", "Ann", {}, {"features": "latest"}),
-        ("exported", "Ann", {}, {"answers after": 0}),
+        ("exported", "Ann", {}, {"answers after": 0, "names": False}),
         ("exported", "Ann", {}, {"archive": "songs.zip"}),
         ("project made of an archive", "Ann", {}, {"name": name}),
         ("import undone", "Ann", {"import": number, "items": 3}, {}),

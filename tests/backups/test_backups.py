@@ -22,11 +22,11 @@ from tercet.backups.schedule import BackupSchedule, backups, seconds_until_due
 from tercet.backups.writing import write_backup
 from tercet.cli import cli
 from tercet.database import Database
+from tercet.errors import Conflict, Invalid
 from tercet.models import Answer, Base, Item, Role, User
 from tercet.runs.schedule import request_run
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, Invalid
 from tests.factories import add_features, add_member, make_project, row_counts, signed_in
 from tests.runs.support import wait_for
 

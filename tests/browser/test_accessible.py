@@ -66,6 +66,7 @@ VIEWS = {
     "invitation": View("/invitation/{token}", "/invitation/{world.invitation}", who="nobody"),
     "an old invitation": View("/invitation/{token}", "/invitation/unknown", 404),
     "system": View("/system", "/system", who="admin"),
+    "people": View("/users", "/users", who="admin"),
     "account": View("/account", "/account"),
     "nobody signed in": View("/account", "/account", 401, who="nobody"),
     "a new project": View("/projects/new", "/projects/new"),

@@ -68,7 +68,7 @@ def home(open_page: OpenPage, owner: User) -> Page:
 def do_jobs(live: LiveServer) -> list[str]:
     """Do the background jobs that wait, as workers would."""
     url = live.database.engine.url.render_as_string(hide_password=False)
-    place = JobPlace(url, live.storage.root, 15.0)
+    place = JobPlace(url, live.storage.root, 15.0, 12.0)
     ended = []
     while claim := lifecycle.claim_next(live.database, 15):
         ended.append(run_background_job(place, claim.job_id))

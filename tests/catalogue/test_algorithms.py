@@ -12,8 +12,8 @@ from tercet.catalogue.algorithms import ALGORITHMS, resolve
 from tercet.catalogue.forms import CHOICES
 from tercet.catalogue.parameters.dcrc import DcrcParameters
 from tercet.database import Database
+from tercet.errors import Invalid
 from tercet.models import Project
-from tercet.web.errors import Invalid
 from tercet_algorithms.sklr.sklr import SKLR
 from tests.factories import make_user, signed_in
 

@@ -118,7 +118,7 @@ def test_answers_come_out_as_they_go_in(client: tercet.Client) -> None:
         {"anchor": ["p00", "p01"], "left": ["p02", "p09"], "right": ["p23", "p20"], "answer": ["yes", "dnk"]}
     ).assign(labeler="Ada")
     assert (points.constraints(sent).stored, points.constraints(sent).repeated) == (2, 2)
-    answers = points.answers()
+    answers = points.answers(names=True)
     pd.testing.assert_frame_equal(answers[sent.columns.tolist()], sent)
     exported = client.http.get(f"projects/{points.key}/constraints", params={"format": "csv"}).text
     assert answers.columns.tolist() == exported.splitlines()[0].split(",")

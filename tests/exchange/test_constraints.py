@@ -51,7 +51,7 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 
 def exported(client: TestClient, **parameters: Any) -> list[tuple[str, ...]]:
-    lines = client.get(URL, params=parameters).text.splitlines()
+    lines = client.get(URL, params={"names": True, **parameters}).text.splitlines()
     return [(*row["triplet"], row["answer"], row["labeler"]) for row in map(json.loads, lines)]
 
 

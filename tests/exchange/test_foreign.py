@@ -37,7 +37,7 @@ def salmon(names: list[str]) -> str:
 
 
 def exported(client: TestClient, url: str = URL) -> list[tuple[Any, ...]]:
-    lines = map(json.loads, client.get(url).text.splitlines())
+    lines = map(json.loads, client.get(url, params={"names": True}).text.splitlines())
     return [(*row["triplet"], row["answer"], row["labeler"], row["response_ms"]) for row in lines]
 
 
@@ -184,8 +184,8 @@ def answered(client: TestClient) -> TestClient:
 
 
 def test_answers_go_out_as_salmon_writes_them(answered: TestClient) -> None:
-    sent = answered.get(URL, params={"format": "salmon"})
-    assert sent.headers["content-disposition"] == 'attachment; filename="songs-answers.csv"'
+    sent = answered.get(URL, params={"format": "salmon", "names": True})
+    assert sent.headers["content-disposition"] == 'attachment; filename="songs-answers-with-names.csv"'
     rows = list(csv.DictReader(io.StringIO(sent.text)))
     assert [[row[name] for name in ("head", "winner", "loser")] for row in rows] == [["0", "1", "2"], ["3", "5", "4"]]
     assert [(row["puid"], row["response_time"], row["winner_html"]) for row in rows] == [
@@ -196,8 +196,8 @@ def test_answers_go_out_as_salmon_writes_them(answered: TestClient) -> None:
 
 
 def test_answers_go_out_as_cblearn_takes_them(answered: TestClient) -> None:
-    sent = answered.get(URL, params={"format": "cblearn"})
-    assert sent.headers["content-disposition"] == 'attachment; filename="songs-answers.npz"'
+    sent = answered.get(URL, params={"format": "cblearn", "names": True})
+    assert sent.headers["content-disposition"] == 'attachment; filename="songs-answers-with-names.npz"'
     with np.load(io.BytesIO(sent.content), allow_pickle=False) as arrays:
         assert arrays["triplets"].tolist() == [[0, 1, 2], [3, 5, 4]]
         assert arrays["responses"].tolist() == [True, True]
@@ -214,7 +214,7 @@ def test_what_goes_out_comes_into_another_project(
         analyst = session.scalars(select(Membership.user_id).where(Membership.role == Role.ANALYST)).one()
         session.add(Membership(project_id=second_project.id, user_id=analyst, role=Role.ANALYST))
     again = URL.replace("songs", "again")
-    body = answered.get(URL, params={"format": form}).content
+    body = answered.get(URL, params={"format": form, "names": True}).content
     assert answered.post(again, content=body, headers=headers).json()["stored"] == 2
     assert [row[:5] for row in exported(answered, again)] == [row[:5] for row in exported(answered) if row[3] != "dnk"]
 

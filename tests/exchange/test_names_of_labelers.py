@@ -38,7 +38,8 @@ def send(client: TestClient, analyst: dict[str, str], *rows: dict[str, Any]) -> 
 
 
 def exported(client: TestClient, analyst: dict[str, str]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in client.get(f"{URL}/constraints", headers=analyst).text.splitlines()]
+    lines = client.get(f"{URL}/constraints", params={"names": True}, headers=analyst).text.splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def join(database: Database, participant: str) -> User:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.only_on("sqlite")
 def page(database: Database, storage: Storage, project_id: int) -> str:
     with database.reading() as session:
         project = session.get_one(Project, project_id)
-        return report.render_report(session, storage, project, *find_result(session, project, "latest"))
+        return report.render_report(session, storage, project, *find_result(session, project, "latest"), names=True)
 
 
 def test_what_it_says(database: Database, storage: Storage) -> None:

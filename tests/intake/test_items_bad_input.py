@@ -12,8 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tercet.database import Database
+from tercet.errors import Invalid
 from tercet.intake.tables import read_header
-from tercet.web.errors import Invalid
 from tests.factories import row_counts
 from tests.intake.conftest import PROJECT, image, npy, npz, post_table, wav
 

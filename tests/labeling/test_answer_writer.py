@@ -12,11 +12,11 @@ from sqlalchemy import Connection, event, func, select
 
 from tercet.accounts.access import Caller, hash_token
 from tercet.database import Database
+from tercet.errors import Conflict, Invalid, NotFound
 from tercet.labeling import answer_writer as module
 from tercet.labeling.answer_writer import AnswerWriter, Outcome
 from tercet.labeling.schemas import AnswerIn, AnswersOut
 from tercet.models import Answer, Project, Role, now
-from tercet.web.errors import Conflict, Invalid, NotFound
 from tests.factories import add_member, make_project, make_session, make_user
 from tests.loops import run
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from tercet.labeling import api
+from tercet.labeling import api, dependencies
 from tercet.labeling.schemas import NextOut
 from tercet.models import Answer, Lease, Project, Triplet, now
 from tests.labeling.conftest import SONGS, World, ask, give
@@ -43,7 +43,7 @@ def canonical(triplet: list[str]) -> tuple[str, ...]:
 def test_few_requests_lease_at_a_time_and_all_get_questions(
     app: FastAPI, ada: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    under_way, most, real = 0, 0, api.run_in_threadpool
+    under_way, most, real = 0, 0, dependencies.run_in_threadpool
 
     async def watched(lease: Callable[[], NextOut]) -> NextOut:
         nonlocal under_way, most
@@ -59,10 +59,22 @@ def test_few_requests_lease_at_a_time_and_all_get_questions(
         async with httpx.AsyncClient(transport=transport, base_url="http://testserver", cookies=ada.cookies) as client:
             return await asyncio.gather(*(client.get(f"{SONGS}/triplets/next") for _ in range(12)))
 
-    monkeypatch.setattr(api, "run_in_threadpool", watched)
+    monkeypatch.setattr(dependencies, "run_in_threadpool", watched)
     on_screens = [response.json()["triplets"] for response in run(ask_at_once())]
     assert [len(questions) for questions in on_screens] == [5] * 12
     assert most == api.LEASING_AT_ONCE
+
+
+def test_the_next_questions_come_with_the_answer(app: FastAPI, ada: TestClient) -> None:
+    first, second, *_ = ask(ada, 2)
+    form = {"id": str(uuid.uuid4()), "triplet": first, "answer": "yes"}
+    reply = ada.post(f"{SONGS}/answers?ask=3", json=form)
+    assert reply.status_code == 201, reply.text
+    following = [question["triplet"] for question in reply.json()["next"]["triplets"]]
+    assert (len(following), following[0], first in following) == (3, second, False)
+    assert following == ask(ada, 3), "what is leased already comes again"
+    assert ada.post(f"{SONGS}/answers?ask=101", json=form).status_code == 422
+    assert ada.post(f"{SONGS}/answers", json=form).json()["next"] is None
 
 
 def test_an_answer_is_stored_once_however_often_it_is_sent(app: FastAPI, ada: TestClient) -> None:
@@ -73,6 +85,7 @@ def test_an_answer_is_stored_once_however_often_it_is_sent(app: FastAPI, ada: Te
     assert first.json() == {
         "stored": 1,
         "repeated": 0,
+        "next": None,
         "progress": {"mine": 1, "mine_today": 1, "project_answers": 1},
     }
     again = give(ada, triplet, "yes", key)

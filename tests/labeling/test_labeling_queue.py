@@ -15,12 +15,12 @@ import pytest
 from sqlalchemy import Connection, event, func, select, text, update
 
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.labeling import queries, queue, service, triplets
 from tercet.labeling.refill import MOST, SCREEN, Queued, demand, refill
 from tercet.labeling.service import ConstraintRow
 from tercet.labeling.sql import statements
 from tercet.models import Answer, Item, Lease, Membership, Project, Role, Run, Skip, Source, Triplet, now
-from tercet.web.errors import Conflict
 from tercet.web.languages import words_of
 from tests.factories import add_member, make_project
 

@@ -116,7 +116,7 @@ def event_kinds(database: Database, project_id: int) -> list[tuple[str, str | No
 
 
 def place(settings: Settings, lease_seconds: float = 15.0) -> JobPlace:
-    return JobPlace(settings.resolved_database_url(), settings.resolved_storage_url(), lease_seconds)
+    return JobPlace(settings.resolved_database_url(), settings.resolved_storage_url(), lease_seconds, 12.0)
 
 
 def compute(database: Database, settings: Settings) -> str:

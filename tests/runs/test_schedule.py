@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import event, func, select, update
 
 from tercet.database import Database
+from tercet.errors import Conflict, Invalid
 from tercet.jobs import wake_up
 from tercet.models import Event, Project, Run, now
 from tercet.projects.service import change_project
 from tercet.runs import lifecycle
 from tercet.runs.schedule import Standing, answers_arrived, due_at, request_run
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, Invalid
 from tests.factories import add_features, make_project
 
 RULE = {"rerun_answers": 5, "rerun_idle_seconds": 20.0, "rerun_max_seconds": 60.0}

@@ -5,12 +5,12 @@ import pytest
 from sqlalchemy import select
 
 from tercet.database import Database
+from tercet.errors import Invalid
 from tercet.models import ClusterNote, Event, Project, Run, Source, Triplet
 from tercet.runs import lifecycle, queries, results
 from tercet.runs.schedule import request_alternative, request_run
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.web.errors import Invalid
 from tests.runs.support import answer_truly, compute, get_run, make_songs, request
 
 

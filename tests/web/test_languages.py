@@ -10,7 +10,8 @@ from sqlalchemy import update
 
 from benchmarks.catalogues import messages
 from tercet.models import Project, Role
-from tercet.web.languages import ENGLISH, LANGUAGES, catalogue, choose, to_translate, words_of
+from tercet.translatable import to_translate
+from tercet.web.languages import ENGLISH, LANGUAGES, catalogue, choose, words_of
 from tests.factories import add_member, make_project, signed_in
 
 # One kind of database is enough: nothing here is in it.

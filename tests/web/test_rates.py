@@ -9,11 +9,11 @@ from fastapi.testclient import TestClient
 
 from tercet.accounts import service
 from tercet.database import Database
+from tercet.errors import TooOften
 from tercet.main import create_app
 from tercet.models import Role, User
 from tercet.settings import Settings
 from tercet.web import rates
-from tercet.web.errors import TooOften
 from tests.factories import add_member, make_project, make_token, signed_in
 
 pytestmark = pytest.mark.only_on("sqlite")

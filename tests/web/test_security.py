@@ -12,8 +12,9 @@ from tercet.accounts import service
 from tercet.database import Database
 from tercet.main import create_app
 from tercet.models import Role, Scope, User
+from tercet.request_context import request_id
 from tercet.settings import Settings
-from tercet.web.logs import JsonFormatter, OneASecond, WithRequestId, request_id, shown_path
+from tercet.web.logs import JsonFormatter, OneASecond, WithRequestId, shown_path
 from tercet.web.security import HEADERS, OriginCheck
 from tests.factories import add_member, make_project, make_token, make_user, signed_in
 

@@ -164,6 +164,24 @@ def test_what_is_refused_is_tried_again_and_given_up(
     assert len(receiver.messages) == 3, "no redirect was followed"
 
 
+def test_a_clock_that_is_set_back_holds_no_message_up(
+    owner: TestClient, database: Database, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(courier, "PAUSES", (timedelta(minutes=1), timedelta(hours=2)))
+    webhook = make(owner, receiver, runs=True)
+    receiver.statuses = [500, 500]
+    assert owner.post(f"{ONE}/{webhook['id']}/test").status_code == 202
+    for attempt, planned in ((1, timedelta(hours=1)), (2, timedelta(hours=3))):
+        look(database)
+        assert deliveries(owner, webhook)[0]["attempts"] == attempt
+        look(database)
+        assert deliveries(owner, webhook)[0]["attempts"] == attempt, "it waits as it should"
+        with database.transaction() as session:  # as if this had been planned before the clock was set back
+            session.execute(sa.update(Delivery).values(next_at=now() + planned))
+    look(database)
+    assert deliveries(owner, webhook)[0]["status"] == "delivered"
+
+
 def test_a_message_outlives_its_process(owner: TestClient, database: Database, receiver: Receiver) -> None:
     """A killed process has claimed a message and noted nothing: another one sends it once the claim is over."""
     webhook = make(owner, receiver, runs=True)

@@ -5,15 +5,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
+import dask
 import pytest
+from distributed import Security
 
+from tercet.demo.server import free_port
 from tercet.settings import Settings
 from tercet.worker import engine as module
 from tercet.worker.engine import Engine
 from tercet.worker.warmup import AUTOGROUP, POLITENESS, POLITENESS_OF_SESSION
 from tests.runs.support import wait_for
+from tests.test_topology import processes
 
 # The scheduler answers no heartbeat, as on a machine that is very busy, so that one is under way when workers end.
 CLOSE_DURING_A_HEARTBEAT = """
@@ -89,20 +95,38 @@ def test_a_worker_that_dask_has_given_up_is_replaced(engine: Engine) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, 3])
 def test_several_workers_are_forked_from_one_process_and_share_its_memory(tmp_path: Path, workers: int) -> None:
     engine = Engine(Settings(data=tmp_path, workers=workers))
     engine.connect()
     parents = engine._client.run(os.getppid).values()
     shared = engine._client.run(shared_megabytes).values()
     engine.close()
-    assert len(parents) == workers
+    assert len(parents) == max(1, workers - 1), "the last of several is called up"
     if workers == 1:
         assert set(parents) == {os.getpid()}, "nobody would share the memory of a process between"
     else:
         assert len(set(parents)) == 1
         assert set(parents) != {os.getpid()}
         assert min(shared) > 50
+
+
+def test_the_last_of_several_workers_is_there_while_it_is_called_up(tmp_path: Path) -> None:
+    engine = Engine(Settings(data=tmp_path, workers=2))
+    engine.connect()
+    try:
+        assert len(engine._client.nthreads()) == 1
+        engine.call_up(True)
+        engine.connect()  # what is on its way is not given up
+        wait_for(lambda: len(engine._client.nthreads()) == 2)
+        first = engine.submit(operator.add, 1, 2, key="sum", done=lambda future: None)
+        assert first.result(timeout=30) == 3
+        engine.call_up(False)
+        wait_for(lambda: len(engine._client.nthreads()) == 1 and len(engine._cluster.workers) == 1)
+        engine.connect()
+        assert engine.submit(operator.add, 2, 2, key="next", done=lambda future: None).result(timeout=30) == 4
+    finally:
+        engine.close()
 
 
 def shared_megabytes() -> float:
@@ -115,3 +139,40 @@ def test_workers_end_in_silence_while_a_heartbeat_is_under_way() -> None:
     command = [sys.executable, "-c", CLOSE_DURING_A_HEARTBEAT]
     done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (done.returncode, done.stdout, done.stderr) == (0, "closed\n", "")
+
+
+def test_a_scheduler_elsewhere_is_reached_by_tls_and_by_nobody_without_its_certificates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Security.temporary()
+    settings = {}
+    for name, text in {"ca": made.tls_ca_file, "cert": made.tls_client_cert, "key": made.tls_client_key}.items():
+        (tmp_path / f"{name}.pem").write_text(text)
+    settings["distributed.comm.tls.ca-file"] = str(tmp_path / "ca.pem")
+    for role, kind in product(("scheduler", "worker", "client"), ("cert", "key")):
+        settings[f"distributed.comm.tls.{role}.{kind}"] = str(tmp_path / f"{kind}.pem")
+    for name, path in settings.items():
+        monkeypatch.setenv("DASK_" + name.replace(".", "__").replace("-", "_").upper(), path)
+    port = free_port()
+    address = f"tls://127.0.0.1:{port}"
+    scheduler = ("scheduler", "--host", address, "--no-dashboard")
+    with processes(scheduler, ("worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny")):
+        with dask.config.set(settings):
+            engine = Engine(Settings(dask_scheduler=address))
+            wait_for(lambda: is_connected(engine))
+            asked = engine.submit(operator.add, 1, 2, key="sum", done=lambda future: None)
+            assert asked.result(timeout=60) == 3
+            engine.close()
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DASK_")}
+        for stranger in (address, address.replace("tls://", "tcp://")):
+            command = [sys.executable, "-c", STRANGER, stranger]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+            assert done.returncode == REFUSED, done.stderr
+
+
+def is_connected(engine: Engine) -> bool:
+    """Whether the scheduler is there by now."""
+    with suppress(OSError):
+        engine.connect()
+        return True
+    return False

@@ -343,6 +343,19 @@ def test_a_cancelled_run_ends_cancelled(
     assert event_kinds(database, project)[-1] == ("run", "cancelled")
 
 
+def test_a_run_that_takes_too_long_is_given_up_and_says_so(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_truly(database, project, 60)
+    run_id = request_and_claim(database, project)
+    before_each_step(monkeypatch, DCRCSearch, lambda _: time.sleep(0.05))  # time for the heartbeat to see it
+    assert run_job(place(settings, 0.03)._replace(run_hours=1e-6), run_id) == "failed"
+    run = get_run(database, run_id)
+    assert run.error is not None
+    assert run.error.startswith("It was not done after 1e-06 hours, which is as long as a run may take here")
+    assert lifecycle.claim_next(database, 15) is None, "nobody takes it over"
+
+
 def test_a_failing_run_says_why_and_does_not_block_the_next(
     database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:

@@ -1,5 +1,6 @@
 """Work of minutes leaves a place to what people wait for; previews come first, and progress is counted."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from tercet.features.recipes import default_recipe
 from tercet.jobs import lifecycle
 from tercet.jobs.queries import MANY, MANY_BYTES
 from tercet.models import BackgroundJob, Import, ImportFile, Item, JobKind, Project, Purpose
+from tercet.runs.lifecycle import Claim
 from tercet.runs.schedule import request_side_run
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker.engine import Engine
-from tercet.worker.supervisor import Supervisor
+from tercet.worker.supervisor import LONG_SECONDS, SubmittedTask, Supervisor
 from tests.factories import make_project
 from tests.intake.conftest import wav
 from tests.jobs.test_job_lifecycle import make_import
@@ -31,9 +33,17 @@ class PlacesOnly(Engine):
 
     def __init__(self, places: int) -> None:
         self._places = places
+        self.calls: list[bool] = []
 
     def places(self) -> int:
         return self._places
+
+    @property
+    def is_called_up(self) -> bool:
+        return self.calls[-1:] == [True]
+
+    def call_up(self, wanted: bool) -> None:
+        self.calls.append(wanted)
 
     def submit(self, function: Any, *arguments: Any, key: str, done: Any) -> Any:
         return UNDER_WAY
@@ -204,3 +214,31 @@ def test_progress_is_counted(tmp_path: Path) -> None:
     assert [f"Measuring {n} of 3 recordings" in words for n in (1, 2, 3)] == [True] * 3
     shares = [share for share, _ in heard]
     assert shares == sorted(shares)
+
+
+@pytest.mark.only_on("sqlite")
+@pytest.mark.parametrize("is_long", [False, True])
+def test_the_last_worker_is_called_up_while_others_are_at_what_takes_long(
+    database: Database, storage: Storage, settings: Settings, is_long: bool
+) -> None:
+    engine = PlacesOnly(1)
+    supervisor = Supervisor(database, settings, engine)
+    began = time.monotonic() - (0 if is_long else 2 * LONG_SECONDS)
+    supervisor._call_up()
+    for since in (time.monotonic(), time.monotonic() - 2 * LONG_SECONDS):
+        supervisor.submitted[:] = [SubmittedTask(UNDER_WAY, Claim(1, 1, 1), since)]
+        supervisor._call_up()
+    assert engine.calls == [False] * 3, "what takes a second calls nobody up, nor what nobody waits for"
+    if not is_long:
+        request(database, make_songs(database, storage))
+    supervisor.submitted[:] = [SubmittedTask(UNDER_WAY, Claim(99, 99, 1, is_long), began)]
+    supervisor._call_up()
+    supervisor.submitted.clear()
+    supervisor._call_up()
+    assert engine.calls[3:] == [True, True], "there may be more of the kind"
+    supervisor._called_up_until = 0.0
+    supervisor.submitted.append(SubmittedTask(UNDER_WAY, Claim(1, 1, 1), time.monotonic()))
+    supervisor._call_up()
+    supervisor.submitted.clear()
+    supervisor._call_up()
+    assert engine.calls[5:] == [True, False], "it is not ended at its work"

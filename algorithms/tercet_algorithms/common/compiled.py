@@ -5,12 +5,15 @@ stored beside the source, or in the user's cache where that folder cannot be wri
 """
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.extending import register_jitable
 
 Loop = TypeVar("Loop", bound=Callable[..., object])
+# Every loop that was imported.
+_loops: list[Any] = []
 # Sums may be added up in any order; nothing is not a number. What is infinite stays so.
 _FREE = {"contract", "reassoc", "nsz", "arcp", "nnan"}
 
@@ -24,7 +27,19 @@ def compiled(loop: Loop) -> Loop:
 
 
 def _compiled(loop: Loop, cache: bool) -> Loop:
-    return cast(Loop, njit(loop, cache=cache, nogil=True, fastmath=_FREE, error_model="numpy"))
+    dispatcher = njit(loop, cache=cache, nogil=True, fastmath=_FREE, error_model="numpy")
+    _loops.append(dispatcher)
+    return cast(Loop, dispatcher)
+
+
+def are_stored() -> bool:
+    """Return whether there is machine code on disk for every loop that was imported."""
+    return all(_is_stored(loop) for loop in _loops)
+
+
+def _is_stored(loop: Any) -> bool:
+    folder = loop.stats.cache_path
+    return folder is not None and any(Path(folder).glob(f"*.{loop.py_func.__qualname__}-*.nbi"))
 
 
 def part(function: Loop) -> Loop:

@@ -8,17 +8,15 @@ import enum
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import BackgroundTasks, Depends, Request
 from sqlalchemy import ColumnElement, Select, bindparam, select, true
 from sqlalchemy.orm import Session
 
-from tercet.accounts.usage import Uses
 from tercet.audit import chain
+from tercet.errors import Forbidden, NotFound, NotSignedIn
 from tercet.models import ApiToken, BrowserSession, Membership, Project, ProjectView, Role, Scope, User, now
-from tercet.web.errors import Forbidden, NotFound, NotSignedIn
-from tercet.web.languages import to_translate
+from tercet.translatable import to_translate
 
 
 class Action(enum.StrEnum):
@@ -154,32 +152,6 @@ class Access:
     def labeler(self) -> LabelerAccess:
         """This access without ORM objects, for labeling."""
         return LabelerAccess(ProjectView.of(self.project), self.user.id)
-
-
-def caller_of(request: Request) -> Caller:
-    """Read the credentials: a bearer token if there is one, else the session cookie."""
-    header = request.headers.get("authorization", "")
-    if not header:
-        cookie = request.cookies.get(SESSION_COOKIE)
-        return Caller(session=hash_token(cookie) if cookie else None)
-    kind, _, token = header.partition(" ")
-    return Caller(token=token.strip() if kind.lower() == "bearer" else "")
-
-
-async def get_caller(request: Request, background: BackgroundTasks) -> Caller:
-    """Read the credentials, and note their use once the answer is sent."""
-    caller = caller_of(request)
-    uses: Uses = request.app.state.uses
-    if caller.token is not None:
-        token_hash = hash_token(caller.token)
-        if uses.is_due(token_hash):
-            background.add_task(uses.note_token, token_hash)
-    elif caller.session is not None and uses.is_due(caller.session):
-        background.add_task(uses.note_session, caller.session)
-    return caller
-
-
-Me = Annotated[Caller, Depends(get_caller)]
 
 
 def hash_token(token: str) -> str:

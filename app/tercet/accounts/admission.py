@@ -21,15 +21,16 @@ from tercet.accounts.access import (
     Caller,
     allow_new_project,
     authorize,
-    caller_of,
     identify,
     identify_administrator,
     identify_holder,
     identify_person,
 )
+from tercet.accounts.dependencies import caller_of
 from tercet.database import Database
-from tercet.web.errors import DATABASE_AWAY, Problem, TooLarge, answer_database_away, answer_problem
-from tercet.web.languages import to_translate
+from tercet.errors import DATABASE_AWAY, Problem, TooLarge
+from tercet.translatable import to_translate
+from tercet.web.errors import answer_database_away, answer_problem
 from tercet.web.security import SAFE_METHODS
 
 MEGABYTE = 2**20
@@ -73,7 +74,7 @@ RULES = (
         lambda session, caller, _: identify_holder(session, caller),
     ),
     BodyRule(
-        re.compile("(?:POST|PATCH) /api/v1/users(?:/.*)?"),
+        re.compile("(?:POST|PATCH) (?:/api/v1)?/users(?:/.*)?", re.DOTALL),
         lambda session, caller, _: identify_administrator(session, caller),
     ),
     BodyRule(re.compile(".* /account/.*", re.DOTALL), lambda session, caller, _: identify_person(session, caller)),
@@ -87,7 +88,7 @@ RULES = (
     ),
     BodyRule(_in_project("PUT", "/answers/[^/]+/comment"), may(Action.LABEL)),
     BodyRule(_in_project("DELETE", "/(?:answers/[^/]+|flags/.+)"), may(Action.LABEL)),
-    BodyRule(_in_project("DELETE", ""), may(Action.OWN)),
+    BodyRule(_in_project("DELETE", "(?:|/labelers/[^/]+)"), may(Action.OWN)),
     BodyRule(
         _in_project("POST", "/undelete"),
         lambda session, caller, project: authorize(session, caller, project, Action.OWN, even_deleted=True),
@@ -97,7 +98,7 @@ RULES = (
         _in_project(
             ".*",
             "/(?:(?:settings/)?(?:members|invitations|share-links|tokens|webhooks)(?:/.*)?"
-            "|settings/delete|imports/[^/]+/link)",
+            "|settings/labelers/.*|settings/delete|imports/[^/]+/link)",
         ),
         may(Action.OWN),
     ),

@@ -6,7 +6,8 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from tercet.accounts.access import Action, Me, authorize, identify_administrator
+from tercet.accounts.access import Action, authorize, identify_administrator
+from tercet.accounts.dependencies import Me
 from tercet.audit import chain
 from tercet.database import Database
 from tercet.web.dependencies import Db

@@ -71,8 +71,8 @@ def make_token(
     """Print a new API token of a user; it is not shown again."""
     from tercet.accounts import service
     from tercet.accounts.queries import project_of, user_with_address
+    from tercet.errors import Invalid
     from tercet.models import Scope
-    from tercet.web.errors import Invalid
 
     if scope not in set(Scope):
         raise Invalid(f"'{scope}' is no scope: expected {', '.join(Scope)}.")

@@ -14,9 +14,9 @@ from tercet.accounts import queries
 from tercet.accounts.access import hash_token
 from tercet.accounts.service import checked_email, make_secret, make_user
 from tercet.audit import chain
+from tercet.errors import Conflict, NotFound
 from tercet.models import Invitation, Membership, Project, Role, User, now
-from tercet.web.errors import Conflict, NotFound
-from tercet.web.languages import to_translate
+from tercet.translatable import to_translate
 
 INVITATION_OVER = to_translate(
     "This invitation was accepted or revoked, or has expired. Ask whoever sent it for a new one."

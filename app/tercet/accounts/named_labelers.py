@@ -1,17 +1,28 @@
-"""Joins labelers, with the names that their project and its exports show, to any statement."""
+"""Joins labelers, with the names that their project shows, to any statement; and what exports call them instead."""
 
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, func
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, String, cast, func, literal
 from sqlalchemy.orm import aliased
 
 from tercet.models import Membership, User
 
 Statement = TypeVar("Statement", bound=Select[*tuple[object, ...]])
+PSEUDONYM = "labeler-"
+
+
+def pseudonym(labeler_id: int) -> str:
+    """Return what exports call a labeler unless names are asked for: the same in all of them."""
+    return f"{PSEUDONYM}{labeler_id}"
+
+
+def pseudonym_of(labeler_id: SQLColumnExpression[int]) -> ColumnElement[str]:
+    """Build the expression of the same for a column of labelers."""
+    return literal(PSEUDONYM).concat(cast(labeler_id, String))
 
 
 class NamedLabeler:
-    """A labeler to join to a statement, with the name that the project and its exports show."""
+    """A labeler to join to a statement, with the name that the project shows."""
 
     def __init__(self) -> None:
         """Use aliases of the tables, so that a statement may join other people too."""

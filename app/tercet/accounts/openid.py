@@ -19,10 +19,10 @@ from sqlalchemy.orm import Session
 from tercet.accounts import queries
 from tercet.accounts.service import NAME_LENGTH, checked_email, make_user
 from tercet.audit import chain
+from tercet.errors import Invalid, Problem
 from tercet.models import Invitation, User, now
 from tercet.settings import Settings
-from tercet.web.errors import Invalid, Problem
-from tercet.web.languages import to_translate
+from tercet.translatable import to_translate
 
 SCOPE = "openid email profile"
 # Signatures by keys that the provider publishes; one by the client's secret, or none, is refused.

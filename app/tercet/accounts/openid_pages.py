@@ -11,9 +11,9 @@ from tercet.accounts import openid, sessions
 from tercet.accounts.pages import password_form
 from tercet.accounts.service import make_secret
 from tercet.database import Database
+from tercet.errors import NotFound
+from tercet.translatable import to_translate
 from tercet.web.dependencies import Db
-from tercet.web.errors import NotFound
-from tercet.web.languages import to_translate
 from tercet.web.rendering import site_address
 
 router = APIRouter(include_in_schema=False)

@@ -11,12 +11,13 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tercet.accounts import invitations, passwords, queries, service, sessions
-from tercet.accounts.access import Action, Caller, Me, authorize, identify_holder, identify_person, user_of_session
+from tercet.accounts.access import Action, Caller, authorize, identify_holder, identify_person, user_of_session
+from tercet.accounts.dependencies import Me
 from tercet.audit import chain
+from tercet.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.models import Invitation, Project, Role, Scope, User
-from tercet.web.dependencies import Db
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
-from tercet.web.languages import COOKIE, LANGUAGES, InWords, asked_for
+from tercet.web.dependencies import Db, InWords, asked_for
+from tercet.web.languages import COOKIE, LANGUAGES
 from tercet.web.numbers import Id
 from tercet.web.rendering import render
 

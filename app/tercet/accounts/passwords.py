@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts import queries
 from tercet.audit import chain
+from tercet.errors import FieldError, Invalid, NotFound
 from tercet.models import BrowserSession, User
-from tercet.web.errors import FieldError, Invalid, NotFound
-from tercet.web.languages import to_translate
+from tercet.translatable import to_translate
 
 LEAST, MOST = 12, 200
 WRONG = to_translate(

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, false, func, select
 from sqlalchemy.orm import Session, aliased
 
 from tercet.accounts.access import hash_token
+from tercet.errors import NotFound
 from tercet.models import (
     Answer,
     ApiToken,
@@ -20,7 +21,6 @@ from tercet.models import (
     User,
     now,
 )
-from tercet.web.errors import NotFound
 
 
 def user_by_email(session: Session, email: str) -> User | None:

@@ -14,6 +14,7 @@ from tercet.accounts import queries
 from tercet.accounts.access import hash_token
 from tercet.accounts.queries import HeldToken
 from tercet.audit import chain
+from tercet.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.models import (
     ApiToken,
     BrowserSession,
@@ -28,8 +29,7 @@ from tercet.models import (
     User,
     now,
 )
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
-from tercet.web.languages import to_translate
+from tercet.translatable import to_translate
 
 SECRET_BYTES = 32
 NAME_LENGTH = 200
@@ -322,12 +322,18 @@ def disable_user(session: Session, user: User) -> None:
 
 def set_disabled(session: Session, administrator: User, user_id: int, *, disabled: bool) -> User:
     """Keep somebody with an account out, or let them come in again; administrators cannot keep themselves out."""
-    user = session.get(User, user_id)
-    if user is None or not user.has_account:
-        raise NotFound(f"There is nobody with an account and the number {user_id}.")
+    user = user_with_account(session, user_id)
     if user.id == administrator.id and disabled:
         raise Conflict("You would keep yourself out: another administrator can.")
     (disable_user if disabled else enable_user)(session, user)
+    return user
+
+
+def user_with_account(session: Session, user_id: int) -> User:
+    """Find somebody with an account, or raise NotFound."""
+    user = session.get(User, user_id)
+    if user is None or not user.has_account:
+        raise NotFound(f"There is nobody with an account and the number {user_id}.")
     return user
 
 

@@ -10,12 +10,13 @@ from fastapi import Request, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from tercet.accounts.access import SESSION_COOKIE, Caller, caller_of, hash_token, user_of_session
+from tercet.accounts.access import SESSION_COOKIE, Caller, hash_token, user_of_session
+from tercet.accounts.dependencies import caller_of
 from tercet.accounts.service import make_secret
 from tercet.accounts.usage import IDLE, LONGEST
 from tercet.audit import chain
+from tercet.errors import NotFound
 from tercet.models import BrowserSession, User, now
-from tercet.web.errors import NotFound
 from tercet.web.rendering import site_address
 
 # By it a browser in which somebody came by a labeling link is known again; sent to the pages of such links alone.

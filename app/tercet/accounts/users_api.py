@@ -6,7 +6,8 @@ Administrators are made and removed on the server's own command line alone.
 from fastapi import APIRouter, Request
 
 from tercet.accounts import queries, service
-from tercet.accounts.access import Me, identify_administrator
+from tercet.accounts.access import identify_administrator
+from tercet.accounts.dependencies import Me
 from tercet.accounts.schemas import NewUserOut, UserIn, UserList, UserOut, UserPatch
 from tercet.audit import chain
 from tercet.web.dependencies import Db

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.alternatives import overview, service
 from tercet.alternatives.schemas import AlternativeList, AnotherIn, Contingency, RunName
 from tercet.runs.schemas import RunOut

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from tercet.alternatives import queries
 from tercet.alternatives.contingency import UNKNOWN, Relation, relate
 from tercet.alternatives.schemas import Group
+from tercet.errors import NotFound
 from tercet.items.queries import item_count
 from tercet.models import Project, Run
 from tercet.runs import results, service
@@ -15,7 +16,6 @@ from tercet.runs.known_clusterings import column_codes
 from tercet.runs.queries import cluster_notes
 from tercet.runs.results import Array
 from tercet.storage import Storage
-from tercet.web.errors import NotFound
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from tercet.accounts.access import ROLE_MAY, Action, Me, authorize
+from tercet.accounts.access import ROLE_MAY, Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.alternatives import overview, queries, service
 from tercet.alternatives.schemas import AnotherIn
 from tercet.catalogue.algorithms import ALGORITHMS

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from tercet.alternatives import queries
 from tercet.alternatives.schemas import AnotherIn
 from tercet.audit import chain
+from tercet.errors import Conflict, FieldError, Invalid
 from tercet.live import events
 from tercet.models import ClusterNote, Project, Purpose, Run
 from tercet.projects.service import change_project
@@ -14,7 +15,6 @@ from tercet.runs import lifecycle, results, schedule
 from tercet.runs import service as runs
 from tercet.runs.queries import cluster_notes, last_done, lock_project
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid
 
 ALGORITHM = "cmbc"
 # An adopted clustering counts as the outcome of a search with at least so many answers: the fits that follow search for

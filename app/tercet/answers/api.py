@@ -5,7 +5,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.answers import flagged, listing, quality, service
 from tercet.answers.schemas import (
     AnswerList,

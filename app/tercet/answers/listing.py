@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from tercet.answers import queries
 from tercet.answers.queries import ListedAnswer
 from tercet.answers.schemas import AnswerList, AnswerOut, Filters, Order, SetAside
+from tercet.errors import FieldError, Invalid
 from tercet.labeling.canonical import VALUES
 from tercet.labeling.queries import DisplayedItem, displayed_items
 from tercet.models import Project, QuestionKind, Run
@@ -16,7 +17,6 @@ from tercet.runs import results
 from tercet.runs.queries import find_run, last_done
 from tercet.runs.results import AnswerReport, Array
 from tercet.storage import Storage
-from tercet.web.errors import FieldError, Invalid
 
 ENOUGH = 500  # numbers looked up at once
 

@@ -7,7 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.answers import flagged, overview, service
 from tercet.answers.schemas import LONGEST_REASON, Filters
 from tercet.edits import service as edits

@@ -90,7 +90,7 @@ def of_state(state: AnswerState | None) -> list[SQLColumnExpression[bool]]:
         case AnswerState.UNSEEN:
             return [Answer.withdrawn_at.is_(None), MAY_BE_UNSEEN]
         case AnswerState.WITHDRAWN:
-            return [Answer.withdrawn_at.is_not(None)]
+            return [Answer.withdrawn_at.is_not(None), ~Answer.erased]
         case AnswerState.SET_ASIDE:
             return [Answer.withdrawn_at.is_(None), Answer.set_aside_id.is_not(None)]
         case None:
@@ -240,6 +240,11 @@ def labelers_of_unseen(session: Session, project_id: int, verdict: Verdict) -> S
         people = select(Answer.labeler_id).join(Decision, Answer.set_aside_id == Decision.id)
         people = people.where(of_project, Decision.unseen)
     return session.scalars(people.distinct().order_by(Answer.labeler_id)).all()
+
+
+def emptied(session: Session, project_id: int) -> set[int]:
+    """Return who stands for labelers that were erased with their answers."""
+    return set(session.scalars(select(Answer.labeler_id).where(Answer.project_id == project_id, Answer.erased)))
 
 
 def names(session: Session, project_id: int, people: Collection[int]) -> dict[int, str]:

@@ -16,11 +16,11 @@ from tercet.accounts.service import find_share_link
 from tercet.answers import queries
 from tercet.answers.queries import UnseenAnswers
 from tercet.database import Database
+from tercet.errors import Conflict, NotFound
 from tercet.labeling import decisions, queue
 from tercet.labeling.queries import answer_of_project
 from tercet.models import Answer, Decision, Project, User, Verdict, now
 from tercet.runs.queries import lock_project
-from tercet.web.errors import Conflict, NotFound
 
 NOTHING = {
     Verdict.SET_ASIDE: "None of this labeler's answers is used: there is nothing to set aside.",
@@ -68,6 +68,8 @@ def put_back(session: Session, access: Access, answer_id: UUID) -> Decision:
     answer = _find(session, project, answer_id)
     if answer.counts:
         raise Conflict(f"Answer {answer.number} is used: it is neither set aside nor withdrawn.")
+    if answer.erased:
+        raise Conflict(f"Answer {answer.number} was removed with its labeler: there is nothing to put back.")
     was_withdrawn = answer.withdrawn_at is not None
     if was_withdrawn:
         _check_not_replaced(session, answer)

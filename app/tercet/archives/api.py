@@ -6,7 +6,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from tercet.accounts.access import Action, Caller, Me, allow_new_project, authorize, identify
+from tercet.accounts.access import Action, Caller, allow_new_project, authorize, identify
+from tercet.accounts.dependencies import Me
 from tercet.archives import service
 from tercet.audit import chain
 from tercet.database import Database

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from tercet.archives import layout
+from tercet.errors import FieldError, Invalid
 from tercet.storage import MEGABYTE
-from tercet.web.errors import FieldError, Invalid
 
 # The directory of a ZIP is read into memory; this size is enough for about 500,000 files.
 LARGEST_DIRECTORY = 32 * MEGABYTE

@@ -16,9 +16,9 @@ def archive(
 ) -> None:
     """Write a project with everything in it to one file, for a backup or another server."""
     from tercet.archives.service import pieces_of
+    from tercet.errors import NotFound
     from tercet.projects.queries import project_by_key
     from tercet.storage import Storage
-    from tercet.web.errors import NotFound
 
     settings = make_settings(data)
     with opened_database(settings) as database, ExitStack() as undo:

@@ -5,7 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from tercet.accounts.access import Me, allow_new_project, identify
+from tercet.accounts.access import allow_new_project, identify
+from tercet.accounts.dependencies import Me
 from tercet.archives import service
 from tercet.intake.uploads import on_disk
 from tercet.projects.schemas import Key

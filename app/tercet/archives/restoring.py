@@ -26,6 +26,7 @@ from tercet.archives.checking import Archive, refusal
 from tercet.archives.rows import Row, decode
 from tercet.audit import chain
 from tercet.database import Database
+from tercet.errors import Conflict, FieldError
 from tercet.features.fitted import FittedRecipe
 from tercet.intake.media import is_image
 from tercet.items.media_types import CONTENT_TYPES
@@ -35,7 +36,6 @@ from tercet.projects import service as projects
 from tercet.projects.queries import project_by_key
 from tercet.runs import results
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError
 from tercet.web.texts import fault_of_name
 
 ROWS_AT_ONCE = 2_000

@@ -17,9 +17,9 @@ from tercet.accounts.named_labelers import NamedLabeler
 from tercet.archives import layout
 from tercet.archives.rows import encode
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.models import Answer, ClusterNote, Run, RunStatus, Triplet, User, now
 from tercet.storage import MEGABYTE, Storage
-from tercet.web.errors import Conflict
 from tercet.web.zip_stream import ZipStream
 
 ROWS_AT_ONCE = 2_000

@@ -4,14 +4,14 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextvars import ContextVar
+from datetime import datetime
 from typing import Any
 
-from fastapi.encoders import jsonable_encoder
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from tercet.models import AuditEntry, Project, User, now
-from tercet.web.logs import client_address
+from tercet.request_context import client_address
 
 FIRST_HASH = "0" * 64
 COMMAND_LINE = "the command line"
@@ -51,13 +51,23 @@ def record(
         address=client_address.get()[:45],
         project=None if project is None else project.key,
         what=what,
-        before=jsonable_encoder(before or {}),
-        after=jsonable_encoder(after or {}),
+        before=_plain(before or {}),
+        after=_plain(after or {}),
     )
     entry.hash = _hash(FIRST_HASH if last is None else last.hash, entry)
     session.add(entry)
     session.flush()
     return entry
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values as JSON has them; what it has no form for, such as a time, becomes a text."""
+    plain: dict[str, Any] = json.loads(json.dumps(values, default=_as_text))
+    return plain
+
+
+def _as_text(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def describe(entry: AuditEntry) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from tercet.accounts.access import Me, identify_administrator
+from tercet.accounts.access import identify_administrator
+from tercet.accounts.dependencies import Me
 from tercet.audit import chain
 from tercet.backups.writing import backup_pieces
 from tercet.web.dependencies import Blobs, Db

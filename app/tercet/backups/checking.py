@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tercet.backups.layout import FORMAT, MANIFEST, Manifest, rows_entry
+from tercet.errors import FieldError, Invalid
 from tercet.storage import MEGABYTE
-from tercet.web.errors import FieldError, Invalid
 
 
 def is_backup(file: Path) -> bool:

@@ -14,9 +14,9 @@ from tercet.archives.rows import Row, decode
 from tercet.backups.checking import check_backup
 from tercet.backups.layout import BLOBS, Manifest, rows_entry
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.models import Base
 from tercet.storage import Storage
-from tercet.web.errors import Conflict
 
 ROWS_AT_ONCE = 500
 

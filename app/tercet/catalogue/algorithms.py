@@ -15,8 +15,8 @@ from tercet.catalogue.parameters.cmbc import CmbcParameters
 from tercet.catalogue.parameters.common import Parameters
 from tercet.catalogue.parameters.dcrc import DcrcCvParameters, DcrcParameters
 from tercet.catalogue.parameters.sklr import SklrParameters
+from tercet.errors import FieldError, Invalid
 from tercet.models import Project
-from tercet.web.errors import FieldError, Invalid
 from tercet.web.known_names import fields_of, nearest
 
 

@@ -2,7 +2,8 @@
 
 from fastapi import APIRouter
 
-from tercet.accounts.access import Me, identify
+from tercet.accounts.access import identify
+from tercet.accounts.dependencies import Me
 from tercet.catalogue.algorithms import ALGORITHMS
 from tercet.catalogue.schemas import AlgorithmList, AlgorithmOut
 from tercet.web.dependencies import Db

@@ -106,7 +106,7 @@ def describe_mistake(error: Exception) -> list[str]:
     from pydantic import ValidationError
     from sqlalchemy.exc import OperationalError
 
-    from tercet.web.errors import Problem
+    from tercet.errors import Problem
 
     if isinstance(error, Problem):
         return [error.detail, *(f"  {describe_place(fault)}: {fault.detail}" for fault in error.errors)]

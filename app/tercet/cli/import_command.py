@@ -198,8 +198,8 @@ def labeling_link(database: "Database", settings: "Settings", project: str) -> s
     """Make a labeling link; if there is one already, say so, as only its hash is stored."""
     from tercet.accounts.queries import share_links
     from tercet.accounts.service import make_share_link
+    from tercet.errors import NotFound
     from tercet.projects.queries import project_by_key
-    from tercet.web.errors import NotFound
 
     with database.transaction() as session:
         row = project_by_key(session, project)

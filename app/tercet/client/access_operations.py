@@ -1,7 +1,8 @@
-"""What a program can do with the API tokens of a project, as operations."""
+"""What a program can do with the API tokens of a project, and with what is stored about its labelers, as operations."""
 
 from tercet.client.operations import Call, Steps, respond
 from tercet.client.project_operations import Place, address, get
+from tercet.people.schemas import ErasedOut, LabelerData
 from tercet.projects.schemas import NewProjectToken, ProjectToken, ProjectTokens
 
 
@@ -32,3 +33,28 @@ def make_token(
 def revoke_token(project: Place, /, token: int) -> Steps[None]:
     """End an API token that is for this project alone, whoever has it."""
     yield from respond(Call("DELETE", address(project, f"/tokens/{token}")))
+
+
+def labeler_data(project: Place, /, labeler: int) -> Steps[LabelerData]:
+    """Return everything that is stored about a labeler in this project.
+
+    Parameters
+    ----------
+    labeler : int
+        The number that the pseudonym in `answers` ends with.
+    """
+    return LabelerData.model_validate((yield from get(project, f"/labelers/{labeler}/data")).json())
+
+
+def erase_labeler(project: Place, /, labeler: int, *, answers: str = "keep") -> Steps[ErasedOut]:
+    """Erase a labeler for good: name, links, sign-ins, skips and notes.
+
+    Parameters
+    ----------
+    labeler : int
+        The number that the pseudonym in `answers` ends with.
+    answers : "keep" or "remove"
+        Whether the answers stay under a pseudonym that leads to nobody, or go too.
+    """
+    call = Call("DELETE", address(project, f"/labelers/{labeler}"), {"params": {"answers": answers}})
+    return ErasedOut.model_validate((yield from respond(call)).json())

@@ -266,7 +266,13 @@ def ask(project: Place, /, n: int = 1) -> Steps[list[TripletOut]]:
 
 
 def answer(
-    project: Place, /, question: TripletOut | Sequence[str], answer: str, *, response_ms: int | None = None
+    project: Place,
+    /,
+    question: TripletOut | Sequence[str],
+    answer: str,
+    *,
+    response_ms: int | None = None,
+    ask: int = 0,
 ) -> Steps[AnswersOut]:
     """Store an answer of the token's owner, once, however often it had to be sent.
 
@@ -278,10 +284,12 @@ def answer(
         "yes", "no" or "dnk"; to an outlier question "1", "2", "3" or "dnk".
     response_ms : int, optional
         Milliseconds from when the question was fully shown to the answer.
+    ask : int
+        How many questions to lease next, in the same request: they are in `next.triplets` of what is returned.
     """
     triplet = question.triplet if isinstance(question, TripletOut) else list(question)
     body = {"id": str(uuid.uuid4()), "triplet": triplet, "answer": answer, "response_ms": response_ms}
-    stored = yield from respond(Call("POST", address(project, "/answers"), {"json": body}))
+    stored = yield from respond(Call("POST", address(project, "/answers"), {"json": body, "params": {"ask": ask}}))
     return AnswersOut.model_validate(stored.json())
 
 
@@ -389,7 +397,7 @@ def _constraint(row: dict[str, Any]) -> dict[str, Any]:
     return {"triplet": [row[name] for name in places], **others}
 
 
-def answers(project: Place, /, *, after: int = 0, withdrawn: bool = False) -> Steps[Any]:
+def answers(project: Place, /, *, after: int = 0, withdrawn: bool = False, names: bool = False) -> Steps[Any]:
     """Return a frame of the answers in the order in which they were given.
 
     Parameters
@@ -398,8 +406,11 @@ def answers(project: Place, /, *, after: int = 0, withdrawn: bool = False) -> St
         Only answers whose `number` is larger: those that came since the last time.
     withdrawn : bool
         Also those that were withdrawn or set aside, which have a time in `withdrawn_at` or `set_aside_at`.
+    names : bool
+        Labelers by their names; otherwise by pseudonyms, the same every time.
     """
-    reply = yield from get(project, "/constraints", format="ndjson", after=after, withdrawn=withdrawn)
+    chosen = {"after": after, "withdrawn": withdrawn, "names": names}
+    reply = yield from get(project, "/constraints", format="ndjson", **chosen)
     rows = [_answer(json.loads(line)) for line in reply.text.splitlines()]
     return make_frame(project.frames, rows, ANSWER_COLUMNS)
 

@@ -2,7 +2,8 @@
 
 from fastapi import APIRouter
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.comparisons import service
 from tercet.comparisons.schemas import ComparisonIn, ComparisonOut
 from tercet.web.dependencies import Db

@@ -6,7 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.catalogue.algorithms import ALGORITHMS
 from tercet.comparisons import service
 from tercet.runs import service as runs

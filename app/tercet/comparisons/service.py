@@ -10,13 +10,13 @@ from tercet.catalogue import algorithms
 from tercet.catalogue.compared_systems import COMPARED, FOLDS, KMEANS, SEEDS, light_parameters
 from tercet.comparisons import queries
 from tercet.comparisons.schemas import TITLES, ComparisonOut
+from tercet.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.items.queries import latest_features
 from tercet.models import FeatureSet, Project, Purpose, Run, RunStatus
 from tercet.projects.service import change_project
 from tercet.runs import bag_labels, preconditions, schedule
 from tercet.runs.queries import lock_project
 from tercet.runs.schemas import RunOut
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
 UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
 

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.dashboard import columns, service, suggestions
 from tercet.dashboard.schemas import (
     ColumnList,
@@ -15,10 +16,10 @@ from tercet.dashboard.schemas import (
     SuggestionList,
     Summary,
 )
+from tercet.errors import FieldError, Invalid
 from tercet.items import filtering
 from tercet.items.filtering import ItemFilter
 from tercet.web.dependencies import Blobs, Db
-from tercet.web.errors import FieldError, Invalid
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count
 from tercet.web.problems import problems

@@ -7,11 +7,11 @@ from sqlalchemy.orm import Session
 
 from tercet.dashboard import queries
 from tercet.dashboard.schemas import ColumnValues, ItemColumn
+from tercet.errors import Conflict, FieldError, Invalid
 from tercet.items.queries import item_count, latest_features, positions_set_aside
 from tercet.models import FeatureSet, Project
 from tercet.runs.results import Array
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid
 
 MOST_GROUPS = 80  # as many as colours and shapes tell apart
 FEWEST_NUMBERS = 9  # fewer different numbers are groups

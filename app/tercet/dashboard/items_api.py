@@ -4,13 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
+from tercet.errors import FieldError, Invalid
 from tercet.items import queries
 from tercet.items.queries import ItemFilters
 from tercet.items.schemas import ItemList, ItemOut
 from tercet.runs.service import positions_in_cluster
 from tercet.web.dependencies import Blobs, Db
-from tercet.web.errors import FieldError, Invalid
 from tercet.web.numbers import Count, Id, Position
 from tercet.web.problems import problems
 from tercet.web.texts import Text

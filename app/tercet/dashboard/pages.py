@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from tercet.accounts.access import Action, Me, authorize, identify
+from tercet.accounts.access import Action, authorize, identify
+from tercet.accounts.dependencies import Me
 from tercet.catalogue import forms
 from tercet.catalogue.algorithms import ALGORITHMS
 from tercet.catalogue.parameters.common import split
@@ -20,8 +21,8 @@ from tercet.runs import sentences
 from tercet.runs import service as runs
 from tercet.runs.schedule import request_run
 from tercet.runs.schemas import ClusterName
-from tercet.web.dependencies import Blobs, Db
-from tercet.web.forms import Fields, parse
+from tercet.web.dependencies import Blobs, Db, Fields
+from tercet.web.forms import parse
 from tercet.web.numbers import Id
 from tercet.web.rendering import render, site_address
 from tercet.web.texts import Text

@@ -25,6 +25,7 @@ from tercet.dashboard.schemas import (
     Summary,
 )
 from tercet.dashboard.trust import Trust, trust_of
+from tercet.errors import FieldError, Invalid
 from tercet.items import filtering
 from tercet.items.filtering import ItemFilter
 from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features, tags_by_position
@@ -37,7 +38,6 @@ from tercet.runs.schemas import ClusterOut, MapItem, RunOut
 from tercet.storage import Storage
 from tercet.tags import service as tags
 from tercet.tags.schemas import TagCount
-from tercet.web.errors import FieldError, Invalid
 
 PREDICTED_RUNS = 5
 MOST_RUNS = 50
@@ -54,10 +54,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Tally:
-    """Answers per labeler among the answer numbers up to `until`."""
+    """Answers per labeler among the answer numbers up to `until`, when so many labelers had been erased."""
 
     until: int
     answers: Counter[int]
+    erased_labelers: int
 
 
 @dataclass(frozen=True)
@@ -186,15 +187,19 @@ def labelers(session: Session, project: Project) -> list[Labeler]:
 def count_answers(session: Session, project: Project) -> Counter[int]:
     """Count the answers of every labeler, withdrawn or not; only those since the last call are read.
 
-    The counts are exact: answers are never removed, only marked, and their numbers are in the order of commits.
+    The counts are exact: answers are never removed, only marked, and their numbers are in the order of commits. Only
+    where a labeler is erased do answers become another's.
     """
     tallies = _tallies.setdefault(session.get_bind(), {})
-    before = tallies.get((project.id, project.created_at), Tally(0, Counter()))
+    nothing = Tally(0, Counter(), project.erased_labelers)
+    before = tallies.get((project.id, project.created_at), nothing)
+    if before.erased_labelers != project.erased_labelers:
+        before = nothing
     answers = before.answers
     if project.answer_number > before.until:
         new = queries.answers_by_labeler(session, project.id, before.until, project.answer_number)
         answers = before.answers + Counter(new)
-        tallies[project.id, project.created_at] = Tally(project.answer_number, answers)
+        tallies[project.id, project.created_at] = Tally(project.answer_number, answers, project.erased_labelers)
     return answers
 
 

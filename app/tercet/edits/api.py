@@ -4,7 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.edits import service
 from tercet.edits.schemas import EditIn, EditList, EditOut
 from tercet.web.dependencies import Blobs, Db

@@ -12,6 +12,7 @@ from tercet.audit import chain
 from tercet.catalogue import algorithms
 from tercet.edits import pairs, queries
 from tercet.edits.schemas import EditIn, EditList, EditOut
+from tercet.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.items.queries import count_in_use, ids_by_key, items_by_position, positions_by_id
 from tercet.live import events
 from tercet.models import Edit, EditKind, Link, Project, Run, now
@@ -23,7 +24,6 @@ from tercet.runs.results import Array, Result
 from tercet.runs.schedule import answers_changed
 from tercet.runs.typical import typical_items
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
 KEYS = 5  # of the items of an edit that the log names
 # How many items each kind takes; a merge is about clusters.

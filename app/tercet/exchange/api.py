@@ -7,7 +7,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from tercet.accounts.access import Action, Caller, Me, authorize
+from tercet.accounts.access import Action, Caller, authorize
+from tercet.accounts.dependencies import Me
 from tercet.audit import chain
 from tercet.database import Database
 from tercet.exchange import downloads, service
@@ -26,6 +27,7 @@ from tercet.web.numbers import Count
 from tercet.web.problems import problems
 from tercet.web.row_formats import RowFormat
 
+Names = Annotated[bool, Query(description="labelers by their names, not by pseudonyms")]
 router = APIRouter(prefix="/api/v1/projects", tags=["exchange"], responses=problems(401, 403, 404))
 CSV_EXAMPLE = "anchor,left,right,answer,labeler\nsong-17,song-3,song-21,yes,Ada\n"
 EXAMPLES: dict[str, Any] = {
@@ -83,6 +85,7 @@ def get_constraints(
     ] = None,
     after: Annotated[Count, Query(description="number of the last answer you have")] = 0,
     withdrawn: Annotated[bool, Query(description="also those that were withdrawn or set aside")] = True,
+    names: Names = False,
 ) -> Response:
     """Export all answers in the order in which they were given, as NDJSON (the default), CSV, one JSON list, NPZ or
     Parquet.
@@ -90,16 +93,20 @@ def get_constraints(
     Answers that their labelers withdrew and those that an analyst set aside are marked with the time. What comes out
     without them (`withdrawn=false`) is what runs use, and can be sent in again. In CSV, an apostrophe keeps a cell
     that begins with = + - @ from being computed by a spreadsheet. As `salmon` (CSV) and `cblearn` (NPZ) only yes and
-    no come out, of answers that runs use, with items by position.
+    no come out, of answers that runs use, with items by position. Labelers have pseudonyms, the same in every export,
+    unless `names` are asked for; what comes out with pseudonyms can be sent in again too.
     """
-    row = _readable(db, me, project, {"answers after": after})
+    row = _readable(db, me, project, {"answers after": after, "names": names})
+    stem = f"{row.key}-answers-with-names" if names else f"{row.key}-answers"
     if isinstance(form, ForeignFormat):
-        headers = {"Content-Disposition": f'attachment; filename="{row.key}-answers.{form.suffix}"'}
-        return StreamingResponse(export_foreign(db, row, form), media_type=form.content_type, headers=headers)
+        headers = {"Content-Disposition": f'attachment; filename="{stem}.{form.suffix}"'}
+        return StreamingResponse(
+            export_foreign(db, row, form, with_names=names), media_type=form.content_type, headers=headers
+        )
     chosen = form or _accepted(request.headers.get("accept", ""))
-    headers = {"Content-Disposition": f'attachment; filename="{row.key}-answers.{chosen}"'}
-    rows = export(db, row.id, chosen, after=after, with_withdrawn=withdrawn)
-    return StreamingResponse(rows, media_type=chosen.content_type, headers=headers)
+    headers = {"Content-Disposition": f'attachment; filename="{stem}.{chosen}"'}
+    pieces = export(db, row.id, chosen, after=after, with_withdrawn=withdrawn, with_names=names)
+    return StreamingResponse(pieces, media_type=chosen.content_type, headers=headers)
 
 
 ZIP_OUT: dict[str, Any] = {"application/zip": {"example": "the bytes of a ZIP"}}
@@ -188,9 +195,10 @@ def get_model(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> Streaming
     response_class=StreamingResponse,
     responses=_file("The page.", {"text/html": {"example": "<!doctype html>"}}),
 )
-def get_report(project: str, run: str, me: Me, db: Db, blobs: Blobs) -> StreamingResponse:
+def get_report(project: str, run: str, me: Me, db: Db, blobs: Blobs, names: Names = False) -> StreamingResponse:
     """Export a run as one HTML page with pictures, map and figures, which opens without this server. 409: not done."""
-    return _send(downloads.html_report(db, blobs, _readable(db, me, project, {"report of run": run}), run))
+    row = _readable(db, me, project, {"report of run": run, "names": names})
+    return _send(downloads.html_report(db, blobs, row, run, names=names))
 
 
 def _readable(db: Database, me: Caller, project: str, what: dict[str, int | str]) -> Project:

@@ -29,6 +29,7 @@ def export(
         RowFormat, typer.Option("--format", help="Of answers, clusters and posterior; all else has one.")
     ] = RowFormat.CSV,
     run: Annotated[str, typer.Option(help="Number of the run whose clusters to write, or 'latest'.")] = "latest",
+    names: Annotated[bool, typer.Option("--names", help="Labelers by name; without: by pseudonyms.")] = False,
     output: Annotated[Path | None, typer.Option(help="File to write; without: standard output.")] = None,
     data: DataOption = None,
 ) -> None:
@@ -41,7 +42,7 @@ def export(
         with database.reading() as session:
             row = find_project(session, project)
         storage = Storage(settings.resolved_storage_url())
-        write(make_download(database, storage, row, what, form, run).pieces, output)
+        write(make_download(database, storage, row, what, form, run, names=names).pieces, output)
 
 
 def write(pieces: Iterable[str] | Iterable[bytes], output: Path | None) -> None:

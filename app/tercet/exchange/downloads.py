@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.errors import Invalid, NotFound
 from tercet.exchange import exporting, predicting, report
 from tercet.exchange.clips import clips_by_cluster
 from tercet.exchange.contents import ExportContent, MatrixFormat
@@ -24,7 +25,6 @@ from tercet.runs.results import Array
 from tercet.runs.service import find_result
 from tercet.storage import MEGABYTE, Storage
 from tercet.web.csv_cells import guard
-from tercet.web.errors import Invalid, NotFound
 from tercet.web.row_formats import RowFormat
 from tercet.web.zip_stream import npz_pieces
 
@@ -43,15 +43,22 @@ class Download(NamedTuple):
 
 
 def make_download(
-    database: Database, storage: Storage, project: Project, what: ExportContent, form: RowFormat, run_name: str
+    database: Database,
+    storage: Storage,
+    project: Project,
+    what: ExportContent,
+    form: RowFormat,
+    run_name: str,
+    *,
+    names: bool = False,
 ) -> Download:
     """Return an export by its name and, if it has several, its format; raise NotFound or Conflict if there is none."""
     match what:
         case ExportContent.ANSWERS:
-            pieces = exporting.export(database, project.id, form)
+            pieces = exporting.export(database, project.id, form, with_names=names)
             return Download(pieces, form.content_type, f"{project.key}-answers.{form}")
         case ExportContent.SALMON | ExportContent.CBLEARN:
-            return foreign_answers(database, project, ForeignFormat(what))
+            return foreign_answers(database, project, ForeignFormat(what), names=names)
         case ExportContent.CLUSTERS:
             return clusters(database, storage, project, run_name, form)
         case ExportContent.RAVEN | ExportContent.AUDACITY:
@@ -65,12 +72,12 @@ def make_download(
         case ExportContent.MODEL:
             return model(database, storage, project, run_name)
         case ExportContent.REPORT:
-            return html_report(database, storage, project, run_name)
+            return html_report(database, storage, project, run_name, names=names)
 
 
-def foreign_answers(database: Database, project: Project, form: ForeignFormat) -> Download:
+def foreign_answers(database: Database, project: Project, form: ForeignFormat, *, names: bool) -> Download:
     """Return the yes and no answers as another program has them."""
-    pieces = exporting.export_foreign(database, project, form)
+    pieces = exporting.export_foreign(database, project, form, with_names=names)
     return Download(pieces, form.content_type, f"{project.key}-answers-{form}.{form.suffix}")
 
 
@@ -169,11 +176,11 @@ def model(database: Database, storage: Storage, project: Project, run_name: str)
     return Download(iter([content]), BYTES, f"{project.key}-run-{number}-model.npz")
 
 
-def html_report(database: Database, storage: Storage, project: Project, run_name: str) -> Download:
+def html_report(database: Database, storage: Storage, project: Project, run_name: str, *, names: bool) -> Download:
     """Return a self-contained HTML page."""
     with database.reading() as session:
         run, key = find_result(session, project, run_name)
-        page = report.render_report(session, storage, project, run, key)
+        page = report.render_report(session, storage, project, run, key, names=names)
     return Download(iter([page]), "text/html; charset=utf-8", f"{_stem(project, run)}.html")
 
 

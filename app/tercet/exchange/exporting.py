@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from tercet.database import Database
+from tercet.errors import FieldError, Invalid
 from tercet.exchange import foreign, queries
 from tercet.exchange.foreign import ForeignFormat
 from tercet.exchange.queries import Exported
 from tercet.items.queries import keys_in_order
 from tercet.models import Project, QuestionKind
 from tercet.web.csv_cells import guard
-from tercet.web.errors import FieldError, Invalid
 from tercet.web.parquet import parquet_pieces
 from tercet.web.row_formats import RowFormat
 from tercet.web.zip_stream import npz_pieces
@@ -29,10 +29,16 @@ TYPES = {name: "string" if name in TEXTS else "time" if name.endswith("_at") els
 
 
 def export(
-    database: Database, project_id: int, form: RowFormat, *, after: int = 0, with_withdrawn: bool = True
+    database: Database,
+    project_id: int,
+    form: RowFormat,
+    *,
+    after: int = 0,
+    with_withdrawn: bool = True,
+    with_names: bool = False,
 ) -> Iterator[str] | Iterator[bytes]:
-    """Return the pieces of the project's answers behind a number, page by page."""
-    pages = _pages(database, project_id, after, with_withdrawn)
+    """Return the pieces of the project's answers behind a number, page by page; labelers by pseudonyms, or names."""
+    pages = _pages(database, project_id, after, with_withdrawn=with_withdrawn, with_names=with_names)
     match form:
         case RowFormat.CSV:
             return _csv(pages)
@@ -46,7 +52,9 @@ def export(
             return parquet_pieces(map(_columns, pages), TYPES)
 
 
-def export_foreign(database: Database, project: Project, form: ForeignFormat) -> Iterator[bytes]:
+def export_foreign(
+    database: Database, project: Project, form: ForeignFormat, *, with_names: bool = False
+) -> Iterator[bytes]:
     """Return the pieces of the project's answers as another program writes them: the yes and no that runs use.
 
     Raise Invalid where they answer the outlier question, for which those programs have no form.
@@ -56,13 +64,17 @@ def export_foreign(database: Database, project: Project, form: ForeignFormat) ->
         raise Invalid("These answers have no such form.", [FieldError("format", detail)])
     with database.reading() as session:
         keys = keys_in_order(session, project.id)
-    return foreign.written(form, _pages(database, project.id, 0, with_withdrawn=False), keys)
+    pages = _pages(database, project.id, 0, with_withdrawn=False, with_names=with_names)
+    return foreign.written(form, pages, keys)
 
 
-def _pages(database: Database, project_id: int, after: int, with_withdrawn: bool) -> Iterator[list[Exported]]:
+def _pages(
+    database: Database, project_id: int, after: int, *, with_withdrawn: bool, with_names: bool
+) -> Iterator[list[Exported]]:
+    chosen = {"with_withdrawn": with_withdrawn, "with_names": with_names}
     while True:
         with database.reading() as session:
-            page = queries.page_of_answers(session, project_id, after, PAGE, with_withdrawn=with_withdrawn)
+            page = queries.page_of_answers(session, project_id, after, PAGE, **chosen)
         if not page:
             return
         yield page

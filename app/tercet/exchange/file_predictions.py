@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access
 from tercet.database import Database
+from tercet.errors import Conflict, NotFound
 from tercet.exchange.predicting import ROWS_AT_ONCE, find_model, json_pieces, predicted
 from tercet.exchange.schemas import PredictionOut
 from tercet.features.fitted import FittedRecipe
@@ -38,7 +39,6 @@ from tercet.runs.queries import lock_project
 from tercet.runs.service import find_result
 from tercet.storage import Storage
 from tercet.web.csv_cells import guard
-from tercet.web.errors import Conflict, NotFound
 
 FOLDER = "predictions"
 REQUEST, ITEMS = "request.json", "items.ndjson"

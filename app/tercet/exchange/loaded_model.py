@@ -5,11 +5,11 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from tercet.errors import FieldError, Problem
 from tercet.features.fitted import FittedRecipe
 from tercet.intake.reading.folders import gather
 from tercet.prediction.inputs import Array
 from tercet.prediction.model import ClusterModel, read_model
-from tercet.web.errors import FieldError, Problem
 
 
 class FilePredictions(NamedTuple):

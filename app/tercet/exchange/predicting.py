@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
 from tercet import __version__
+from tercet.errors import Conflict, FieldError, Invalid
 from tercet.exchange.schemas import RowsIn
 from tercet.features.fitted import FittedRecipe
 from tercet.intake.feature_files import Features
@@ -20,7 +21,6 @@ from tercet.runs import queries, results
 from tercet.runs.results import Array
 from tercet.runs.service import find_result
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid
 
 ROWS_AT_ONCE = 1_000
 BY_RECIPE = (

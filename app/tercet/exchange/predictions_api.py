@@ -9,8 +9,10 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from tercet.accounts.access import Access, Action, Caller, Me, authorize
+from tercet.accounts.access import Access, Action, Caller, authorize
+from tercet.accounts.dependencies import Me
 from tercet.database import Database
+from tercet.errors import WrongType
 from tercet.exchange import file_predictions
 from tercet.exchange.predicting import BY_RECIPE, find_model, json_pieces, predicted, rows_for, rows_of_json
 from tercet.exchange.schemas import PREDICTED_EXAMPLE, PREDICTION_EXAMPLE, ROWS_EXAMPLE, PredictionOut, RowsIn
@@ -21,7 +23,6 @@ from tercet.intake.uploads import content_type, spooled
 from tercet.models import BackgroundJob, Project
 from tercet.storage import Storage
 from tercet.web.dependencies import Blobs, Db
-from tercet.web.errors import WrongType
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Id
 from tercet.web.openapi import schema_of

@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, aliased
 
-from tercet.accounts.named_labelers import NamedLabeler
+from tercet.accounts.named_labelers import NamedLabeler, pseudonym, pseudonym_of
 from tercet.database import Database
 from tercet.models import Answer, Bag, Decision, FeatureSet, Item, Membership, Run, Triplet, User
 from tercet.runs.results import Array, Result
@@ -37,9 +37,9 @@ class Exported(NamedTuple):
 def labelers_by_name(session: Session, project_id: int) -> dict[str, int]:
     """Return the members who may own imported answers, by the names that imports call them.
 
-    That is the name that exports show: their participant name, else their own. An imported labeler whose name a
-    labeler of a share link had before is shown under another one, and goes by both. Labelers who came by a share link
-    are left out: a name proves nothing about them.
+    That is the name that pages show, their participant name or else their own, or the pseudonym of exports. An imported
+    labeler whose name a labeler of a share link had before is shown under another one, and goes by both. Labelers who
+    came by a share link are left out: a name proves nothing about them.
     """
     statement = (
         select(User.id, User.name, Membership.participant)
@@ -48,11 +48,12 @@ def labelers_by_name(session: Session, project_id: int) -> dict[str, int]:
         .order_by(Membership.participant.is_not(None), User.id.desc())
     )
     rows = session.execute(statement).all()
-    return {row.name: row.id for row in rows} | {row.participant or row.name: row.id for row in rows}
+    by_pseudonym = {pseudonym(row.id): row.id for row in rows}
+    return by_pseudonym | {row.name: row.id for row in rows} | {row.participant or row.name: row.id for row in rows}
 
 
 def labelers_of_answers(session: Session, ids: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:
-    """Return who gave those of the answers that are stored, each with the name that exports show."""
+    """Return who gave those of the answers that are stored, each with the name that pages show."""
     labeler = NamedLabeler()
     statement = select(Answer.id, Answer.labeler_id, labeler.name).where(Answer.id.in_(ids))
     statement = labeler.join(statement, Answer.labeler_id, Answer.project_id)
@@ -60,7 +61,7 @@ def labelers_of_answers(session: Session, ids: Sequence[UUID]) -> dict[UUID, tup
 
 
 def page_of_answers(
-    session: Session, project_id: int, after: int, limit: int, *, with_withdrawn: bool
+    session: Session, project_id: int, after: int, limit: int, *, with_withdrawn: bool, with_names: bool
 ) -> list[Exported]:
     """Return up to `limit` answers behind a number, in the order in which they came; all, or those that runs use."""
     anchor, left, right, labeler = aliased(Item), aliased(Item), aliased(Item), NamedLabeler()
@@ -72,7 +73,7 @@ def page_of_answers(
             left.key,
             right.key,
             Answer.value,
-            labeler.name,
+            labeler.name if with_names else pseudonym_of(Answer.labeler_id),
             Answer.response_ms,
             Answer.created_at,
             Answer.withdrawn_at,
@@ -84,7 +85,7 @@ def page_of_answers(
         .join(left, left.id == Triplet.left_id)
         .join(right, right.id == Triplet.right_id)
         .outerjoin(Decision, Decision.id == Answer.set_aside_id)
-        .where(Answer.project_id == project_id, Answer.number > after)
+        .where(Answer.project_id == project_id, Answer.number > after, ~Answer.erased)
         .order_by(Answer.number)
         .limit(limit)
     )
@@ -150,15 +151,15 @@ class LabelerCount(NamedTuple):
     answers: int
 
 
-def answers_by_person(session: Session, project_id: int, until: int) -> list[LabelerCount]:
+def answers_by_person(session: Session, project_id: int, until: int, *, with_names: bool) -> list[LabelerCount]:
     """Count the answers that runs use, up to a number, by labeler; the busiest first."""
     labeler = NamedLabeler()
     count = func.count().label("answers")
-    statement = select(labeler.name, count).select_from(Answer)
+    statement = select(labeler.name, Answer.labeler_id, count).select_from(Answer)
     statement = labeler.join(statement, Answer.labeler_id, Answer.project_id)
     statement = statement.where(Answer.project_id == project_id, Answer.number <= until, Answer.counts)
     rows = session.execute(statement.group_by(Answer.labeler_id, labeler.name).order_by(count.desc(), labeler.name))
-    return [LabelerCount._make(row) for row in rows]
+    return [LabelerCount(name if with_names else pseudonym(number), answers) for name, number, answers in rows]
 
 
 def media_count(session: Session, project_id: int, kind: str) -> int:

@@ -11,12 +11,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tercet.errors import WrongType
 from tercet.exchange import foreign
 from tercet.exchange.rows import Fault, Numbered, Raw
 from tercet.intake.faults import fail
 from tercet.intake.tables import csv_records, read_header, utf8_lines
 from tercet.web.csv_cells import unguard
-from tercet.web.errors import WrongType
 
 LONGEST_ROW = 64 * 1024
 LONGEST_NUMBER = 20

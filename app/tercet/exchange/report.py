@@ -55,11 +55,11 @@ class ClusterSection:
     uncertain: list[Example]
 
 
-def render_report(session: Session, storage: Storage, project: Project, run: Run, key: str) -> str:
-    """Return the page as text."""
+def render_report(session: Session, storage: Storage, project: Project, run: Run, key: str, *, names: bool) -> str:
+    """Return the page as text, with labelers by their names or by pseudonyms."""
     out = RunOut.of(run)
     clusters = service.clusters(session, storage, project, run, key)
-    people = queries.answers_by_person(session, project.id, run.answers_to or 0)
+    people = queries.answers_by_person(session, project.id, run.answers_to or 0, with_names=names)
     result = results.load_cached(storage, key)
     in_use = result.labels > 0  # all but the items that are set aside or deleted
     points = _points(results.coordinates(storage, key)[in_use], result.labels[in_use])

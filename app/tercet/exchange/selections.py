@@ -14,6 +14,7 @@ from typing import Any
 import soundfile
 
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.exchange.queries import ClusteredItem, clustered_items
 from tercet.intake.reading.kinds import SOUND_NAMES
 from tercet.models import Run
@@ -21,7 +22,6 @@ from tercet.runs.results import Result
 from tercet.sounds.selection import Selection
 from tercet.sounds.selections import write_audacity, write_raven
 from tercet.storage import Storage
-from tercet.web.errors import Conflict
 from tercet.web.zip_stream import FileNames, ZipStream
 
 NO_SOUNDS = (

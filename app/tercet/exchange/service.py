@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
+from tercet.accounts.named_labelers import pseudonym
 from tercet.accounts.service import imported_labeler
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.exchange import queries
 from tercet.exchange.checking import CheckedRow, Rules, check, id_of
 from tercet.exchange.reading import read_rows
@@ -26,11 +28,10 @@ from tercet.labeling.service import ConstraintRow, store_constraints, until_stor
 from tercet.models import Answer, Project, ProjectView, Triplet
 from tercet.runs.queries import lock_project
 from tercet.runs.schedule import answers_arrived
-from tercet.web.errors import Conflict
 
 BATCH = 500
 T = TypeVar("T")
-# Who gave answers that are stored already, by the answers' ids: their number, and the name that exports show.
+# Who gave answers that are stored already, by the answers' ids: their number, and the name that pages show.
 StoredLabelers = dict[UUID, tuple[int, str]]
 
 
@@ -135,7 +136,9 @@ def _labeler_id(row: CheckedRow, upload: Upload, labelers: dict[str, int], store
     if row.labeler is None:
         return upload.sender_id
     stored_labeler_id, stored_name = stored.get(row.id, (None, None)) if row.id else (None, None)
-    return stored_labeler_id if stored_name == row.labeler else labelers.get(row.labeler)
+    if stored_labeler_id is not None and row.labeler in (stored_name, pseudonym(stored_labeler_id)):
+        return stored_labeler_id
+    return labelers.get(row.labeler)
 
 
 class _GivenIds:

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from tercet.request_context import local
 from tercet.settings import asset
-from tercet.web.sub_path import local
 
 FOLDER = asset("templates") / "help" / "guides"
 # In the order of the list: for whom first, then what everybody asks.
-NAMES = ("songs", "faces", "digits", "study", "constraints", "webhooks", "questions", "formats", "faq")
+NAMES = ("songs", "faces", "digits", "study", "constraints", "webhooks", "questions", "formats", "stored", "faq")
 
 
 class Guide(NamedTuple):

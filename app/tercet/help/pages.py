@@ -4,11 +4,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from tercet import ESTIMATORS, MODEL_SELECTION
+from tercet.errors import NotFound
 from tercet.help.guides import NAMES, read_guide, read_guides
 from tercet.help.numbers import NUMBERS
 from tercet.help.source import read_class, read_operations, read_packages
 from tercet.help.tokens import read_tokens
-from tercet.web.errors import NotFound
 from tercet.web.rendering import render
 
 router = APIRouter(include_in_schema=False)

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.history import effects, service
 from tercet.history.schemas import Effect, RunChanges
-from tercet.web.dependencies import Blobs, Db
-from tercet.web.languages import InWords
+from tercet.web.dependencies import Blobs, Db, InWords
 from tercet.web.problems import problems
 
 router = APIRouter(prefix="/api/v1/projects", tags=["runs"], responses=problems(401, 403, 404))

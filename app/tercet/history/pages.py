@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from tercet.accounts.access import ROLE_MAY, Action, Me, authorize
+from tercet.accounts.access import ROLE_MAY, Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.history import overview
 from tercet.runs import sentences
 from tercet.web.dependencies import Blobs, Db

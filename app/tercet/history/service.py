@@ -10,6 +10,7 @@ from tercet.answers import queries as answers
 from tercet.answers.queries import ListedAnswer
 from tercet.answers.schemas import Filters
 from tercet.catalogue import forms
+from tercet.errors import Conflict, FieldError, Invalid
 from tercet.history import queries
 from tercet.history.flows import Flow, Flows, flows_between
 from tercet.history.schemas import FlowOut, MovedItem, ParameterChange, RunChanges, TellingAnswerOut
@@ -22,7 +23,6 @@ from tercet.runs import service as runs
 from tercet.runs.in_use import labels_in_use
 from tercet.runs.results import Array
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid
 
 MOST_MOVED = 500  # items that are described
 MOST_OF_FLOW = 60

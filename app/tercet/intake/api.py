@@ -6,8 +6,10 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from tercet.accounts.access import Action, Caller, Me, authorize
+from tercet.accounts.access import Action, Caller, authorize
+from tercet.accounts.dependencies import Me
 from tercet.database import Database
+from tercet.errors import WrongType
 from tercet.intake import editing, featuring, local, pictures, service, storing, uploads
 from tercet.intake.feature_files import read_features
 from tercet.intake.schemas import (
@@ -24,9 +26,8 @@ from tercet.items.schemas import FeaturesOut, ItemOut
 from tercet.jobs import queries as jobs
 from tercet.models import JobKind
 from tercet.storage import Storage
-from tercet.web.dependencies import Blobs, Db
-from tercet.web.entity_tags import IfMatch, entity_tag
-from tercet.web.errors import WrongType
+from tercet.web.dependencies import Blobs, Db, IfMatch
+from tercet.web.entity_tags import entity_tag
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.openapi import schema_of
 from tercet.web.problems import problems

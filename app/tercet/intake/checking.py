@@ -8,6 +8,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tercet.errors import FieldError
 from tercet.intake import media, options, plans, queries
 from tercet.intake.pictures import settings_for
 from tercet.intake.reading.drafts import Report
@@ -21,7 +22,6 @@ from tercet.items.checks import find_problems
 from tercet.models import Import, ImportStatus, Project
 from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.storage import Storage
-from tercet.web.errors import FieldError
 
 # Number of items of a preview that have a picture.
 PREVIEW_PICTURES = 24

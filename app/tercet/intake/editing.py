@@ -12,6 +12,7 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from tercet.audit import chain
+from tercet.errors import NotFound
 from tercet.intake import queries, service
 from tercet.intake.faults import Faults
 from tercet.intake.tables import ItemRow, check_rows
@@ -24,7 +25,6 @@ from tercet.models import Bag, Item, JobKind, JobStatus, Project, Tag, Triplet, 
 from tercet.runs import schedule
 from tercet.runs.queries import lock_project
 from tercet.web.entity_tags import check_unchanged, entity_tag
-from tercet.web.errors import NotFound
 
 # Begins the keys of deleted items. No item can have such a key, since names must not hold control characters.
 RELEASED = "\x7f"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tercet.web.errors import FieldError, Invalid, Problem
+from tercet.errors import FieldError, Invalid, Problem
 
 MOST_SHOWN = 100
 

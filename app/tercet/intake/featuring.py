@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.errors import Conflict, FieldError, Invalid
 from tercet.features import recipes
 from tercet.features.computing import FeatureTable, compute
 from tercet.features.inputs import FeatureInput
@@ -26,7 +27,6 @@ from tercet.models import FeatureSet, Item, JobKind, JobStatus, Project, User
 from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid
 from tercet.web.zip_stream import npy_bytes, npz_bytes
 
 # Items may be added while features are made, which then have to be made again: at most this many times.

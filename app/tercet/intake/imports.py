@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from tercet.accounts.access import Access, Action, Caller, authorize
 from tercet.audit import chain
 from tercet.database import Database
+from tercet.errors import Conflict, FieldError, Invalid, NotFound, TooLarge
 from tercet.intake import editing, queries, service
 from tercet.intake.faults import Faults
 from tercet.intake.received import folder_of, normal_path
@@ -33,7 +34,6 @@ from tercet.models import (
 )
 from tercet.runs.queries import lock_project
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, TooLarge
 
 MOST_FILES = 100_000
 # The files of an import that nobody continues are removed after this time.

@@ -5,7 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
+from tercet.errors import NotFound
 from tercet.intake import checking, imports, plans, queries, received, segment_preview, service, uploads
 from tercet.intake.schemas import (
     FileReceived,
@@ -21,12 +23,11 @@ from tercet.intake.schemas import (
 )
 from tercet.items.media_types import CONTENT_TYPES
 from tercet.models import ImportSource
+from tercet.request_context import local
 from tercet.web.dependencies import Blobs, Config, Db
-from tercet.web.errors import NotFound
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Bytes, Count, Id, Position
 from tercet.web.problems import problems
-from tercet.web.sub_path import local
 from tercet.web.texts import Text
 
 router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404), route_class=JsonRoute)

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.errors import Conflict, FieldError
 from tercet.intake import checking, featuring, plans, storing
 from tercet.intake.faults import Faults, fail
 from tercet.intake.feature_files import Features
@@ -24,7 +25,6 @@ from tercet.jobs import lifecycle
 from tercet.jobs import queries as jobs
 from tercet.models import FeatureSet, Import, ImportSource, ImportStatus, JobKind, Project
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from tercet.errors import FieldError
 from tercet.features.computing import NewRows, measure_new
 from tercet.features.fitted import FittedRecipe
 from tercet.features.inputs import FeatureInput
@@ -16,7 +17,6 @@ from tercet.intake.reading.drafts import Report
 from tercet.intake.reading.plan import MediaSource, ReadOptions, SourceFile
 from tercet.intake.reading.reader import read_files
 from tercet.intake.tables import ItemRow
-from tercet.web.errors import FieldError
 from tercet.web.texts import with_subject
 
 

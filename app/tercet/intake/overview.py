@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import ROLE_MAY, Access, Action
+from tercet.errors import FieldError
 from tercet.intake import options, plans, queries
 from tercet.intake.imports import JOB_OF, OPEN
 from tercet.intake.schemas import ImportOptions, PreviewItem
@@ -28,13 +29,12 @@ from tercet.models import (
     Run,
     RunStatus,
 )
+from tercet.request_context import local
 from tercet.runs import queries as runs
 from tercet.runs.schemas import ClusterOut
 from tercet.runs.service import clusters
 from tercet.sounds.segments import SegmentSettings
 from tercet.storage import Storage
-from tercet.web.errors import FieldError
-from tercet.web.sub_path import local
 
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200

@@ -6,7 +6,8 @@ from fastapi import APIRouter, File, Query, Request, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tercet.accounts import service as accounts
-from tercet.accounts.access import ROLE_MAY, Action, Me, allow_new_project, authorize, identify
+from tercet.accounts.access import ROLE_MAY, Action, allow_new_project, authorize, identify
+from tercet.accounts.dependencies import Me
 from tercet.intake import (
     featuring,
     imports,
@@ -25,8 +26,8 @@ from tercet.models import ImportSource, JobKind
 from tercet.projects import deleting
 from tercet.projects import service as projects
 from tercet.projects.schemas import ProjectIn, ProjectPatch
-from tercet.web.dependencies import Blobs, Db
-from tercet.web.forms import Fields, parse
+from tercet.web.dependencies import Blobs, Db, Fields
+from tercet.web.forms import parse
 from tercet.web.numbers import Id
 from tercet.web.rendering import render, site_address
 from tercet.web.texts import NAME_LENGTH

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tercet.errors import FieldError, Invalid, NotFound
 from tercet.intake import media, service
 from tercet.intake.reading.plan import MediaSource, SourceFile
 from tercet.intake.work import Work
@@ -22,7 +23,6 @@ from tercet.sounds.fitting import fit_to
 from tercet.sounds.picture_settings import PRESETS, PictureSettings, read_stored
 from tercet.sounds.spectrograms import picture_and_thumbnail
 from tercet.storage import Storage
-from tercet.web.errors import FieldError, Invalid, NotFound
 
 MOST_LISTENED = 40  # clips whose frequencies settings are fitted to
 BEGINNING = 16

@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from sqlalchemy import false, func, or_, select
 from sqlalchemy.orm import Session
 
+from tercet.errors import NotFound
 from tercet.models import Answer, Import, ImportFile, Item, Project, Triplet, User
-from tercet.web.errors import NotFound
 
 CHUNK = 5_000
 

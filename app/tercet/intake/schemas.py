@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tercet.errors import FieldError, Invalid
 from tercet.features.recipes import MOST_NUMBERS, MOST_WEIGHT, Recipe, describe
 from tercet.intake.plans import PlannedItem
 from tercet.intake.reading.plan import ColumnReport, Content, FileReport
@@ -15,7 +16,6 @@ from tercet.jobs.schemas import JobOut
 from tercet.models import BackgroundJob, Import, ImportFile, ImportStatus, Project
 from tercet.sounds.picture_settings import PictureSettings
 from tercet.sounds.segments import SegmentSettings
-from tercet.web.errors import FieldError, Invalid
 from tercet.web.numbers import Count
 from tercet.web.texts import Name, Text
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
+from tercet.errors import Conflict, Invalid, NotFound
 from tercet.intake import queries
 from tercet.intake.reading.archives import is_zip, unpack_one
 from tercet.intake.received import on_this_machine, opened
@@ -23,7 +24,6 @@ from tercet.sounds.segments import SegmentSettings, segment_recording
 from tercet.sounds.selection import Selection
 from tercet.sounds.spectrograms import picture_and_thumbnail
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, Invalid, NotFound
 from tercet.web.texts import with_subject
 
 # Seconds of a recording that are segmented for the preview, which takes about half a second.

@@ -9,13 +9,13 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.errors import Conflict, FieldError
 from tercet.intake.tables import ItemRow
 from tercet.items import queries
 from tercet.live import events
 from tercet.models import Bag, FeatureSet, Item, Project
 from tercet.runs import schedule
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError
 
 ROWS_AT_ONCE = 2_000
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tercet.audit import chain
 from tercet.database import Database
+from tercet.errors import Conflict, FieldError
 from tercet.intake import media, options, pictures, plans, queries, service
 from tercet.intake.faults import Faults
 from tercet.intake.feature_files import Features
@@ -28,7 +29,6 @@ from tercet.projects.service import blob_folder
 from tercet.runs.queries import lock_project
 from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError
 from tercet.web.texts import with_subject
 from tercet.web.zip_stream import npy_bytes
 

@@ -11,13 +11,13 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.errors import NotFound
 from tercet.intake.faults import fail
 from tercet.intake.feature_files import Array, Features, in_item_order
 from tercet.items import queries
 from tercet.models import FeatureSet, Project
 from tercet.projects.queries import project_by_key
 from tercet.storage import Storage
-from tercet.web.errors import NotFound
 
 UNFEATURED = (
     "this project uses uploaded features: send those of the new items too, as .npy, .npz or .csv, "

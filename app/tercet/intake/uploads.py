@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from tercet.accounts.access import Action, Caller, authorize
 from tercet.database import Database
+from tercet.errors import Conflict, FieldError
 from tercet.intake import imports, queries
 from tercet.intake.faults import Faults, fail
 from tercet.intake.reading.folders import is_litter
@@ -23,7 +24,6 @@ from tercet.intake.schemas import ItemsIn
 from tercet.intake.tables import ItemRow
 from tercet.models import ImportFile
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError
 
 MOST_FILES = 100_000
 # The fields of a form and the kinds of their files; media are recognised by their content.

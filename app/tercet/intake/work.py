@@ -11,12 +11,12 @@ from typing import Any, Protocol
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.errors import Problem, is_disk_full
 from tercet.intake.wording import duration
 from tercet.jobs import lifecycle
 from tercet.jobs.lifecycle import JobStopped
 from tercet.models import BackgroundJob
 from tercet.storage import Storage
-from tercet.web.errors import Problem, is_disk_full
 
 # How often progress is written; each time open pages get an event, and the task notices if it lost its job.
 REPORT_SECONDS = 0.3

@@ -5,7 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
+from tercet.errors import NotFound
 from tercet.items import queries
 from tercet.items.media_types import CONTENT_TYPES
 from tercet.items.schemas import FEATURES_EXAMPLE, FeaturesOut, ItemOut
@@ -13,7 +15,6 @@ from tercet.items.sending import send
 from tercet.sounds.playing import FASTEST, SLOWEST, Playing
 from tercet.web.dependencies import Blobs, Db
 from tercet.web.entity_tags import entity_tag
-from tercet.web.errors import NotFound
 from tercet.web.problems import problems
 
 router = APIRouter(prefix="/api/v1/projects", tags=["items"], responses=problems(401, 403, 404))

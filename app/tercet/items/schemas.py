@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field
 
 from tercet.models import FeatureSet, Item
-from tercet.web.sub_path import local
+from tercet.request_context import local
 
 ITEM_OUT_EXAMPLE: dict[str, Any] = {
     "key": "song-17",

@@ -11,11 +11,12 @@ from typing import BinaryIO
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
+from tercet.errors import Conflict
 from tercet.items.media_types import CONTENT_TYPES, SOUND_TYPES
 from tercet.sounds.decoding import describe_sound
 from tercet.sounds.playing import Playing, plays_as_it_is, to_played_wav
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, respond
+from tercet.web.errors import respond
 
 FRESH_SECONDS = 300
 DAY_SECONDS = 24 * 3600

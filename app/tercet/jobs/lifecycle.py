@@ -88,6 +88,13 @@ def claim_next(
     return None
 
 
+def is_waiting(database: Database, lease_seconds: float, own: Collection[int] = ()) -> bool:
+    """Return whether `claim_next` would find a job to claim."""
+    waiting = select(BackgroundJob.id).where(_claimable(lease_seconds), BackgroundJob.id.not_in(own))
+    with database.reading() as session:
+        return session.scalar(waiting.limit(1)) is not None
+
+
 def _claimable(lease_seconds: float) -> ColumnElement[bool]:
     busy = select(_SIBLING.id).where(
         _SIBLING.project_id == BackgroundJob.project_id,

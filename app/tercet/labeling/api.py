@@ -10,11 +10,11 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from fastapi.concurrency import run_in_threadpool
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.labeling import flags, focus, practice, service
-from tercet.labeling.dependencies import Counted, Leasing, Writer
+from tercet.labeling.dependencies import Counted, Questions, Writer
 from tercet.labeling.schemas import (
     AheadOut,
     AnswersBody,
@@ -32,42 +32,26 @@ from tercet.labeling.schemas import (
     SkipOut,
     WithdrawnOut,
 )
-from tercet.web.dependencies import Blobs, Config, Db
+from tercet.web.dependencies import Blobs, Config, Db, InWords
 from tercet.web.json_bodies import JsonRoute
-from tercet.web.languages import InWords
 from tercet.web.numbers import Count
 from tercet.web.problems import problems
 from tercet.web.rates import PER_LABELER
 
 LEASING_AT_ONCE = 2
 MOST_AHEAD = 200
+Asked = Annotated[Count, Query(le=100, description="how many questions to lease next come with the response")]
 router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403), route_class=JsonRoute)
 
 
 @router.get("/{project}/triplets/next", responses=problems(404))
-async def get_next(
-    project: str,
-    me: Me,
-    db: Db,
-    config: Config,
-    blobs: Blobs,
-    words: InWords,
-    leasing: Leasing,
-    n: Annotated[Count, Query(ge=1, le=100)] = 5,
-) -> NextOut:
+async def get_next(project: str, me: Me, questions: Questions, n: Annotated[Count, Query(ge=1, le=100)] = 5) -> NextOut:
     """Lease the next questions.
 
     Questions that are leased to you already come first, with their leases renewed, so that repeating the request
     returns the same ones. When there are none, `reason` says why and until when.
     """
-
-    def lease() -> NextOut:
-        with db.transaction() as session:
-            access = service.admit(session, me, project)
-            return service.next_triplets(session, blobs, access, n, config.triplet_lease_seconds, words)
-
-    async with leasing:
-        return await run_in_threadpool(lease)
+    return await questions.lease(me, project, n)
 
 
 @router.post("/{project}/triplets/ahead", status_code=201, responses=problems(404, 429))
@@ -97,17 +81,23 @@ def post_practice(project: str, me: Me, db: Db, blobs: Blobs, words: InWords) ->
 
 
 @router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422, 429))
-async def post_answers(project: str, body: AnswersBody, me: Me, writer: Writer, rates: Counted) -> AnswersOut:
+async def post_answers(
+    project: str, body: AnswersBody, me: Me, writer: Writer, rates: Counted, questions: Questions, ask: Asked = 0
+) -> AnswersOut:
     """Store one answer or several, all or none.
 
     The client makes each `id`: the same answer sent again is stored once and counted as `repeated`. 409: an id is
     used for another answer. 422: an unknown item, an item twice in a triplet, or an answer that does not fit the
     question; the error names the row. An answer that comes after its lease has ended is stored too.
-    429: more than 3,000 answers within a minute.
+    With `ask`, `next` has what triplets/next would return once they are stored. 429: more than 3,000 answers within a
+    minute.
     """
     answers = body.answers if isinstance(body, AnswersIn) else [body]
     rates.count(PER_LABELER, f"answers {me.key}", len(answers))
-    return await writer.store(me, project, answers)
+    stored = await writer.store(me, project, answers)
+    if ask:
+        stored.next = await questions.lease(me, project, ask)
+    return stored
 
 
 @router.delete("/{project}/answers/{answer}", responses=problems(404, 409))

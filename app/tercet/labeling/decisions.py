@@ -110,7 +110,7 @@ def _is_undecided(decision: Decision, at_once: Select[*tuple[object, ...]]) -> C
             held = at_once.where(Decision.verdict == Verdict.HELD)
             return Answer.counts | (Answer.withdrawn_at.is_(None) & Answer.set_aside_id.in_(held))
         case _ if decision.withdrawn:
-            return Answer.withdrawn_at.is_not(None) & ~ANSWERED_AGAIN
+            return Answer.withdrawn_at.is_not(None) & ~Answer.erased & ~ANSWERED_AGAIN
         case _:
             return Answer.set_aside_id.in_(at_once)
 

@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access
 from tercet.accounts.named_labelers import NamedLabeler
+from tercet.errors import FieldError, Invalid, NotFound
 from tercet.items.queries import ids_by_key
 from tercet.labeling.schemas import FlaggedItem, FlaggedState, FlagIn, FlagOut, FlagSeen
 from tercet.live import events
 from tercet.models import Flag, FlagReason, Item, Lease, Project, Triplet, now
-from tercet.web.errors import FieldError, Invalid, NotFound
-from tercet.web.languages import to_translate
+from tercet.translatable import to_translate
 
 _IS_ASIDE = Item.set_aside_at.is_not(None)
 

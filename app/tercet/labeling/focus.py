@@ -6,12 +6,12 @@ informative. Random questions stay about all items: figures computed from their 
 
 from sqlalchemy.orm import Session
 
+from tercet.errors import FieldError, Invalid
 from tercet.items.queries import ids_by_key
 from tercet.labeling.schemas import FocusIn
 from tercet.live import events
 from tercet.models import Project
 from tercet.runs.schedule import answers_changed
-from tercet.web.errors import FieldError, Invalid
 
 
 def get(project: Project) -> FocusIn:

@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from tercet.models import Project
+from tercet.request_context import local
 from tercet.settings import asset
 from tercet.web import languages
-from tercet.web.sub_path import local
 
 SCRIPT = "labeling/service_worker.js"
 FOLDERS = ("labeling", "web")

@@ -8,15 +8,16 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from tercet.accounts.access import Access, Action, Me, authorize
+from tercet.accounts.access import Access, Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.items.schemas import media_address
 from tercet.labeling import offline, practice, service
 from tercet.labeling.dependencies import Writer
 from tercet.labeling.schemas import AnswerIn
 from tercet.sounds.colour_maps import palette
 from tercet.sounds.picture_settings import PictureSettings, read_stored
-from tercet.web.dependencies import Blobs, Config, Db
-from tercet.web.languages import LANGUAGES, InWords, Words
+from tercet.web.dependencies import Blobs, Config, Db, InWords
+from tercet.web.languages import LANGUAGES, Words
 from tercet.web.markdown import to_html
 from tercet.web.rendering import render
 

@@ -182,13 +182,16 @@ AnswersBody = Annotated[
 
 
 class AnswersOut(BaseModel):
-    """How many answers are new, how many were stored before, and the progress now."""
+    """How many answers are new, how many were stored before, and the progress now; `next` if it was asked for."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"stored": 1, "repeated": 0, "progress": PROGRESS}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"stored": 1, "repeated": 0, "progress": PROGRESS, "next": None}]}
+    )
 
     stored: int
     repeated: int
     progress: ProgressOut
+    next: NextOut | None = None
 
 
 class WithdrawnOut(BaseModel):

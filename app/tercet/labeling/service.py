@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access, Action, Caller, LabelerAccess, authorize, authorize_labeler, in_browsers
+from tercet.errors import Conflict, FieldError, Invalid, NotFound, Problem
 from tercet.items.queries import count_in_use, ids_by_key
 from tercet.labeling import canonical, flags, presentation, queries, queue, triplets
 from tercet.labeling.descriptions import described
@@ -32,8 +33,8 @@ from tercet.models import Answer, Project, ProjectView, QuestionKind, Triplet, n
 from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound, Problem
-from tercet.web.languages import Words, to_translate
+from tercet.translatable import to_translate
+from tercet.web.languages import Words
 
 # How often the storing of answers is tried again after another transaction has stored or deleted rows that it needs.
 ATTEMPTS = 5

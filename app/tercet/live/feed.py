@@ -20,9 +20,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
+from tercet.errors import TooOften
 from tercet.live.outages import Outages
 from tercet.models import Answer, Event, Project, now
-from tercet.web.errors import TooOften
 from tercet.web.readiness import Outage
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 import enum
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, String, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from tercet.models.base import Base, now
@@ -30,6 +30,8 @@ class User(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     disabled_at: Mapped[datetime | None]
     password_hash: Mapped[str | None] = mapped_column(String(200))
+    # Stands for a labeler who was erased, whose answers stay.
+    is_pseudonym: Mapped[bool] = mapped_column(default=False, server_default=false())
 
     @property
     def has_account(self) -> bool:

@@ -109,6 +109,8 @@ class Answer(Base):
     withdrawn_at: Mapped[datetime | None]
     # When an analyst said that it is right: its question is asked of others to see how they answer.
     known_at: Mapped[datetime | None]
+    # Removed with its labeler: it says nothing any more, and stays withdrawn for the sake of its number alone.
+    erased: Mapped[bool] = mapped_column(server_default=false())
     # The decision by which it is set aside now.
     set_aside_id: Mapped[int | None] = mapped_column(ForeignKey("decision.id"))
 

@@ -63,6 +63,10 @@ class Project(Base):
     # Answers that each labeler, and all together, are asked for; 0: no goal is shown.
     labeler_goal: Mapped[int] = mapped_column(default=0, server_default="0")
     project_goal: Mapped[int] = mapped_column(default=0, server_default="0")
+    # After so many days without an answer labelers without an account are erased, but not what they answered; 0: never.
+    retention_days: Mapped[int] = mapped_column(default=0, server_default="0")
+    # How many labelers were erased: what was counted of each before that does not hold any more.
+    erased_labelers: Mapped[int] = mapped_column(default=0, server_default="0")
     # The rerun rule: after every n answers, or t seconds after the last one, never later than T seconds.
     rerun_answers: Mapped[int] = mapped_column(default=10)
     rerun_idle_seconds: Mapped[float] = mapped_column(default=20.0)

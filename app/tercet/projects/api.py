@@ -4,7 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from tercet.accounts.access import Action, Me, allow_new_project, authorize, identify
+from tercet.accounts.access import Action, allow_new_project, authorize, identify
+from tercet.accounts.dependencies import Me
 from tercet.projects import deleting, queries, service
 from tercet.projects.schemas import (
     Done,
@@ -17,8 +18,8 @@ from tercet.projects.schemas import (
     RoleIn,
 )
 from tercet.runs.queries import lock_project
-from tercet.web.dependencies import Db
-from tercet.web.entity_tags import IfMatch, check_unchanged, entity_tag
+from tercet.web.dependencies import Db, IfMatch
+from tercet.web.entity_tags import check_unchanged, entity_tag
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id
 from tercet.web.problems import problems

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from tercet.audit import chain
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.models import (
     Answer,
     BackgroundJob,
@@ -31,7 +32,6 @@ from tercet.models import (
 from tercet.projects import queries
 from tercet.projects.service import blob_folder
 from tercet.storage import Storage
-from tercet.web.errors import Conflict
 
 DELETED_FOR = timedelta(days=30)
 # Children before parents. Deleting the project alone would look for the triplets of each item in turn.

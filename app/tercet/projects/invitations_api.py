@@ -3,7 +3,8 @@
 from fastapi import APIRouter, Request
 
 from tercet.accounts import invitations
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.projects.schemas import Done, InvitationIn, InvitationList, InvitationOut, NewInvitationOut
 from tercet.web.dependencies import Db
 from tercet.web.json_bodies import JsonRoute

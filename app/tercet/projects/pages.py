@@ -7,16 +7,17 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tercet.accounts import invitations
 from tercet.accounts import service as accounts
-from tercet.accounts.access import Action, Caller, Me, allow_new_project, authorize, identify
+from tercet.accounts.access import Action, Caller, allow_new_project, authorize, identify
+from tercet.accounts.dependencies import Me
 from tercet.catalogue import forms
 from tercet.database import Database
+from tercet.errors import Conflict, FieldError, Invalid, Problem
 from tercet.projects import deleting, service
 from tercet.projects.schemas import InvitationIn, ProjectIn, ProjectPatch, RoleIn, ShareLinkIn
 from tercet.sounds.colour_maps import COLOUR_MAPS
 from tercet.sounds.picture_settings import PRESETS
-from tercet.web.dependencies import Db
-from tercet.web.errors import Conflict, FieldError, Invalid, Problem
-from tercet.web.forms import Fields, parse
+from tercet.web.dependencies import Db, Fields
+from tercet.web.forms import parse
 from tercet.web.numbers import Id
 from tercet.web.rendering import render, site_address
 from tercet.webhooks import service as webhooks

@@ -33,6 +33,7 @@ PROJECT_EXAMPLE: dict[str, Any] = {
     "feedback": False,
     "labeler_goal": 200,
     "project_goal": 0,
+    "retention_days": 0,
     "rerun_idle_seconds": 20.0,
     "rerun_max_seconds": 120.0,
     "answers": 1204,
@@ -93,6 +94,10 @@ class ProjectSettings(BaseModel):
     )
     project_goal: Annotated[Count, Field(ge=0, le=10_000_000)] | None = Field(
         None, description="answers that all labelers together are asked for; 0: their page shows no goal"
+    )
+    retention_days: Annotated[Count, Field(ge=0, le=36_500)] | None = Field(
+        None,
+        description="days after their last answer until labelers without an account are erased, answers kept; 0: never",
     )
     rerun_answers: Annotated[Count, Field(ge=1, le=1_000_000)] | None = None
     rerun_idle_seconds: Seconds | None = None
@@ -157,6 +162,7 @@ class ProjectOut(BaseModel):
     feedback: bool
     labeler_goal: int
     project_goal: int
+    retention_days: int
     rerun_answers: int
     rerun_idle_seconds: float
     rerun_max_seconds: float

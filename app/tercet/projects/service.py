@@ -14,6 +14,7 @@ from tercet.accounts.access import ROLE_MAY, Access, Action
 from tercet.accounts.service import end_labeling
 from tercet.audit import chain
 from tercet.catalogue import algorithms, forms
+from tercet.errors import Conflict, FieldError, NotFound
 from tercet.items.queries import count_in_use, latest_features
 from tercet.jobs import queries as jobs
 from tercet.live import events
@@ -33,7 +34,6 @@ from tercet.projects import queries
 from tercet.projects.media_settings import Clip, GroupChoice, clips_to_try, groups_to_choose
 from tercet.runs import outlook, preconditions
 from tercet.runs.queries import last_done
-from tercet.web.errors import Conflict, FieldError, NotFound
 from tercet.webhooks import queries as webhooks
 
 LONGEST_KEY = 80
@@ -130,6 +130,7 @@ COPIED = (
     "feedback",
     "labeler_goal",
     "project_goal",
+    "retention_days",
     "rerun_answers",
     "rerun_idle_seconds",
     "rerun_max_seconds",

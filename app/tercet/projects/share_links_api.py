@@ -3,7 +3,8 @@
 from fastapi import APIRouter, Request
 
 from tercet.accounts import queries, service
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.projects.schemas import NewShareLinkOut, ShareLinkIn, ShareLinkList, ShareLinkOut
 from tercet.web.dependencies import Db
 from tercet.web.json_bodies import JsonRoute

@@ -3,7 +3,8 @@
 from fastapi import APIRouter
 
 from tercet.accounts import queries, service
-from tercet.accounts.access import Action, Me, authorize, hash_token
+from tercet.accounts.access import Action, authorize, hash_token
+from tercet.accounts.dependencies import Me
 from tercet.models import ApiToken
 from tercet.projects.schemas import Done, NewProjectToken, ProjectToken, ProjectTokenIn, ProjectTokens
 from tercet.web.dependencies import Db

@@ -7,22 +7,22 @@ runs, can change nothing any more. A lease on the row lets another process take 
 `schedule.py` queues the run before; `worker/supervisor.py` claims it and `worker/job.py` does everything after.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, or_, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from tercet.catalogue import algorithms
 from tercet.database import Database
+from tercet.errors import Problem
 from tercet.jobs.attempts import MAX_ATTEMPTS, pause_after
 from tercet.live import events
 from tercet.models import Project, Purpose, Run, RunStatus, now, out_of_reach
 from tercet.runs import preconditions
 from tercet.runs.queries import last_done, lock_project
-from tercet.web.errors import Problem
 
 ANNOUNCED = ("number", "purpose", "status", "progress", "reason")
 GAVE_UP = (
@@ -86,9 +86,7 @@ def claim_next(
     not silent, whatever their lease says: their worker lives, but has no time for it.
     """
     at = {"at": now(), "beyond": out_of_reach(lease_seconds)}
-    with database.reading() as session:
-        candidates = session.execute(_DUE, {**at, "resting": list(resting)}).all()
-    for run_id, project_id, purpose in candidates:
+    for run_id, project_id, purpose in _due(database, at, resting):
         is_long = purpose == Purpose.COMPARISON
         if run_id in own or of_project not in (None, project_id) or (is_long and not long_ones):
             continue
@@ -99,6 +97,17 @@ def claim_next(
             if run is not None and _claim(session, project, run, lease_seconds):
                 return Claim(run.id, project_id, run.token, is_long)
     return None
+
+
+def is_waiting(database: Database, lease_seconds: float, served: Collection[int]) -> bool:
+    """Return whether a run is due of another project than those that are served."""
+    at = {"at": now(), "beyond": out_of_reach(lease_seconds)}
+    return any(project_id not in served for _, project_id, _ in _due(database, at, ()))
+
+
+def _due(database: Database, at: dict[str, datetime], resting: Collection[int]) -> Sequence[Row[int, int, str]]:
+    with database.reading() as session:
+        return session.execute(_DUE, {**at, "resting": list(resting)}).all()
 
 
 def _claim(session: Session, project: Project, run: Run, lease_seconds: float) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tercet.errors import Conflict, FieldError, Invalid
 from tercet.items.queries import item_count, latest_features
 from tercet.models import Answer, FeatureSet, Project, Run
 from tercet.runs import bag_labels, known_clusterings
-from tercet.web.errors import Conflict, FieldError, Invalid
 
 NO_BAG_LABELS = (
     "no bag of this project has labels. Give every item a bag and its labels when items are imported: the columns "

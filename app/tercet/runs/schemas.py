@@ -113,6 +113,9 @@ class RunOut(BaseModel):
     `comparison` for figures about several algorithms, without clusters. Where the number of clusters was chosen,
     `clusters_curve` of its `metrics` has the mean held-out score of each number and the standard error of that mean.
 
+    `attempts` is how often a worker has begun with it since it last came further: more than one where workers were
+    killed, and after five losses at the same place it is given up.
+
     Further `metrics`, each missing where it is not known: `answers_satisfied` is the share of the answers used that
     the clusters agree with, so high by nature; `prequential_accuracy` that of new answers which the run before had
     predicted. `expected_gain` is what the next 50 and 200 answers are expected to buy, with an interval of 80 %: items

@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
+from tercet.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.items.queries import items_by_position
 from tercet.jobs import wake_up
 from tercet.live import events
@@ -18,7 +19,6 @@ from tercet.runs.results import Array, Result
 from tercet.runs.schemas import BagLabelShare, ClusterItem, ClusterName, ClusterOut, RunOut
 from tercet.runs.typical import typical_items
 from tercet.storage import Storage
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 
 MOST_BETWEEN = 500
 MOST_EXAMPLES = 6  # items of each cluster, typical ones and least certain ones

@@ -2,7 +2,8 @@
 
 from fastapi import APIRouter, Request
 
-from tercet.accounts.access import Me, identify_administrator
+from tercet.accounts.access import identify_administrator
+from tercet.accounts.dependencies import Me
 from tercet.system.overview import view_system
 from tercet.system.schemas import SystemOut
 from tercet.web.dependencies import Db

@@ -3,7 +3,8 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from tercet.accounts.access import Me, identify_administrator
+from tercet.accounts.access import identify_administrator
+from tercet.accounts.dependencies import Me
 from tercet.system.overview import view_system
 from tercet.web.dependencies import Db
 from tercet.web.rendering import render

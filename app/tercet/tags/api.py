@@ -2,7 +2,8 @@
 
 from fastapi import APIRouter
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.tags import service
 from tercet.tags.schemas import TagChange, TagChanged, TagList
 from tercet.web.dependencies import Db

@@ -6,12 +6,12 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Access
+from tercet.errors import FieldError, Invalid
 from tercet.items.queries import ids_by_key
 from tercet.live import events
 from tercet.models import Item, Tag
 from tercet.runs.queries import lock_project
 from tercet.tags.schemas import TagChange, TagChanged, TagCount
-from tercet.web.errors import FieldError, Invalid
 
 CHUNK = 5_000
 

@@ -2,16 +2,10 @@
 
 import hashlib
 from collections.abc import Collection
-from typing import Annotated
 
-from fastapi import Header
 from pydantic import BaseModel
 
-from tercet.web.errors import ChangedSince
-
-IfMatch = Annotated[
-    str | None, Header(description="the ETag of what was read: with it, nothing is changed if somebody else has (412)")
-]
+from tercet.errors import ChangedSince
 
 
 def entity_tag(content: BaseModel, without: Collection[str] = ()) -> str:

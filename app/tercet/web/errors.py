@@ -1,11 +1,7 @@
-"""Errors with a status and a sentence, sent as problem+json to programs and as a page to people.
+"""Answers with errors: as problem+json to programs and as a page to people. No other code builds such responses."""
 
-Raise one of these anywhere; no other code builds error responses.
-"""
-
-import errno
 import logging
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -13,12 +9,13 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from starlette.exceptions import HTTPException
 
+from tercet.errors import DATABASE_AWAY, FieldError, Overloaded, Problem, TooOften, is_disk_full
+from tercet.translatable import to_translate
+from tercet.web.dependencies import asked_for
 from tercet.web.known_names import fields_beside, nearest
-from tercet.web.languages import ENGLISH, Words, asked_for, to_translate, words_of
+from tercet.web.languages import ENGLISH, Words, words_of
 from tercet.web.methods import allowed_methods
 from tercet.web.rendering import render
 
@@ -39,99 +36,6 @@ TITLES = {
     503: to_translate("Service Unavailable"),
     507: to_translate("Insufficient Storage"),
 }
-DATABASE_AWAY = (OperationalError, NoConnectionFree)
-
-
-@dataclass(frozen=True)
-class FieldError:
-    """One error: where (`field`, and `row` and `file` where there are any) and why."""
-
-    field: str
-    detail: str
-    row: int | None = None
-    file: str | None = None
-
-
-class Problem(Exception):
-    """Base class; subclasses set the status, and the message says what happened and what to do."""
-
-    status = 400
-
-    def __init__(self, detail: str, errors: list[FieldError] | None = None) -> None:
-        """Store the sentence and the fields that it concerns."""
-        super().__init__(detail)
-        self.detail = detail
-        self.errors = errors or []
-
-
-class NotSignedIn(Problem):
-    """Nobody is signed in, or the token is not valid."""
-
-    status = 401
-
-
-class Forbidden(Problem):
-    """Signed in, but the role or the token's scope does not allow it."""
-
-    status = 403
-
-
-class NotFound(Problem):
-    """It does not exist, or the caller may not know that it does."""
-
-    status = 404
-
-
-class Conflict(Problem):
-    """It contradicts what is stored."""
-
-    status = 409
-
-
-class ChangedSince(Problem):
-    """Somebody else has changed it since the caller read it."""
-
-    status = 412
-
-
-class TooLarge(Problem):
-    """The body is larger than the limit."""
-
-    status = 413
-
-
-class WrongType(Problem):
-    """The body is of a type that is not understood here."""
-
-    status = 415
-
-
-class TooOften(Problem):
-    """Who asks has asked too often; they may again after some seconds."""
-
-    status = 429
-
-    def __init__(self, detail: str, retry_after: int = 5) -> None:
-        """Store the sentence and the seconds."""
-        super().__init__(detail)
-        self.retry_after = retry_after
-
-
-class Overloaded(Problem):
-    """There is more to do than can be done soon; who asks may again after some seconds."""
-
-    status = 503
-
-    def __init__(self, retry_after: int) -> None:
-        """Say so, and store the seconds."""
-        super().__init__(to_translate("The server has more to do than it can soon. Try again in a moment."))
-        self.retry_after = retry_after
-
-
-class Invalid(Problem):
-    """The content is wrong: see the errors, each with its file, row and field."""
-
-    status = 422
 
 
 def problem_json(status: int, detail: str, errors: list[FieldError] | None = None) -> dict[str, Any]:
@@ -203,7 +107,7 @@ def _field_error(request: Request, fault: dict[str, Any]) -> FieldError:
         return FieldError("body", f"is not JSON at character {fault['loc'][-1]}: {fault['ctx']['error']}")
     parts = [str(part) for part in fault["loc"] if part != "body" and not str(part).startswith("form:")]
     if fault["type"] in UNKNOWN_FIELD and isinstance(route := request.scope.get("route"), APIRoute):
-        known = fields_beside(route, fault["loc"])
+        known = fields_beside(route.body_field.field_info.annotation, fault["loc"]) if route.body_field else frozenset()
         return FieldError(".".join(parts), f"is no field here{nearest(parts[-1], known)}")
     return FieldError(".".join(parts) or "body", fault["msg"])
 
@@ -237,11 +141,6 @@ def answer_database_away(request: Request, error: Exception) -> Response:
     log.warning("The database does not answer", exc_info=error)
     detail = to_translate("The database does not answer just now. Try again in a moment.")
     return respond(request, 503, detail, headers={"Retry-After": "2"})
-
-
-def is_disk_full(error: BaseException) -> bool:
-    """Return whether an error says that no more can be written: the disk is full, or a quota is used up."""
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _on_system_error(request: Request, error: Exception) -> Response:

@@ -1,24 +1,13 @@
 """Parses HTML forms into the schemas of the REST interface."""
 
 from collections.abc import Mapping
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
-from fastapi import Depends, Request
 from pydantic import BaseModel, ValidationError
-from starlette.datastructures import FormData
 
-from tercet.web.errors import FieldError, Invalid
+from tercet.errors import FieldError, Invalid
 
 SchemaT = TypeVar("SchemaT", bound=BaseModel)
-
-
-async def read_fields(request: Request) -> dict[str, str]:
-    """Return the texts of a form's fields; browsers write line ends as CR LF."""
-    form: FormData = await request.form()
-    return {name: value.replace("\r\n", "\n") for name, value in form.items() if isinstance(value, str)}
-
-
-Fields = Annotated[dict[str, str], Depends(read_fields)]
 
 
 def parse(schema: type[SchemaT], fields: Mapping[str, object]) -> SchemaT:

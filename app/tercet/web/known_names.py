@@ -7,7 +7,6 @@ from inspect import isclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 
@@ -19,11 +18,9 @@ def nearest(name: str, known: frozenset[str]) -> str:
     return f"; there are {', '.join(sorted(known))}" if known else "; there are none"
 
 
-def fields_beside(route: APIRoute, location: Sequence[str | int]) -> frozenset[str]:
+def fields_beside(body: Any, location: Sequence[str | int]) -> frozenset[str]:
     """Return the fields that a body may have where a field was found; `location` is as pydantic says it."""
-    if route.body_field is None:
-        return frozenset()
-    annotations = [route.body_field.field_info.annotation]
+    annotations = [body]
     for part in [part for part in location if part != "body" and not str(part).startswith("form:")][:-1]:
         annotations = [inner for annotation in annotations for inner in _inside(annotation, part)]
     return frozenset(

@@ -12,13 +12,13 @@ from contextvars import ContextVar
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from babel import Locale, negotiate_locale
-from babel.messages.catalog import Catalog
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
-from fastapi import Depends, Request
+from tercet.translatable import Translatable
+
+# Babel is imported where it is used: workers know these messages too, but send them to nobody.
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
@@ -28,24 +28,13 @@ SCRIPTS = "static/"
 PLURALS_TO = 200  # of larger numbers the last two digits tell, in every rule that catalogues have
 
 
-class Translatable(str):
-    """A message in English with values in its places like `%(name)s`, which can still be said in another language."""
-
-    form: str
-    values: Mapping[str, object]
-
-    def __new__(cls, form: str, values: Mapping[str, object]) -> Self:
-        """Put the values into the form."""
-        message = super().__new__(cls, form % values)
-        message.form, message.values = form, values
-        return message
-
-
 class Words:
     """The messages of one language."""
 
     def __init__(self, language: str) -> None:
         """Read the catalogue of a language."""
+        from babel import Locale
+
         self.language = language
         self.direction = "rtl" if Locale.parse(language).text_direction == "rtl" else "ltr"
         self._translations = NullTranslations() if language == ENGLISH else _translations(catalogue(language))
@@ -75,20 +64,24 @@ class Words:
         return self._translations.ngettext(one, many, count)
 
 
-def catalogue(language: str) -> Catalog:
+def catalogue(language: str) -> "Catalog":
     """Read the catalogue of a language."""
+    from babel.messages.pofile import read_po
+
     with (FOLDER / f"{language}.po").open("rb") as file:
         return read_po(file, locale=language)
 
 
-def _translations(messages: Catalog) -> GNUTranslations:
+def _translations(messages: "Catalog") -> GNUTranslations:
+    from babel.messages.mofile import write_mo
+
     compiled = io.BytesIO()
     write_mo(compiled, messages)
     compiled.seek(0)
     return GNUTranslations(compiled)
 
 
-def _for_scripts(messages: Catalog) -> Mapping[str, Any]:
+def _for_scripts(messages: "Catalog") -> Mapping[str, Any]:
     """Return the translations that scripts say, and which plural form each number has."""
     said = [message for message in messages if any(place.startswith(SCRIPTS) for place, _ in message.locations)]
     rule = _translations(messages).plural  # type: ignore[attr-defined]
@@ -110,6 +103,8 @@ def words_of(language: str) -> Words:
 
 def choose(chosen: str | None, accepted: str) -> str:
     """Return the language that a labeler has chosen, or the one that their browser likes best of ours."""
+    from babel import negotiate_locale
+
     if chosen in LANGUAGES:
         return str(chosen)
     liked = []
@@ -123,22 +118,6 @@ def choose(chosen: str | None, accepted: str) -> str:
     return negotiate_locale(names, list(LANGUAGES), sep="-") or ENGLISH
 
 
-def to_translate(message: str, **values: object) -> Translatable:
-    """Return a message in English with its values, marked for the catalogues: it is translated where it is sent."""
-    return Translatable(message, values)
-
-
-def asked_for(request: Request) -> Words:
-    """Return the messages in the language of the request."""
-    return words_of(choose(request.cookies.get(COOKIE), request.headers.get("accept-language", "")))
-
-
-async def get_words(request: Request) -> Words:
-    """Return the messages in the language of the request, for handlers."""
-    return asked_for(request)
-
-
-InWords = Annotated[Words, Depends(get_words)]
 # The messages of the page that is being rendered; pages that are in English only set none.
 current: ContextVar[Words | None] = ContextVar("current", default=None)
 

@@ -7,15 +7,14 @@ import re
 import threading
 import time
 import uuid
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-request_id: ContextVar[str] = ContextVar("request_id", default="-")
-client_address: ContextVar[str] = ContextVar("client_address", default="")
+from tercet.request_context import client_address, request_id
+
 access = logging.getLogger("tercet.access")
 
 PLAIN = "%(asctime)s %(levelname)s %(request_id)s %(name)s: %(message)s"

@@ -9,7 +9,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from tercet.web.sub_path import local
+from tercet.request_context import local
 
 # A heading of a text stands below those of the page around it.
 LEVELS_DOWN = 2

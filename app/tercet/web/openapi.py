@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter
 
-from tercet.web.errors import FieldError
+from tercet.errors import FieldError
 
 Schema = dict[str, Any]
 

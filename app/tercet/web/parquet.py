@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from tercet.web.errors import Invalid
+from tercet.errors import Invalid
 from tercet.web.zip_stream import Sink
 
 MISSING = "Parquet needs pyarrow, which this server does not have: pip install 'tercet[parquet]'."

@@ -8,7 +8,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from tercet.web.errors import FieldError, Invalid
+from tercet.errors import FieldError, Invalid
 from tercet.web.known_names import nearest
 
 REST = "/api/"

@@ -14,8 +14,9 @@ from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tercet.web.errors import TooOften, answer_problem
-from tercet.web.languages import to_translate
+from tercet.errors import TooOften
+from tercet.translatable import to_translate
+from tercet.web.errors import answer_problem
 
 # All per minute. An address has many people behind it where a school or a company has one for all.
 PER_ADDRESS = 1_200

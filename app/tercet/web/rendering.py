@@ -12,10 +12,10 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 
+from tercet.request_context import local
 from tercet.settings import asset
 from tercet.web.languages import ENGLISH, Words, current, gettext, ngettext, words_of
 from tercet.web.markdown import to_html
-from tercet.web.sub_path import local
 
 ADDRESS = re.compile(r'(?<=\s)((?:href|src|action|data-[a-z-]+)=")(?=/(?!/))')
 

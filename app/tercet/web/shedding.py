@@ -12,7 +12,8 @@ from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tercet.web.errors import Overloaded, answer_problem
+from tercet.errors import Overloaded
+from tercet.web.errors import answer_problem
 from tercet.web.rates import FREE
 
 MOST_WAIT_SECONDS = 5.0

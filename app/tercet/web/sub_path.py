@@ -5,14 +5,13 @@ put before what a browser follows: by `SubPath` in headers, by `rendering.py` in
 """
 
 import re
-from contextvars import ContextVar
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# The path of the request that is handled now, without a slash at its end; empty at the top of a host.
-sub_path: ContextVar[str] = ContextVar("sub_path", default="")
+from tercet.request_context import sub_path
+
 COOKIE_PATH = re.compile(r"(?<=; path=)/", re.IGNORECASE)
 # The router's own redirect, to the same address with or without a slash at its end, and with the host of the request.
 SAME_ADDRESS = 307
@@ -21,11 +20,6 @@ SAME_ADDRESS = 307
 def sub_path_of(public_url: str) -> str:
     """Return the path of the public address, without a slash at its end."""
     return urlsplit(public_url).path.rstrip("/")
-
-
-def local(address: str) -> str:
-    """Return the address, on this host, of a path of the service."""
-    return sub_path.get() + address
 
 
 class SubPath:

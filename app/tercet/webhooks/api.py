@@ -4,7 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from tercet.accounts.access import Action, Me, authorize
+from tercet.accounts.access import Action, authorize
+from tercet.accounts.dependencies import Me
 from tercet.web.dependencies import Db
 from tercet.web.json_bodies import JsonRoute
 from tercet.web.numbers import Count, Id

@@ -95,7 +95,7 @@ class Courier:
     def _claim_messages(self) -> list[Claimed]:
         self._queue_news()
         with self.database.reading() as session:
-            due = queries.due(session, AT_ONCE)
+            due = queries.due(session, AT_ONCE, (timedelta(), *(max(pause, CLAIM) for pause in PAUSES), CLAIM))
         if time.monotonic() >= self._next_upkeep:
             self._next_upkeep = time.monotonic() + UPKEEP_SECONDS
             with self.database.transaction() as session:

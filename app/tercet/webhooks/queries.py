@@ -1,12 +1,14 @@
 """Reads webhooks, their deliveries, and what is to be sent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from tercet.models import Delivery, DeliveryStatus, Event, Occasion, Project, Webhook, now
+from tercet.models import Delivery, DeliveryStatus, Event, Occasion, Project, Webhook, now, out_of_reach
 
 ENDED = {"done", "failed"}
 
@@ -65,7 +67,15 @@ def ended_runs(session: Session, project: Project, after: int) -> list[dict[str,
     return [payload for payload in rows if payload["status"] in ENDED]
 
 
-def due(session: Session, limit: int) -> list[Delivery]:
-    """List deliveries that may be tried now, those that have waited longest first."""
-    waiting = (Delivery.status == DeliveryStatus.WAITING) & (Delivery.next_at <= now())
+def due(session: Session, limit: int, longest: Sequence[timedelta]) -> list[Delivery]:
+    """List deliveries that may be tried now, those that have waited longest first.
+
+    `longest` are the longest waits after none, one, two, ... attempts: what would wait for longer was written before
+    the clock was set back.
+    """
+    beyond = (
+        (Delivery.attempts == attempts) & (Delivery.next_at > out_of_reach(wait.total_seconds()))
+        for attempts, wait in enumerate(longest)
+    )
+    waiting = (Delivery.status == DeliveryStatus.WAITING) & or_(Delivery.next_at <= now(), *beyond)
     return list(session.scalars(select(Delivery).where(waiting).order_by(Delivery.next_at).limit(limit)))

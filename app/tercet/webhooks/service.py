@@ -7,8 +7,8 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from tercet.audit import chain
+from tercet.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.models import Delivery, DeliveryStatus, Occasion, Project, Webhook, now
-from tercet.web.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.webhooks import queries
 from tercet.webhooks.addresses import fault_of_url
 

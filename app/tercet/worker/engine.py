@@ -1,4 +1,4 @@
-"""A wrapper of Dask with four methods: connect, submit, places, close. All durable state is in the run table.
+"""A wrapper of Dask: connect, submit, places, call_up, close. All durable state is in the run table.
 
 A key in Dask is no lock, cancelling does not stop a running task, a finished task may run again, and a killed scheduler
 forgets everything: nothing here relies on more than "some worker will probably call this function". `worker/task.py`
@@ -20,10 +20,12 @@ from tercet.settings import Settings
 log = logging.getLogger(__name__)
 CONNECT_SECONDS = 3
 COUNT_SECONDS = 1.0  # workers are counted no more often than this: it is a question to the scheduler
+# How long a worker that is called up may take to be there.
+START_SECONDS = 120.0
 # How long workers may take to end before they are killed; what they compute goes on elsewhere from its checkpoint.
 END_SECONDS = 2.5
 CLOSE_SECONDS = 5
-WARMUP = "tercet.worker.warmup"
+WARMUP, BEFORE_FORK = "tercet.worker.warmup", "tercet.worker.before_fork"
 CONFIG = {
     # Dask does not repeat a task that takes its process down, lest it takes other tasks with it: attempts are
     # counted in the run table.
@@ -51,6 +53,10 @@ class Engine:
         self._cluster: Any = None
         self._places = 0
         self._count_again = 0.0
+        # The last of several workers is there only while it is called up: it takes 200 MB.
+        self.always = max(self.workers - 1, min(self.workers, 1))
+        self._wanted = self.always
+        self._called_up_at = 0.0
 
     @property
     def is_local(self) -> bool:
@@ -68,11 +74,11 @@ class Engine:
         dask.config.set(CONFIG)
         logging.getLogger("distributed").setLevel(logging.ERROR)  # its import sets a lower one
         if self.is_local:
-            if self.workers > 1:
+            if self.always > 1:
                 _fork_workers()
             with _ctrl_c_blocked():
                 self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
-                    n_workers=self.workers,
+                    n_workers=self.always,
                     threads_per_worker=1,
                     processes=True,
                     dashboard_address=None,
@@ -90,7 +96,9 @@ class Engine:
     def _is_well(self) -> bool:
         if self._client is None or self._client.status != "running":
             return False
-        if self._cluster is not None and len(self._cluster.workers) < self.workers:
+        is_starting = time.monotonic() < self._called_up_at + START_SECONDS
+        expected = self.always if is_starting else self._wanted
+        if self._cluster is not None and len(self._cluster.workers) < expected:
             # Dask does not replace them by itself, and without workers no run would ever end.
             log.warning("Dask has given up a worker that died; starting all anew")
             return False
@@ -102,6 +110,19 @@ class Engine:
             self._places = sum(self._client.nthreads().values())
             self._count_again = time.monotonic() + COUNT_SECONDS
         return self._places
+
+    @property
+    def is_called_up(self) -> bool:
+        """Whether the last worker is there, or on its way."""
+        return self._wanted > self.always
+
+    def call_up(self, wanted: bool) -> None:
+        """Start the last of several workers, or end it once nothing is submitted."""
+        if self._cluster is None or self.workers == self.always or wanted == self.is_called_up:
+            return
+        self._wanted = self.workers if wanted else self.always
+        self._called_up_at = time.monotonic()
+        self._cluster.scale(self._wanted)
 
     def submit(self, function: Callable[..., str], *arguments: Any, key: str, done: Callable[[Any], object]) -> Any:
         """Have a worker call the function; `done` is called in some thread when it has ended."""
@@ -117,7 +138,7 @@ class Engine:
         """Close the client and end the workers that were started here."""
         client, cluster = self._client, self._cluster
         self._client = self._cluster = None
-        self._places = 0
+        self._places, self._wanted = 0, self.always
         if client is not None:
             client.close(timeout=2)
         if cluster is not None:
@@ -159,9 +180,9 @@ def _ctrl_c_blocked() -> Iterator[None]:
 def _fork_workers() -> None:
     """Fork workers from a process that has imported what they need, so that they share its memory.
 
-    A killed worker is back after a second, too; importing everything again takes five. A single worker would share
-    with nobody, and that process beside it costs 60 MB. Systems other than Linux have no fork that is safe with their
-    own libraries, and start each worker from nothing.
+    A killed worker is back after a second, too; importing everything again takes five. A worker that is alone would
+    share with nobody, and that process beside it costs 60 MB. Systems other than Linux have no fork that is safe with
+    their own libraries, and start each worker from nothing.
     """
     if sys.platform != "linux":
         return
@@ -171,4 +192,4 @@ def _fork_workers() -> None:
     dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     # Dask would import pandas here, 50 MB, only to know whether the workers could.
     utils._forkserver_preload_set = True
-    utils.get_mp_context().set_forkserver_preload(["distributed", WARMUP])  # type: ignore[no-untyped-call]
+    utils.get_mp_context().set_forkserver_preload(["distributed", WARMUP, BEFORE_FORK])  # type: ignore[no-untyped-call]

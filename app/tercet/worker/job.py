@@ -7,6 +7,7 @@ of the task goes on from, and `outputs` turns the outcome into what is stored.
 """
 
 import logging
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -50,6 +51,10 @@ from tercet.worker.place import JobPlace, open_place
 from tercet_algorithms.common.matching import match_clusters
 
 log = logging.getLogger(__name__)
+TOO_LONG = (
+    "It was not done after {hours:g} hours, which is as long as a run may take here, and was given up. Fewer starts "
+    "(n_init) or steps (max_iter) take less; whoever runs the server may allow more (TERCET_RUN_HOURS)."
+)
 
 
 def run_job(place: JobPlace, run_id: int) -> str:
@@ -58,18 +63,24 @@ def run_job(place: JobPlace, run_id: int) -> str:
     run = lifecycle.begin_task(database, run_id, place.lease_seconds)
     if run is None:
         return "superseded"
+    deadline = time.monotonic() + 3600 * place.run_hours
+
+    def renew() -> bool:
+        return time.monotonic() < deadline and lifecycle.renew(database, run.id, run.token, place.lease_seconds)
+
     try:
-        renew = partial(lifecycle.renew, database, run.id, run.token, place.lease_seconds)
         with heartbeat(f"run {run.id}", renew, place.lease_seconds) as lost:
             compute = partial(JOBS[Purpose(run.purpose)], Job(database, storage, run, lost, place.lease_seconds))
             outages.work_through(compute, database, run, lost)
             status = "done"
     except Superseded:
-        status = "cancelled" if lifecycle.end_from_task(database, run, RunStatus.CANCELLED) else "superseded"
+        late = time.monotonic() >= deadline
+        ended, why = (RunStatus.FAILED, TOO_LONG.format(hours=place.run_hours)) if late else (RunStatus.CANCELLED, None)
+        status = str(ended) if lifecycle.end_from_task(database, run, ended, why) else "superseded"
     except Exception as error:
         log.exception("Run %s of project %s failed", run.number, run.project_id)
-        ended = lifecycle.end_from_task(database, run, RunStatus.FAILED, _sentence(error))
-        status = "failed" if ended else "superseded"
+        failed = lifecycle.end_from_task(database, run, RunStatus.FAILED, _sentence(error))
+        status = "failed" if failed else "superseded"
     if status != "superseded":
         results.delete_checkpoints(storage, run)
     return status

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from functools import partial
 
 from tercet.database import Database
+from tercet.errors import Problem
 from tercet.exchange import file_predictions
 from tercet.intake import checking, featuring, imports, pictures, storing
 from tercet.intake.work import Work, sentence_of
@@ -16,7 +17,6 @@ from tercet.jobs import lifecycle
 from tercet.jobs.lifecycle import JobStopped
 from tercet.models import BackgroundJob, JobKind, JobStatus
 from tercet.storage import Storage
-from tercet.web.errors import Problem
 from tercet.worker import outages
 from tercet.worker.heartbeat import heartbeat
 from tercet.worker.place import JobPlace, open_place

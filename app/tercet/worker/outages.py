@@ -9,8 +9,8 @@ from sqlalchemy import update
 from sqlalchemy.exc import OperationalError
 
 from tercet.database import Database
+from tercet.errors import DATABASE_AWAY, is_disk_full
 from tercet.models import BackgroundJob, Run
-from tercet.web.errors import DATABASE_AWAY, is_disk_full
 
 log = logging.getLogger(__name__)
 FIRST_SECONDS, MOST_SECONDS = 1.0, 30.0

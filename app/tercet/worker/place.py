@@ -13,11 +13,13 @@ class JobPlace(NamedTuple):
     database_url: str
     storage_url: str
     lease_seconds: float
+    run_hours: float
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Return the place that settings name."""
-        return cls(settings.resolved_database_url(), settings.resolved_storage_url(), settings.run_lease_seconds)
+        database, storage = settings.resolved_database_url(), settings.resolved_storage_url()
+        return cls(database, storage, settings.run_lease_seconds, settings.run_hours)
 
 
 _opened: dict[JobPlace, tuple[Database, Storage]] = {}

@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -23,6 +23,7 @@ from tercet.jobs import lifecycle as job_lifecycle
 from tercet.jobs import wake_up
 from tercet.jobs.lifecycle import JobClaim
 from tercet.labeling.queue import end_leases_out_of_reach
+from tercet.people.service import erase_silent
 from tercet.projects.deleting import remove_long_deleted
 from tercet.runs import lifecycle
 from tercet.runs.lifecycle import Claim
@@ -38,7 +39,11 @@ POLL_SECONDS = 0.25
 # How long a project rests after a run: otherwise, while answers keep coming, workers on the server's own processors
 # would never leave them to the people who label. A rest as long as the run took only let faster fits run more often.
 REST_SECONDS = 1.0
+# The last worker is called up where others are at work of minutes, or have been at something for so long that others
+# wait. It ends when so long nothing of the kind was there.
+LONG_SECONDS, CALLED_UP_SECONDS = 5.0, 60.0
 UPKEEP_SECONDS = 5.0
+SELDOM_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class SubmittedTask:
 
     future: Any
     claim: Claim | JobClaim
+    since: float = field(default_factory=time.monotonic)
 
 
 class Supervisor:
@@ -62,9 +68,10 @@ class Supervisor:
         self.storage = Storage(settings.resolved_storage_url())
         self.submitted: list[SubmittedTask] = []
         self._job_was_last = False
-        self._next_upkeep = 0.0
+        self._next_upkeep = self._next_seldom = 0.0
         self._rest_until: dict[int, float] = {}  # by project
         self._next_renewal = 0.0
+        self._called_up_until = 0.0
         self._wake_up = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._work, name="supervisor of runs", daemon=True)
@@ -114,6 +121,7 @@ class Supervisor:
             self.submitted.remove(ended)
             self._clear_up(ended)
         self._renew_leases()
+        self._call_up()
         self._keep_up()
         # Without any worker nothing is claimed: it is for servers that have some, and pages say that it waits.
         while len(self.submitted) < self.engine.places():
@@ -121,6 +129,28 @@ class Supervisor:
             if claim is None:
                 return
             self._submit(claim)
+
+    def _call_up(self) -> None:
+        """Have the last worker while what others are at takes long, so that nobody waits for the end of that."""
+        moment = time.monotonic()
+        takes_long = any(moment > task.since + LONG_SECONDS for task in self.submitted)
+        if any(task.claim.is_long for task in self.submitted) or (takes_long and self._is_anybody_waiting()):
+            self._called_up_until = moment + CALLED_UP_SECONDS
+        is_at_work = self.engine.is_called_up and bool(self.submitted)
+        self.engine.call_up(moment < self._called_up_until or is_at_work)
+
+    def _is_anybody_waiting(self) -> bool:
+        _, jobs = self._under_way()
+        # The next run of a project may be due while its last one's task still chooses questions.
+        served = [task.claim.project_id for task in self.submitted if isinstance(task.claim, Claim)]
+        is_run_waiting = lifecycle.is_waiting(self.database, self.lease_seconds, [*served, *self._resting()])
+        return is_run_waiting or job_lifecycle.is_waiting(self.database, self.lease_seconds, jobs)
+
+    def _under_way(self) -> tuple[list[int], list[int]]:
+        """Return the ids of the runs and of the jobs that are submitted."""
+        claims = [task.claim for task in self.submitted]
+        runs = [claim.run_id for claim in claims if isinstance(claim, Claim)]
+        return runs, [claim.job_id for claim in claims if isinstance(claim, JobClaim)]
 
     def _has_place_for_long_ones(self) -> bool:
         """Return whether work of minutes may begin: it leaves one place to what people wait for, where there are two.
@@ -132,9 +162,7 @@ class Supervisor:
 
     def _claim_next(self, long_ones: bool) -> Claim | JobClaim | None:
         """Claim a run or a job; where both wait they take turns, so that neither is kept waiting by many others."""
-        under_way = [task.claim for task in self.submitted]
-        jobs = [claim.job_id for claim in under_way if isinstance(claim, JobClaim)]
-        runs = [claim.run_id for claim in under_way if isinstance(claim, Claim)]
+        runs, jobs = self._under_way()
         lease, resting = self.lease_seconds, self._resting()
         claims: list[Callable[[], Claim | JobClaim | None]] = [
             lambda: job_lifecycle.claim_next(self.database, lease, long_ones=long_ones, own=jobs),
@@ -155,6 +183,9 @@ class Supervisor:
             end_leases_out_of_reach(self.database, self.triplet_lease_seconds)
             forget_old(self.database, self.storage)
             remove_long_deleted(self.database, self.storage)
+        if time.monotonic() >= self._next_seldom:
+            self._next_seldom = time.monotonic() + SELDOM_SECONDS
+            erase_silent(self.database)
 
     def _resting(self) -> list[int]:
         """Return the projects that still rest, and forget the others."""

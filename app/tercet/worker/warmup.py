@@ -4,7 +4,6 @@ The first run would otherwise wait seconds for numpy, SciPy and scikit-learn, an
 Dask calls `dask_setup` and `dask_teardown` by their names, when a worker starts and when it ends.
 """
 
-import gc
 import logging
 import os
 import threading
@@ -24,12 +23,6 @@ POLITENESS_OF_SESSION = 10
 AUTOGROUP = Path("/proc/self/autogroup")
 
 
-# What was imported is looked at by no garbage collector any more. It writes to everything that it looks at, and each
-# worker that is forked from here would have a copy of its own, of some 40 MB.
-gc.collect()
-gc.freeze()
-
-
 def dask_setup(worker: object) -> None:
     """Lower this process's priority and begin to compile what fits need."""
     # Where fits share the processors with the web server, labelers go first: at 10 instead of 19 the slowest of
@@ -44,11 +37,15 @@ def dask_setup(worker: object) -> None:
 
 
 def _compile(worker: object) -> None:
+    compile_loops()
+    job.log.debug("A worker has compiled its loops: %s", worker)
+
+
+def compile_loops() -> None:
     """Fit something tiny; a run that comes meanwhile waits for the loops that it needs."""
     X = np.arange(12.0).reshape(6, 2)
     for model in (DCRC(2, n_init=2, random_state=0), SKLR(2, random_state=0)):
         model.fit(X, triplets=[[0, 1, 5]], answers=["no"])  # against the features, so that there is something to fit
-    job.log.debug("A worker has compiled its loops: %s", worker)
 
 
 def dask_teardown(worker: object) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tercet.errors import Invalid
 from tercet.intake.reading import archives
 from tercet.intake.reading.folders import gather
 from tercet.intake.reading.plan import ReadOptions
 from tercet.intake.reading.reader import read_files
-from tercet.web.errors import Invalid
 from tests.intake.conftest import image, wav
 from tests.intake.reading.conftest import Read, became, keys, reason
 

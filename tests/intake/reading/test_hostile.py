@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from tercet.errors import Invalid
 from tercet.intake.reading.tables import MOST_BYTES, MOST_CELLS, read_delimited
-from tercet.web.errors import Invalid
 from tests.intake.reading.conftest import Read
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent

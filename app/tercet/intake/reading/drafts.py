@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
+from tercet.errors import Invalid
 from tercet.intake.faults import Faults
 from tercet.intake.reading.plan import ColumnReport, FileReport, MediaSource, SourceFile
 from tercet.intake.tables import ItemRow, faults_of_rows
-from tercet.web.errors import Invalid
 
 Report = Callable[[float, str], None]
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from tercet.errors import Invalid
 from tercet.intake import media
 from tercet.intake.faults import fail
 from tercet.intake.reading import archives, encodings
@@ -11,7 +12,6 @@ from tercet.intake.reading.folders import fault_of_file
 from tercet.intake.reading.plan import Kind, SourceFile
 from tercet.sounds.decoding import is_sound
 from tercet.sounds.selections import FIRST_BYTES, is_selections
-from tercet.web.errors import Invalid
 
 TABLES = {".csv", ".tsv", ".tab"}
 JSON_TABLES = {".json", ".ndjson", ".jsonl"}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tercet.errors import Invalid
 from tercet.intake.faults import fail
 from tercet.intake.feature_files import Features, in_item_order, read_features, read_number_table
 from tercet.intake.reading.drafts import Findings
@@ -12,7 +13,6 @@ from tercet.intake.reading.kinds import Recognised
 from tercet.intake.reading.plan import FileReport, ReadOptions
 from tercet.intake.reading.tables import check_columns, is_number, layout_of, number_columns, records
 from tercet.intake.tables import ItemRow
-from tercet.web.errors import Invalid
 
 SAMPLE = 50
 MOST_BYTES = 2**30  # of a table of numbers, which takes eight bytes a number in memory

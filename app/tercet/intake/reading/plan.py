@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from tercet.errors import FieldError
 from tercet.intake.feature_files import Features
 from tercet.intake.tables import ItemRow
 from tercet.sounds.segments import SegmentSettings
-from tercet.web.errors import FieldError
 
 Became = Literal["table", "sound", "picture", "text", "selections", "features", "archive", "skipped"]
 Kind = Literal["sound", "picture", "archive", "array", "table", "json", "parquet", "text", "selections", "foreign"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tercet.errors import Invalid
 from tercet.intake import media
 from tercet.intake.faults import fail
 from tercet.intake.reading import archives, columns, encodings
@@ -21,7 +22,6 @@ from tercet.intake.reading.recordings import Cuts, cut_drafts, selections_of
 from tercet.intake.reading.tables import Table, read_delimited
 from tercet.intake.tables import ItemRow
 from tercet.sounds.decoding import SoundInfo, describe_sound
-from tercet.web.errors import Invalid
 
 LONGEST_TEXT = 1_000_000  # bytes of one text
 ONE_A_LINE = "texts"  # a file of this name holds one item a line

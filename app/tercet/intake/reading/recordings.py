@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from tercet.errors import FieldError, Invalid
 from tercet.intake.faults import fail
 from tercet.intake.reading.columns import FileIndex
 from tercet.intake.reading.drafts import Findings, ItemDraft, Report
@@ -16,7 +17,6 @@ from tercet.sounds.segments import segment_recording
 from tercet.sounds.selection import Selection, SelectionsError
 from tercet.sounds.selection_tables import NOTHING_CALLED
 from tercet.sounds.selections import FIRST_BYTES, read_selections, selection_format
-from tercet.web.errors import FieldError, Invalid
 
 SLACK = 0.1  # seconds that a selection may reach beyond the end of its recording
 Sounds = Mapping[SourceFile, SoundInfo]
