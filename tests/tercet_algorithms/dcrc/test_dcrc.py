@@ -25,7 +25,7 @@ def questions(y, n, seed=0, kind="relative"):
     return {"triplets": triplets, "answers": true_answers(y, triplets, kind), "kinds": kind}
 
 
-def mean_ari(seeds=range(3), n=120, kind="relative", noise=None, **parameters):
+def mean_ari(seeds=range(5), n=120, kind="relative", noise=None, **parameters):
     result = []
     for seed in seeds:
         X, y = overlapping(seed)
