@@ -14,7 +14,7 @@ const NOT_REACHED = "The server was not reached. Try again.";
 const DONE = {
   move: (count, { cluster }) => `${count} moved to cluster ${cluster} with the next run.`,
   keep: (count) => `${count} kept in place.`,
-  typical: (count) => `${count} called typical: labelers compare others with ${count === items(1) ? "it" : "them"} from the next run on.`,
+  typical: (count) => `${count} called typical. From the next run on, labelers compare others with what is typical.`,
   out: (count) => `${count} thrown out with the next run.`,
   together: (count) => `${count} in one cluster with the next run.`,
   apart: (count) => `${count} in different clusters with the next run.`,

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from tercet.models import Edit, EditKind, Item, Link, User
+from tercet.models import MOVING, Edit, Item, Link, User
 from tercet.runs.results import Array
 
 
@@ -39,7 +39,7 @@ def find(session: Session, project_id: int, number: int) -> tuple[Edit, str] | N
 
 def edited_since(session: Session, project_id: int, moment: datetime | None) -> Array:
     """Return the positions of the items that were moved, thrown out or split off since then, and not put back."""
-    elsewhere = Edit.kind.in_((EditKind.MOVE, EditKind.OUT, EditKind.SPLIT)) & Edit.reverted_at.is_(None)
+    elsewhere = Edit.kind.in_(MOVING) & Edit.reverted_at.is_(None)
     statement = select(Item.position).join(Link, Link.item_id == Item.id).join(Edit, Edit.id == Link.edit_id)
     statement = statement.where(Edit.project_id == project_id, elsewhere)
     if moment is not None:

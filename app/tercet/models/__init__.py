@@ -8,7 +8,7 @@
 from tercet.models.accounts import ApiToken, BrowserSession, Scope, SignInLink, User
 from tercet.models.audit import AuditEntry
 from tercet.models.base import Base, now, out_of_reach
-from tercet.models.edits import Edit, EditKind, Link
+from tercet.models.edits import MOVING, Edit, EditKind, Link
 from tercet.models.items import Bag, FeatureSet, Item, Tag
 from tercet.models.jobs import BackgroundJob, Import, ImportFile, ImportSource, ImportStatus, JobKind, JobStatus
 from tercet.models.labeling import Answer, Decision, Flag, FlagReason, Lease, Skip, Source, Triplet, Verdict
@@ -18,6 +18,7 @@ from tercet.models.suggestions import Dismissal, SuggestionKind
 from tercet.models.webhooks import Delivery, DeliveryStatus, Occasion, Webhook
 
 __all__ = [
+    "MOVING",
     "WAITING_FOR_ANSWERS",
     "Answer",
     "ApiToken",

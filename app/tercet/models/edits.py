@@ -22,6 +22,10 @@ class EditKind(enum.StrEnum):
     TYPICAL = "typical"
 
 
+# What puts an item elsewhere than where it was.
+MOVING = (EditKind.MOVE, EditKind.OUT, EditKind.SPLIT)
+
+
 class Edit(Base):
     """One change by an analyst. It stays when it is taken back, marked; runs then leave its links out.
 

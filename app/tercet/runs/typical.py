@@ -4,11 +4,8 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tercet.models import Edit, EditKind, Item, Link
+from tercet.models import MOVING, Edit, EditKind, Item, Link
 from tercet.runs.results import Array
-
-# What an analyst does to an item that was called typical ends that: it is elsewhere now.
-PLACING = (EditKind.TYPICAL, EditKind.MOVE, EditKind.OUT, EditKind.SPLIT)
 
 
 def typical_items(session: Session, project_id: int) -> Array:
@@ -19,7 +16,7 @@ def typical_items(session: Session, project_id: int) -> Array:
         select(Edit.id, Edit.kind, Item.position)
         .join(Link, Link.edit_id == Edit.id)
         .join(Item, Item.id == Link.item_id)
-        .where(counts, Edit.kind.in_(PLACING), Link.item_id.in_(called))
+        .where(counts, Edit.kind.in_((EditKind.TYPICAL, *MOVING)), Link.item_id.in_(called))
         .distinct()
         .order_by(Edit.id, Item.position)
     )

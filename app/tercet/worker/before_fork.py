@@ -5,7 +5,6 @@ Machine code that each worker loads for itself takes 35 MB in each, most of it c
 
 import gc
 
-from sqlalchemy.orm import configure_mappers
 from threadpoolctl import threadpool_limits
 
 from tercet.worker.warmup import compile_loops
@@ -16,8 +15,6 @@ if are_stored():
     # OpenMP's threads do not live on in a forked process, which would wait for them in vain.
     with threadpool_limits(1):
         compile_loops()
-
-configure_mappers()  # which the first statement would do, in each of them
 
 # What is there by now is looked at by no garbage collector any more. It writes to everything that it looks at, and each
 # worker that is forked from here would have a copy of its own, of some 40 MB.

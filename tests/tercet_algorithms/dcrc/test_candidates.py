@@ -324,5 +324,8 @@ def test_one_candidate_alone_is_what_it_is_without_others() -> None:
     table = np.zeros((1, 3, len(TEMPERATURES)))
     table[..., -1] = 1
     assert Weighing(("features",), table, 3).shares(["features"]) == {"features": 1}
+    earlier = Weighing(("features",), table, 3).to_arrays()
+    del earlier["candidate_asked"]  # which fits have not always kept
+    assert Weighing.from_arrays(earlier).are_new(np.zeros((2, 3), np.int64)).all()
     far_behind = np.concatenate([table, table - 99])
     assert Weighing(("features", "graph"), far_behind, 3).without_light().names == ("features",)
