@@ -43,7 +43,16 @@ def processes(*commands: Sequence[str]) -> Iterator[None]:
         for each in started:  # each takes seconds to end
             each.terminate()
         for each in started:
-            each.wait(timeout=15)
+            end(each)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process that was asked to end; one that waits for a scheduler that is gone is killed."""
+    try:
+        process.wait(timeout=15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def three_blobs(session: Session, storage: Storage) -> str:
