@@ -134,6 +134,7 @@ def test_pages_say_it_in_words_and_hostile_names_stay_text(app: FastAPI, owner: 
         runs = client.get("/projects/songs/runs")
         page = client.get("/projects/songs/changes")
     assert runs.text.count('class="dot unknown"') == 2, "both runs, of which no share is known yet"
+    assert "share foreseen: known after fifty" in runs.text
     assert "Run 2, new answers, 3 items moved" in " ".join(runs.text.split())
     assert "3 of 12 items moved" in page.text
     assert 'id="moved-3-1"' in page.text
