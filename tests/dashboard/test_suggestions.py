@@ -7,7 +7,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from tercet.database import Database
-from tercet.models import Dismissal, Project, Role, Run, User
+from tercet.labeling import decisions
+from tercet.models import Dismissal, Project, Role, Run, User, Verdict
+from tercet.runs.queries import lock_project
 from tercet.storage import Storage
 from tercet.worker.hand_edits import NO_EDITS, carry_dismissals
 from tests.dashboard.results import add_result
@@ -56,6 +58,22 @@ def test_what_is_suggested_is_dismissed_and_brought_back(app: FastAPI, analyst: 
         assert response.status_code == 303
         client.post("/projects/songs/suggestions", data={"kind": "answers", "clusters": "", "dismissed": "true"})
         assert suggestions(client) == [merge, small, (*answers[:3], True)]
+
+
+@pytest.mark.only_on("sqlite")
+def test_labelers_on_hold_are_to_be_looked_at_first(app: FastAPI, database: Database, analyst: User) -> None:
+    with database.transaction() as session:
+        project = session.scalars(select(Project)).one()
+        labeler = add_member(session, project, Role.LABELER)
+    with signed_in(app, analyst) as client:
+        assert client.get(API).json()["held"] == 0
+        assert "on hold" not in client.get("/projects/songs").text
+        with database.transaction() as session:
+            locked = lock_project(session, project.id)
+            decisions.log(session, locked, Verdict.HELD, labeler.id, None, "30 answers took less than half a second.")
+        assert client.get(API).json()["held"] == 1
+        page = " ".join(client.get("/projects/songs").text.split())
+        assert "A labeler is on hold: runs do not use their answers until somebody looks." in page
 
 
 @pytest.mark.parametrize(

@@ -105,10 +105,10 @@ def get_similar(project: str, at: Count, me: Me, db: Db, blobs: Blobs, limit: Li
 
 @router.get("/{project}/suggestions")
 def get_suggestions(project: str, me: Me, db: Db, blobs: Blobs) -> SuggestionList:
-    """List what the newest finished run suggests to do next.
+    """List what the newest finished run suggests to do next, and count the labelers on hold.
 
     Clusters that may be one, clusters of few items, and how many more answers are worthwhile. Suggestions that were
-    dismissed are listed too.
+    dismissed are listed too. `GET .../labelers` says who is on hold, and why.
     """
     with db.reading() as session:
         access = authorize(session, me, project, Action.READ)

@@ -141,17 +141,21 @@ class Suggestion(SuggestionChange):
 
 
 class SuggestionList(BaseModel):
-    """What the newest finished run suggests to do next, the most worthwhile first; empty without a run."""
+    """What is to be done next: labelers to look at, and what the newest finished run suggests, if there is one."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"suggestions": [{**SUGGESTION_EXAMPLE, "text": "Merge 3 and 12? 14 items lie between them."}]}
+                {
+                    "held": 1,
+                    "suggestions": [{**SUGGESTION_EXAMPLE, "text": "Merge 3 and 12? 14 items lie between them."}],
+                }
             ]
         }
     )
 
-    suggestions: list[Suggestion]
+    held: int = Field(description="labelers on hold: runs do not use their answers until an analyst has looked")
+    suggestions: list[Suggestion] = Field(description="of the newest finished run, the most worthwhile first")
 
 
 class ClusterCount(BaseModel):

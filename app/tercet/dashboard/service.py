@@ -30,6 +30,7 @@ from tercet.items import filtering
 from tercet.items.filtering import ItemFilter
 from tercet.items.queries import count_in_use, item_count, items_by_position, latest_features, tags_by_position
 from tercet.jobs.wording import waiting
+from tercet.labeling import holds
 from tercet.models import Project, Purpose, Run, RunStatus, now
 from tercet.runs import outlook
 from tercet.runs import service as runs
@@ -78,6 +79,7 @@ class Dashboard:
     preparation: Preparation
     outlook: Outlook
     trust: Trust
+    held: int  # labelers on hold
     suggestions: list[Suggestion]
 
 
@@ -116,17 +118,19 @@ def dashboard(session: Session, storage: Storage, project: Project, items: ItemF
         ready,
         summary.outlook,
         trust_of(summary.latest, summary.runs),
+        len(holds.reasons_by_labeler(session, project.id)),
         suggestions.work_list(session, project, summary.latest, clusters),
     )
 
 
 def suggest(session: Session, storage: Storage, project: Project) -> SuggestionList:
-    """Return what the newest run suggests to do next."""
+    """Return what is to be done next: labelers to look at, and what the newest run suggests."""
+    held = len(holds.reasons_by_labeler(session, project.id))
     latest = last_done(session, project.id)
     if latest is None or latest.result is None:
-        return SuggestionList(suggestions=[])
+        return SuggestionList(held=held, suggestions=[])
     clusters = runs.clusters(session, storage, project, latest, latest.result)
-    return SuggestionList(suggestions=suggestions.work_list(session, project, RunOut.of(latest), clusters))
+    return SuggestionList(held=held, suggestions=suggestions.work_list(session, project, RunOut.of(latest), clusters))
 
 
 def map_items(session: Session, project: Project, positions: list[int]) -> MapItems:

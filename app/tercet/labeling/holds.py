@@ -82,7 +82,8 @@ def put_back(session: Session, project_id: int) -> set[int]:
 def reasons_by_labeler(session: Session, project_id: int) -> dict[int, str]:
     """Return the labelers who are on hold, each with the reason."""
     held = [person for person, verdict in _last_verdicts(session, project_id).items() if verdict == Verdict.HELD]
-    return {decision.labeler_id: decision.reason for decision in _newest(session, project_id, held)}
+    newest = _newest(session, project_id, held) if held else ()
+    return {decision.labeler_id: decision.reason for decision in newest}
 
 
 def _hold(session: Session, project: Project, decision: Decision) -> None:
