@@ -1,7 +1,7 @@
 """What answers make of clusters: starts made from them and how they are believed, against an older version.
 
     git worktree add BEFORE COMMIT
-    python -m benchmarks.answers --before BEFORE/algorithms --data DIR --cache DIR [--runs 20] [--jobs 2]
+    python -m benchmarks.answers --before BEFORE --data DIR --cache DIR [--runs 20] [--jobs 2]
 
 Both versions see the same random questions with the same answers; the older one is told how far to believe them, 0.15
 for people and 0.05 for right answers, this one is not. It is fitted as it comes ("DCRC"), to the features alone, and
@@ -50,16 +50,16 @@ NONE = "none"  # the setting of methods that read no answers
 _FIT_BEFORE = """
 import json, sys
 import numpy as np
-from tercet_algorithms import DCRC
+from {package} import DCRC
 with np.load(sys.argv[1]) as file:
-    X, asked = file["X"], {name: file[name] for name in ("triplets", "answers")}
+    X, asked = file["X"], {{name: file[name] for name in ("triplets", "answers")}}
 print(json.dumps(DCRC(**json.loads(sys.argv[2])).fit(X, **asked).labels_.tolist()))
 """
 
 
 def main() -> None:
     parser = datasets.parser(__doc__)
-    parser.add_argument("--before", type=Path, required=True, help="folder that holds the older tercet_algorithms")
+    parser.add_argument("--before", type=Path, required=True, help="folder of the older version")
     arguments = parser.parse_args()
     names = datasets.available([name for name in arguments.datasets or NAMES if name in NAMES], arguments.data)
     cache = Cache(arguments.cache, "answers")
@@ -99,12 +99,14 @@ def cluster(task: Task, folder: Path | None, before: Path) -> Row:
 
 
 def _fit_before(X: np.ndarray, triplets: np.ndarray, answers: np.ndarray, parameters: Row, before: Path) -> np.ndarray:
-    """Labels by the older version, which another process imports."""
+    """Labels by the older version, which another process imports by the name that it had."""
+    package = "tercet_algorithms" if (before / "algorithms" / "tercet_algorithms").exists() else "algorithms"
+    script, path = _FIT_BEFORE.format(package=package), os.pathsep.join([str(before), str(before / "algorithms")])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "asked.npz"
         np.savez(file, X=X, triplets=triplets, answers=answers)
-        command = [sys.executable, "-P", "-W", "ignore", "-c", _FIT_BEFORE, str(file), json.dumps(parameters)]
-        environment = {**os.environ, "PYTHONPATH": str(before)}
+        command = [sys.executable, "-P", "-W", "ignore", "-c", script, str(file), json.dumps(parameters)]
+        environment = {**os.environ, "PYTHONPATH": path}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return np.array(json.loads(done.stdout))
 
