@@ -139,6 +139,19 @@ SLOW = {
     "worker/test_without_features.py",
 }
 
+# Files that take a minute and more, some of it waiting for workers, who go last on a busy machine. They begin first, so
+# that no process is left alone with one of them at the end.
+FIRST = (
+    "worker/test_supervisor.py",
+    "client/test_client.py",
+    "browser/test_accessible.py",
+    "browser/test_label.py",
+    "worker/test_engine.py",
+    "test_topology.py",
+    "demo/test_simulation.py",
+    "browser/test_offline.py",
+)
+
 # Quick tests that count no lines of coverage either: it would take them several times as long.
 UNCOUNTED = {
     "runs/test_sentences.py",
@@ -193,8 +206,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow or needs PostgreSQL, as quick what is neither and needs no browser, and what counts no line."""
+    """Sort the files, and mark tests: slow, postgres, quick (neither, and without a browser), and those not counted."""
     slow, uncounted = ({ROOT / "tests" / path for path in paths} for paths in (SLOW, UNCOUNTED))
+    places = {ROOT / "tests" / path: place for place, path in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(FIRST)))
     for item in items:
         if item.path in slow:
             item.add_marker("slow")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SLOW
+from tests.conftest import FIRST, SLOW
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = ROOT / "app" / "tercet"
@@ -293,8 +293,8 @@ def test_templates_never_trust_html() -> None:
         assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=", text), f"{relative(path)}: inline code"
 
 
-def test_files_that_are_called_slow_exist() -> None:
-    assert [path for path in sorted(SLOW) if not (ROOT / "tests" / path).exists()] == []
+def test_files_that_are_called_slow_or_first_exist() -> None:
+    assert [path for path in sorted({*SLOW, *FIRST}) if not (ROOT / "tests" / path).exists()] == []
 
 
 def test_no_third_party_file_is_committed() -> None:
