@@ -47,9 +47,11 @@ class MeanField:
 
     def _set_log_likelihoods(self, log_likelihoods: Array) -> None:
         log_likelihoods, links = np.split(log_likelihoods, [len(log_likelihoods) - len(self.stand_in_counts)])
-        likelihoods, rows = np.exp(links), self.triplets[len(log_likelihoods) :]
-        of_links = likelihoods[:, ALL_ALIKE], likelihoods[:, ALL_DIFFERENT]
-        self.stand_ins = StandIns(rows[:, 0], rows[:, 1], *of_links, self.stand_in_counts) if len(rows) else None
+        self.stand_ins: StandIns | None = None
+        if len(links):
+            pairs, likelihoods = self.triplets[len(log_likelihoods) :, :2], np.exp(links)
+            of_links = likelihoods[:, ALL_ALIKE], likelihoods[:, ALL_DIFFERENT], self.stand_in_counts
+            self.stand_ins = StandIns.of_links(pairs, *of_links, len(self.items))
         # Their triplets send no messages.
         log_likelihoods = np.concatenate([log_likelihoods, np.zeros(links.shape)])
         linear, product = _coefficients(log_likelihoods)
