@@ -41,7 +41,7 @@ class AppLoop:
         seed: int,
         n_labelers: int = LABELERS,
         repeats: int | None = None,
-        candidates: str = "features",
+        candidates: str = "auto",
     ) -> None:
         self.repeats = default("repeats_in_doubt") if repeats is None else repeats
         dcrc = ALGORITHMS["dcrc"].parameters(n_clusters=n_clusters, random_state=seed, candidates=candidates)

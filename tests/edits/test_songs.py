@@ -1,6 +1,5 @@
 """Moves on the demonstration's songs: what is moved stays where it was put, and what sounds alike follows."""
 
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -8,14 +7,12 @@ import numpy as np
 import pytest
 
 from benchmarks.app_loop import AppLoop
+from benchmarks.edits import edited_run, misplaced
 from tercet.demo.birdsong import true_patterns
 from tercet.demo.files import write_songs
-from tercet.edits import pairs
 from tercet.features.computing import compute
 from tercet.features.inputs import FeatureInput
 from tercet.features.recipes import default_recipe
-from tercet.runs.results import Result
-from tercet.worker.hand_edits import Edits
 
 N_SONGS, MOVED, SEEDS = 480, 10, 5
 
@@ -31,30 +28,6 @@ def songs() -> tuple[np.ndarray, np.ndarray]:
     return X.astype(np.float64), np.unique(list(patterns.values()), return_inverse=True)[1]
 
 
-def misplaced(y: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int]:
-    """The most songs of one pattern that lie together in a cluster other than the pattern's own, and that cluster."""
-    best, home = np.empty(0, dtype=np.int64), 0
-    for pattern in range(y.max() + 1):
-        counts = np.bincount(labels[y == pattern])
-        for cluster in np.flatnonzero(counts):
-            songs = np.flatnonzero((y == pattern) & (labels == cluster))
-            if cluster != counts.argmax() and len(songs) > len(best):
-                best, home = songs, int(counts.argmax())
-    return best, home
-
-
-def edited_run(loop: AppLoop, result: Result, moved: np.ndarray, home: int) -> None:
-    """Compute the next run with the links of a move, and the clusters as moved."""
-    linked = pairs.move(pairs.EditedClusters(result, moved, moved, np.empty(0, np.int64)), moved, home)
-    alike, apart = (np.array([pair[:2] for pair in linked if pair[2] == together]) for together in (True, False))
-    labels = result.labels.astype(np.int64)
-    labels[moved] = home
-    edits = Edits(alike, apart, np.ones(len(alike)), np.ones(len(apart)), labels)
-    inputs = loop._inputs()
-    loop._inputs = lambda: replace(inputs, edits=edits)  # type: ignore[method-assign]
-    loop.run()
-
-
 def test_moved_songs_stay_and_those_that_sound_alike_follow_more_often_than_not(
     songs: tuple[np.ndarray, np.ndarray],
 ) -> None:
@@ -63,11 +36,10 @@ def test_moved_songs_stay_and_those_that_sound_alike_follow_more_often_than_not(
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         loop = AppLoop(X, y.max() + 1, one_scale=True, seed=seed)
-        assert loop.previous is not None
         songs_there, home = misplaced(y, loop.labels)
         moved = rng.permutation(songs_there)[: min(MOVED, 2 * len(songs_there) // 3)]
         alike = np.setdiff1d(songs_there, moved)
-        edited_run(loop, loop.previous.result, moved, home)
+        edited_run(loop, moved, home)
         stayed.append(np.mean(loop.labels[moved] == home))
         followed.append(np.mean(loop.labels[alike] == home))
     assert min(stayed) >= 0.9

@@ -15,7 +15,7 @@ from tercet.storage import Storage
 from tercet.worker.job import run_job
 from tests.factories import add_member, signed_in
 from tests.labeling.conftest import SONGS
-from tests.runs.support import answer_truly, get_run, make_songs, place, request
+from tests.runs.support import answer_truly, blur, get_run, make_songs, place, request
 
 EVERYTHING = {"about": "everything", "clusters": [], "items": []}
 
@@ -100,6 +100,7 @@ def test_questions_about_a_cluster_are_about_its_items(
 def test_what_is_confused_are_items_that_are_not_sure(
     database: Database, storage: Storage, settings: Settings, clustered: int, analyst: TestClient
 ) -> None:
+    blur(database, storage, clustered)
     assert analyst.put(f"{SONGS}/focus", json={"about": "confused"}).status_code == 200
     queued_run_is_due_now(database)
     run = get_run(database, compute_next(database, settings))

@@ -44,6 +44,14 @@ def make_songs(
         return project.id
 
 
+def blur(database: Database, storage: Storage, project_id: int, n: int = 60, k: int = 3) -> None:
+    """Give a project other features, by which many items lie between clusters: no run is sure of them."""
+    X = blobs(n, k)[0]
+    with database.transaction() as session:
+        blurred = X + 2 * np.random.default_rng(1).standard_normal(X.shape)
+        add_features(session, storage, session.get_one(Project, project_id), blurred, version=2)
+
+
 def answer_rightly(database: Database, project: int, classes: np.ndarray, count: int, seed: int = 0) -> None:
     """Store right answers to random questions about items of these classes."""
     triplets = random_triplets(len(classes), count, np.random.default_rng(seed))

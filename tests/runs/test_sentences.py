@@ -88,7 +88,7 @@ def test_a_run_with_too_many_clusters_says_so(database: Database, storage: Stora
 def test_the_outlook_says_whose_clusters_are_shown_and_how_far_the_fit_is(factor: float, said: str) -> None:
     figures = {"shown": True, "factor": factor, "needed": 100.0, "items_as_fitted": 1234}
     sentence = outlook.of_first_clusters({"first_clusters": figures})
-    assert "the 1,234 items that answers or edits place are where the fit has them" in sentence
+    assert "1,234 items are where answers or edits place them" in sentence
     assert "once new answers were 100 times as probable" in sentence
     assert sentence.endswith(f"so far the factor is {said}")
     earned = outlook.of_first_clusters({"first_clusters": {**figures, "shown": False, "factor": 120.0}})

@@ -133,21 +133,35 @@ def test_what_is_earned_stays_earned() -> None:
     assert withheld_after(after) is None
 
 
-def test_items_that_answers_or_edits_are_about_are_where_the_fit_has_them() -> None:
+def test_items_that_answers_are_about_are_where_the_fit_has_them() -> None:
     """A don't know says of no item where it is."""
     asked = [[0, 2, 5], [4, 6, 7]]
     inputs = inputs_after(previous(Withheld(FIRST, FITTED, 0.0)), asked, ["yes", "dnk"])
-    links = Edits(np.array([[1, 3]]), np.empty((0, 2), np.int64), np.ones(1), np.empty(0))
-    for edits, moved in ((inputs.edits, [0, 2, 5]), (links, [0, 1, 2, 3, 5])):
-        with_edits = replace(inputs, edits=edits)
-        shown = first_clusters.shown(with_edits, result(FITTED), Withheld(FIRST, FITTED, 0.0))
-        expected = FIRST.copy()
-        expected[moved] = FITTED[moved]
-        np.testing.assert_array_equal(shown.posterior, expected)
-        np.testing.assert_array_equal(shown.labels, result(expected).labels)
-        np.testing.assert_array_equal(shown.confidence, expected.max(axis=1))
-        figures = first_clusters.measure(with_edits, Withheld(FIRST, FITTED, 0.0))["first_clusters"]
-        assert figures["items_as_fitted"] == len(moved)
+    shown = first_clusters.shown(inputs, result(FITTED), Withheld(FIRST, FITTED, 0.0))
+    expected = FIRST.copy()
+    expected[[0, 2, 5]] = FITTED[[0, 2, 5]]
+    np.testing.assert_array_equal(shown.posterior, expected)
+    np.testing.assert_array_equal(shown.labels, result(expected).labels)
+    np.testing.assert_array_equal(shown.confidence, expected.max(axis=1))
+    figures = first_clusters.measure(inputs, Withheld(FIRST, FITTED, 0.0))["first_clusters"]
+    assert figures["items_as_fitted"] == 3
+
+
+def test_items_that_analysts_moved_are_where_they_put_them_among_the_clusters_that_are_shown() -> None:
+    """Wherever the fit has them, and what stands for the cluster; that stays where it is shown."""
+    inputs = inputs_after(previous(Withheld(FIRST, FITTED, 0.0)), [[0, 2, 5]], ["yes"])
+    moved, targets = 7, np.flatnonzero(result(FIRST).labels != result(FIRST).labels[7])[-2:]
+    to = np.array([[moved, other] for other in targets])
+    edits = Edits(to, np.empty((0, 2), np.int64), np.full(2, 2.0), np.empty(0))
+    shown, unedited = (
+        first_clusters.shown(replace(inputs, edits=some), result(FITTED), Withheld(FIRST, FITTED, 0.0))
+        for some in (edits, inputs.edits)
+    )
+    assert shown.labels[moved] == shown.labels[targets[0]] != unedited.labels[moved]
+    others = np.arange(N) != moved
+    np.testing.assert_array_equal(shown.posterior[others], unedited.posterior[others])
+    figures = first_clusters.measure(replace(inputs, edits=edits), Withheld(FIRST, FITTED, 0.0))["first_clusters"]
+    assert figures["items_as_fitted"] == 4
 
 
 def test_an_item_that_the_first_run_did_not_have_is_where_the_fit_has_it() -> None:

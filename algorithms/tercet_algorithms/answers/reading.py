@@ -7,7 +7,7 @@ anything is computed.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,6 +100,16 @@ class Constraints:
         rows = np.flatnonzero(weights)
         merged = self.select(rows)
         return merged if self.weights is None else replace(merged, weights=weights[rows])
+
+
+class Placements(NamedTuple):
+    """Links of items with others that stand for a cluster: they say where the first is, and nothing of the second."""
+
+    pairs: Array  # (S, 2)
+    weights: Array  # (S,) how many links each counts as; negative where the first item is not in that cluster
+
+
+NO_PLACEMENTS = Placements(np.empty((0, 2), np.int64), np.empty(0))
 
 
 def read_constraints(
@@ -196,6 +206,19 @@ def read_weighted_pairs(
     largest = np.zeros(len(different))
     np.maximum.at(largest, rows.ravel(), counts)
     return different, largest
+
+
+def read_placements(stand_ins: object, weights: object, n_items: int, item_names: Array | None = None) -> Placements:
+    """Return checked links of items with others that stand for a cluster.
+
+    Pairs of weight 0 are left out. Raises ValueError with the row that is wrong.
+    """
+    pairs = _read_places("stand_ins", stand_ins, ("an item", "one that stands for a cluster"), n_items, item_names)
+    _refuse("stand_ins", pairs[:, 0] == pairs[:, 1], pairs, "two different items")
+    counts = np.ones(len(pairs)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if counts.shape != (len(pairs),) or not np.isfinite(counts).all():
+        raise ValueError(f"stand_in_weights must be {len(pairs)} finite numbers, got shape {counts.shape}")
+    return Placements(pairs[counts != 0], counts[counts != 0])
 
 
 def _read_places(name: str, rows: object, columns: tuple[str, ...], n_items: int, item_names: Array | None) -> Array:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet_algorithms.answers.patterns import Array
 from tercet_algorithms.answers.questions import QuestionSuggestion
-from tercet_algorithms.answers.reading import Constraints, read_constraints, read_weighted_pairs
+from tercet_algorithms.answers.reading import Constraints, read_constraints, read_placements, read_weighted_pairs
 from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.features import (
     check_features,
@@ -170,6 +170,8 @@ class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # ty
         cannot_link: Any = None,
         must_weights: Any = None,
         cannot_weights: Any = None,
+        stand_ins: Any = None,
+        stand_in_weights: Any = None,
         bags: Any = None,
         bag_labels: Any = None,
         callback: Callable[[SearchState], object] | None = None,
@@ -180,7 +182,7 @@ class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # ty
         Parameters
         ----------
         X, y, triplets, answers, kinds, labelers, weights :
-        must_link, cannot_link, must_weights, cannot_weights, bags, bag_labels :
+        must_link, cannot_link, must_weights, cannot_weights, stand_ins, stand_in_weights, bags, bag_labels :
             As in `DCRC.fit`. Answers are held out; links and bags are used in every fit.
         callback : callable, optional
             Called with a `SearchState` after every outer iteration of every fit. When it raises `StopFit`, the search
@@ -222,6 +224,7 @@ class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # ty
         )
         must, must_counts = read_weighted_pairs("must_link", must_link, must_weights, len(features), names)
         cannot, counts = read_weighted_pairs("cannot_link", cannot_link, cannot_weights, len(features), names)
+        placements = read_placements(stand_ins, stand_in_weights, len(features), names)
         fixed = {
             "bags": bags,
             "bag_labels": bag_labels,
@@ -229,6 +232,8 @@ class DCRCCV(ClusterMixin, DCRCPrediction, QuestionSuggestion, Estimator):  # ty
             "cannot_link": cannot,
             "must_weights": must_counts,
             "cannot_weights": counts,
+            "stand_ins": placements.pairs,
+            "stand_in_weights": placements.weights,
         }
         search = HeldOutSearch(base, features, used, fixed, fold_of, self.scoring, grid, callback)
         if resume is not None:

@@ -20,7 +20,13 @@ from tercet_algorithms.answers.bag_labels import Bags, read_bags
 from tercet_algorithms.answers.bag_naming import label_affinity
 from tercet_algorithms.answers.patterns import Array, Errors
 from tercet_algorithms.answers.questions import QuestionSuggestion
-from tercet_algorithms.answers.reading import Constraints, read_constraints, read_labels, read_weighted_pairs
+from tercet_algorithms.answers.reading import (
+    Constraints,
+    read_constraints,
+    read_labels,
+    read_placements,
+    read_weighted_pairs,
+)
 from tercet_algorithms.common.estimator import Estimator
 from tercet_algorithms.common.feature_space import FeatureSpace, SpacePlan
 from tercet_algorithms.common.features import check_features, check_no_target, remember_features, row_names
@@ -41,7 +47,7 @@ from tercet_algorithms.dcrc.candidate_fits import CandidateFits, Plan, narrowed
 from tercet_algorithms.dcrc.candidates import FEATURES, GRAPH, columns_of, read_groups
 from tercet_algorithms.dcrc.labeler_tables import TableLearner
 from tercet_algorithms.dcrc.lower_bound import LowerBound
-from tercet_algorithms.dcrc.mean_field import MeanField
+from tercet_algorithms.dcrc.mean_field import MeanField, evident_first
 from tercet_algorithms.dcrc.pattern_evidence import PatternEvidence
 from tercet_algorithms.dcrc.search import (
     BAGS,
@@ -305,6 +311,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         cannot_link: Any = None,
         must_weights: Any = None,
         cannot_weights: Any = None,
+        stand_ins: Any = None,
+        stand_in_weights: Any = None,
         bags: Any = None,
         bag_labels: Any = None,
         init: Any = None,
@@ -334,6 +342,11 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
             `epsilon` like an answer, or 0.05 where `epsilon` is not a number. A repeated pair counts once.
         must_weights, cannot_weights : array-like of shape (L,), optional
             How many links each counts as: finite and not negative. A repeated pair has the largest of its weights.
+        stand_ins : array-like of shape (S, 2), optional
+            Pairs, as positions or names, of an item and another that stands for a cluster: the first is where the model
+            has items like the second. A must-link would draw the second to the first as well. Wrong as links are.
+        stand_in_weights : array-like of shape (S,), optional
+            How many such pairs each counts as: finite; negative where the first is not in the second's cluster.
         bags : array-like of shape (N,), optional
             Name of the bag of each item; None or NaN for none. See `BagSpectralClustering.fit`.
         bag_labels : mapping or array-like of shape (B, C), optional
@@ -377,7 +390,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
             constraints = constraints.select(~constraints.is_dnk())
         must_link, must_counts = read_weighted_pairs("must_link", must_link, must_weights, len(features), names)
         cannot_link, counts = read_weighted_pairs("cannot_link", cannot_link, cannot_weights, len(features), names)
-        self._check_links(must_link, cannot_link)
+        placements = read_placements(stand_ins, stand_in_weights, len(features), names)
+        self._check_links(must_link, cannot_link, placements.pairs)
         checked_bags = read_bags(bags, bag_labels, n_items=len(features))
         init_labels = None if init is None else read_labels(init, len(features), self.n_clusters)
         rng = check_random_state(self.random_state)
@@ -394,7 +408,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
             chosen = self._plan(judge, features, space, groups, constraints, warm)
         columns = columns_of(groups, chosen.space)
         link_weights = np.concatenate([must_counts, counts])
-        evidence = PatternEvidence(constraints, must_link, cannot_link, self.answer_weight_, link_weights)
+        links = must_link, cannot_link, self.answer_weight_, link_weights
+        evidence = PatternEvidence(constraints, *links, placements)
         searches, order = self._searches(chosen, features, columns, evidence, checked_bags, warm, init_labels)
         further = [INIT] * (init_labels is not None) + [BAGS] * int(labelled)
         ends, stopped = self._run(searches, chosen.weighing, further, rng, resume, callback)
@@ -421,8 +436,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         if self.labeler_tables == "learn" and self.epsilon == 0:
             raise ValueError("labeler_tables='learn' needs epsilon above 0: hard answers leave nothing to learn")
 
-    def _check_links(self, must_link: Array, cannot_link: Array) -> None:
-        if not isinstance(self.epsilon, str) and self.epsilon >= 1 / 2 and (len(must_link) or len(cannot_link)):
+    def _check_links(self, *pairs: Array) -> None:
+        if not isinstance(self.epsilon, str) and self.epsilon >= 1 / 2 and any(map(len, pairs)):
             raise ValueError(
                 f"must_link and cannot_link need epsilon below 1/2, got {self.epsilon}: they say the opposite"
             )
@@ -493,11 +508,11 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         field, learner = None, None
         if len(evidence):
             logs = evidence.log_likelihoods(schedule[0])
-            field = MeanField(evidence.triplets, logs, np.float32)
+            field = MeanField(evidence.triplets, logs, np.float32, np.abs(evidence.placements.weights))
             if self.labeler_tables == "learn" and len(evidence.constraints):
                 learner = TableLearner(evidence.constraints, self.epsilon_, self.table_prior, self.answer_weight_)
         labelled = are_labelled(bags)
-        order, n_evident = _evident_first(field, labelled)
+        order, n_evident = evident_first(field, labelled)
         n_times = {
             "balanced": n_evident,
             "shrunk": n_evident + _SHRUNK_BY * self.n_clusters,
@@ -579,17 +594,3 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         self.lower_bounds_ = solution.bounds
         self.n_iter_ = len(solution.bounds)
         self.converged_ = solution.converged
-
-
-def _evident_first(field: MeanField | None, labelled: Array) -> tuple[Array, int]:
-    """Return item positions in the order of the objective, and how many of them have evidence; these come first.
-
-    First the items in answers and links, in the order of the E-step, then others in labelled bags, then all others.
-    """
-    answered = np.empty(0, dtype=np.int64) if field is None else field.items
-    others = np.ones(len(labelled), dtype=bool)
-    others[answered] = False
-    only_labelled = np.flatnonzero(others & labelled)
-    return np.concatenate([answered, only_labelled, np.flatnonzero(others & ~labelled)]), len(answered) + len(
-        only_labelled
-    )

@@ -139,6 +139,8 @@ class LowerBound:
         """Update the posteriors q of the constrained items to a fixed point, in place (the E-step)."""
         if evidence.field is not None:
             log_p = np.ascontiguousarray(p.log_p[:, : self.n_constrained].T)
+            if evidence.field.stand_ins is not None:
+                evidence.field.stand_ins.add_factors(log_p, p.P[:, : self.n_constrained])
             if evidence.factors is not None:
                 log_p += evidence.factors.log_constrained.T
             evidence.field.settle(q, log_p, tol, _E_STEP_SWEEPS, hard)
@@ -171,12 +173,15 @@ class LowerBound:
             log_mean = np.log(np.maximum(mean, np.finfo(p.P.dtype).tiny))
             bound -= self.tau * float(mean @ log_mean)
             pull = -self.tau / len(self.X) * log_mean
-        bound += self.weight * _constant_evidence(q, evidence)
-        pull = pull.astype(p.P.dtype)
+        of_links, link_pull = _of_stand_ins(q, p.P[:, : self.n_constrained], evidence)
+        bound += self.weight * (_constant_evidence(q, evidence) + of_links)
+        pull, link_pull = pull.astype(p.P.dtype), (self.weight * link_pull).astype(p.P.dtype)
         for rows in blocks(len(self.X)):
             V = np.empty((len(p.P), rows.stop - rows.start), p.P.dtype)
             bound += derivatives(p.P, p.log_p, rows.start, self._scale[rows], pull, V)
             bound += self.weight * self._evidence_of_items(rows, p, q, evidence, V)
+            pull_of_rows = link_pull[:, rows]
+            V[:, : pull_of_rows.shape[1]] += pull_of_rows
             gradient += V @ self.X[rows]
         return bound, gradient
 
@@ -208,6 +213,16 @@ def _constant_evidence(q: Array, evidence: Evidence) -> float:
         if factors is not None:
             value += _inner(q.T, factors.log_constrained)
     return value
+
+
+def _of_stand_ins(q: Array, P: Array, evidence: Evidence) -> tuple[float, Array]:
+    """Return the part of the bound of links with items that stand for a cluster, and its derivative by logits, (K, n).
+
+    `P` (K, n) are p(y | x; W) of the constrained items. Without such links the derivative has no columns.
+    """
+    if evidence.field is None or evidence.field.stand_ins is None:
+        return 0.0, np.zeros((len(P), 0))
+    return evidence.field.stand_ins.expected(q, P)
 
 
 def climb(

@@ -15,19 +15,27 @@ import numpy as np
 from tercet_algorithms.answers.patterns import ALL_ALIKE, ALL_DIFFERENT, Array
 from tercet_algorithms.dcrc import e_step_loops as loops
 from tercet_algorithms.dcrc.e_step_loops import Messages
+from tercet_algorithms.dcrc.stand_ins import StandIns
 
 # Messages closer than this, relative to the largest coefficient, are ties in the hard update (Eq 14).
 _TIE = 1e-9
+_NO_COUNTS: Array = np.empty(0)
 
 
 class MeanField:
     """Triplets with P(observation | pattern), and the mean-field updates of posteriors q (n, K) of their items."""
 
-    def __init__(self, triplets: Array, log_likelihoods: Array, dtype: type = np.float64):
-        """`triplets` (M, 3) are item positions, `log_likelihoods` (M, 5) log P(observation | pattern)."""
+    def __init__(
+        self, triplets: Array, log_likelihoods: Array, dtype: type = np.float64, stand_in_counts: Array = _NO_COUNTS
+    ):
+        """`triplets` (M, 3) are item positions, `log_likelihoods` (M, 5) log P(observation | pattern).
+
+        The last of them are links whose second item stands for a cluster; `stand_in_counts` (L,) is how many each
+        counts as.
+        """
         self.items, rows = np.unique(triplets, return_inverse=True)  # (n,) item position of each row of q
         self.triplets: Array = rows.reshape(-1, 3).astype(np.int32)  # in rows of q
-        self.dtype = dtype
+        self.dtype, self.stand_in_counts = dtype, stand_in_counts
         self._first, self._others, self._places = _neighbours(self.triplets, len(self.items))
         self._set_log_likelihoods(log_likelihoods)
 
@@ -38,6 +46,14 @@ class MeanField:
         return field
 
     def _set_log_likelihoods(self, log_likelihoods: Array) -> None:
+        log_likelihoods, links = np.split(log_likelihoods, [len(log_likelihoods) - len(self.stand_in_counts)])
+        self.stand_ins: StandIns | None = None
+        if len(links):
+            pairs, likelihoods = self.triplets[len(log_likelihoods) :, :2], np.exp(links)
+            of_links = likelihoods[:, ALL_ALIKE], likelihoods[:, ALL_DIFFERENT], self.stand_in_counts
+            self.stand_ins = StandIns.of_links(pairs, *of_links, len(self.items))
+        # Their triplets send no messages.
+        log_likelihoods = np.concatenate([log_likelihoods, np.zeros(links.shape)])
         linear, product = _coefficients(log_likelihoods)
         self._constant = float(log_likelihoods[:, ALL_DIFFERENT].sum())
         self._linear: Array = linear.astype(self.dtype)  # (M, 3)
@@ -60,6 +76,19 @@ class MeanField:
     def expected_log_likelihood(self, q: Array) -> float:
         """Return E_Q[log P(L | Y)], summed over the triplets."""
         return self._constant + loops.expected_log_likelihood(q, self.triplets, self._linear, self._product)
+
+
+def evident_first(field: MeanField | None, labelled: Array) -> tuple[Array, int]:
+    """Return item positions in the order of the objective, and how many of them have evidence; these come first.
+
+    First the items in answers and links, in the order of the E-step, then others in labelled bags, then all others.
+    """
+    answered = np.empty(0, dtype=np.int64) if field is None else field.items
+    others = np.ones(len(labelled), dtype=bool)
+    others[answered] = False
+    only_labelled = np.flatnonzero(others & labelled)
+    order = np.concatenate([answered, only_labelled, np.flatnonzero(others & ~labelled)])
+    return order, len(answered) + len(only_labelled)
 
 
 def entropy(q: Array) -> float:

@@ -44,7 +44,9 @@ def sample(objective: LowerBound, log_likelihoods: Array, share: float, rng: np.
     if field_of_all is not None:
         n_answers = len(field_of_all.triplets)
         chosen = np.sort(rng.choice(n_answers, max(int(share * n_answers), 1), replace=False))
-        field = MeanField(field_of_all.triplets[chosen], log_likelihoods[chosen], field_of_all.dtype)
+        n_others = n_answers - len(field_of_all.stand_in_counts)
+        counts = field_of_all.stand_in_counts[chosen[chosen >= n_others] - n_others]
+        field = MeanField(field_of_all.triplets[chosen], log_likelihoods[chosen], field_of_all.dtype, counts)
         rows, weight = field.items, objective.weight * n_answers / len(chosen)
     n_others = len(objective.X) - n_constrained
     others = n_constrained + np.sort(rng.choice(n_others, int(share * n_others), replace=False))

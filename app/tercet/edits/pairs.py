@@ -4,6 +4,10 @@ A cluster is named by its typical items, so that an edit keeps its meaning when 
 cluster that moved items leave, all are linked with the same few: links fix items where they are, and the more typical
 items of it are fixed, the more of those like the moved ones stay behind (on the demonstration's songs half with five, a
 quarter with two).
+
+Links are about both of their items, so that items which stand for a cluster may be drawn to those that are moved
+there, the more easily the fewer they are. So each stands in as few links as can be, in one move of many items and in
+many moves of one: then several would have to go for every item that was moved.
 """
 
 from itertools import combinations
@@ -16,8 +20,6 @@ from tercet.runs.results import Array, Result
 LINKS = 5  # of each item with a cluster
 LEAVING_LINKS = 2  # of each moved item with the cluster that it leaves
 
-STAND_FOR = 0.5  # of many items of an edit: as many items stand for the cluster that it is about
-
 Pairs = list[tuple[int, int, bool]]  # item, other item, alike
 
 
@@ -26,22 +28,23 @@ class EditedClusters(NamedTuple):
 
     These stand for no cluster, and, where there are others, neither do those that were put elsewhere since the run:
     an item that was moved away would draw those that are moved after it back. `called_typical` are those that analysts
-    say stand for their clusters.
+    say stand for their clusters, and `n_links` (N,) is in how many links of earlier edits each item stands for one.
     """
 
     result: Result
     chosen: Array
     edited: Array
     called_typical: Array
+    n_links: Array
 
-    def typical(self, cluster: int, most: int = LINKS) -> Array:
-        """Return the positions of the items that stand for a cluster: those called typical, then the surest ones."""
+    def typical(self, cluster: int) -> Array:
+        """Return the positions of the items that may stand for a cluster: those called typical, then the surest."""
         others = np.setdiff1d(np.flatnonzero(self.result.labels == cluster), self.chosen)
         unchanged = np.setdiff1d(others, self.edited)
         members = unchanged if len(unchanged) else others
         is_called = np.isin(members, self.called_typical)
         order: Array = members[np.lexsort((-self.result.confidence[members], ~is_called))]
-        return order[:most]
+        return order
 
 
 def with_cluster(items: Array, others: Array, *, alike: bool) -> Pairs:
@@ -50,11 +53,9 @@ def with_cluster(items: Array, others: Array, *, alike: bool) -> Pairs:
 
 
 def with_typical(clusters: EditedClusters, items: Array, cluster: int, *, alike: bool) -> Pairs:
-    """Link each item with a few that stand for a cluster, but not hundreds of items with the same few.
-
-    A few that were linked with many would be drawn to these, instead of drawing them.
-    """
-    typical = clusters.typical(cluster, max(LINKS, int(STAND_FOR * len(items))))
+    """Link each item with a few that stand for a cluster, each of which has as few links as can be."""
+    members = clusters.typical(cluster)
+    typical = members[np.argsort(clusters.n_links[members], kind="stable")][: LINKS * len(items)]
     return [
         (int(item), int(typical[(LINKS * place + step) % len(typical)]), alike)
         for place, item in enumerate(items)
@@ -100,7 +101,7 @@ def stay(clusters: EditedClusters, items: Array, *, alike: bool) -> Pairs:
 
 def merge(clusters: EditedClusters, cluster: int, other: int) -> Pairs:
     """Link typical items of two clusters."""
-    return with_cluster(clusters.typical(other), clusters.typical(cluster), alike=True)
+    return with_cluster(clusters.typical(other)[:LINKS], clusters.typical(cluster)[:LINKS], alike=True)
 
 
 def split(clusters: EditedClusters, items: Array, cluster: int) -> Pairs:

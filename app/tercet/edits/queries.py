@@ -5,11 +5,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from tercet.models import MOVING, Edit, Item, Link, User
 from tercet.runs.results import Array
+
+_MOVED = Edit.kind.in_(MOVING) & Edit.reverted_at.is_(None)
 
 
 class PlacedLink(NamedTuple):
@@ -39,12 +41,22 @@ def find(session: Session, project_id: int, number: int) -> tuple[Edit, str] | N
 
 def edited_since(session: Session, project_id: int, moment: datetime | None) -> Array:
     """Return the positions of the items that were moved, thrown out or split off since then, and not put back."""
-    elsewhere = Edit.kind.in_(MOVING) & Edit.reverted_at.is_(None)
     statement = select(Item.position).join(Link, Link.item_id == Item.id).join(Edit, Edit.id == Link.edit_id)
-    statement = statement.where(Edit.project_id == project_id, elsewhere)
+    statement = statement.where(Edit.project_id == project_id, _MOVED)
     if moment is not None:
         statement = statement.where(Edit.created_at >= moment)
     return np.array(sorted(set(session.scalars(statement))), dtype=np.int64)
+
+
+def links_standing_in(session: Session, project_id: int, n_items: int) -> Array:
+    """Return in how many links of items that were moved, thrown out or split off each item stands for a cluster."""
+    statement = select(Item.position, func.count()).join(Link, Link.other_id == Item.id)
+    statement = statement.join(Edit, Edit.id == Link.edit_id).where(Edit.project_id == project_id, _MOVED)
+    statement = statement.where(Item.position < n_items).group_by(Item.position)
+    counts = np.zeros(n_items, dtype=np.int64)
+    for position, count in session.execute(statement):
+        counts[position] = count
+    return counts
 
 
 def links(session: Session, edits: Sequence[Edit]) -> list[PlacedLink]:

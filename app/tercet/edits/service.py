@@ -15,7 +15,7 @@ from tercet.edits.schemas import EditIn, EditList, EditOut
 from tercet.errors import Conflict, FieldError, Invalid, NotFound
 from tercet.items.queries import count_in_use, ids_by_key, items_by_position, positions_by_id
 from tercet.live import events
-from tercet.models import Edit, EditKind, Link, Project, Run, now
+from tercet.models import MOVING, Edit, EditKind, Link, Project, Run, now
 from tercet.projects.service import change_project
 from tercet.runs import results
 from tercet.runs.in_use import labels_in_use
@@ -52,8 +52,11 @@ def make(session: Session, storage: Storage, access: Access, body: EditIn) -> Ed
     )
     session.add(edit)
     session.flush()
+    n_links = np.zeros(len(result.labels), dtype=np.int64)
+    if body.kind in MOVING:
+        n_links = queries.links_standing_in(session, project.id, len(result.labels))
     edited = queries.edited_since(session, project.id, run.started_at)
-    clusters = pairs.EditedClusters(result, items, edited, typical_items(session, project.id))
+    clusters = pairs.EditedClusters(result, items, edited, typical_items(session, project.id), n_links)
     _store_links(session, edit, _pairs(clusters, body))
     after = {"edit": edit.id, "kind": body.kind, "items": len(items), "cluster": body.cluster}
     chain.record(session, "clusters edited", project=project, after=after)

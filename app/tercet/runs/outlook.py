@@ -19,8 +19,8 @@ def of_first_clusters(metrics: dict[str, Any]) -> str:
             f"{_factor(first['factor'])} times as probable by them as by the clusters from before any answer."
         )
     return (
-        "The clusters shown are still those from before any answer, but the "
-        f"{first['items_as_fitted']:,} items that answers or edits place are where the fit has them. All are shown as "
+        "The clusters shown are still those from before any answer, but "
+        f"{first['items_as_fitted']:,} items are where answers or edits place them. All are shown as "
         f"fitted once new answers were {_factor(first['needed'])} times as probable by the fit's clusters; so far the "
         f"factor is {_factor(first['factor'])}."
     )

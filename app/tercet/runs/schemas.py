@@ -123,8 +123,8 @@ class RunOut(BaseModel):
     `agreement` is how far two people agree on questions that several answered, and the share of answers that any
     clusters could predict at most then. `error_rates` are the shares of clear cases with "don't know" (`unsure`) or
     a wrong item (`mixed_up`), and of others where an item was named (`invented`), as learned from the project's
-    answers. `first_clusters` says whether the clusters are still those of the fit without answers (`shown`), with the
-    items that answers or edits place where the fit has them (`items_as_fitted`): until new answers were `needed` times
+    answers. `first_clusters` says whether the clusters are still those of the fit without answers (`shown`), with some
+    items where answers or edits place them (`items_as_fitted`): until new answers were `needed` times
     as probable by the fit's clusters. `factor` is how many times they were so far; it begins anew at 1 when it falls
     below. All this is missing once the clusters are the fit's, after the run that changed it. `clusters_supported` is
     how many clusters of the fit the answers support: fewer than there are if some are nearly empty, or if answers do

@@ -31,6 +31,23 @@ class Edits(NamedTuple):
     labels: Array | None = None  # (N,) previous clusters, from 1, as edited since; None: nobody did
     # Clusters that now have the number of one that was merged away: the number before, and the one now.
     renumbered: tuple[tuple[int, int], ...] = ()
+    # (L,) of which pairs the second item only stands for a cluster, as in moves; None: of none.
+    must_stand_ins: Array | None = None
+    cannot_stand_ins: Array | None = None
+
+    def dcrc_arguments(self) -> dict[str, Array]:
+        """Return the links as arguments of `DCRC.fit`, which moves no item that only stands for a cluster."""
+        links, must, cannot = self.fit_arguments(), self.must_stand_ins, self.cannot_stand_ins
+        if not links or must is None or cannot is None:
+            return links
+        return {
+            "must_link": self.must_link[~must],
+            "cannot_link": self.cannot_link[~cannot],
+            "must_weights": self.must_weights[~must],
+            "cannot_weights": self.cannot_weights[~cannot],
+            "stand_ins": np.concatenate([self.must_link[must], self.cannot_link[cannot]]),
+            "stand_in_weights": np.concatenate([self.must_weights[must], -self.cannot_weights[cannot]]),
+        }
 
     def fit_arguments(self) -> dict[str, Array]:
         """Return the links as arguments of `DCRC.fit`; empty where there are none."""
@@ -78,7 +95,15 @@ def place(
     weight_of = {edit.id: edit.weight for edit in stored.edits}
     weights = np.array([weight_of[number] for number in links[:, 2].tolist()])
     alike = links[:, 3] == 1
-    edited = Edits(pairs[alike], pairs[~alike], weights[alike], weights[~alike])
+    of_moves = _are_of((EditKind.MOVE,), stored, links[:, 2])
+    edited = Edits(
+        pairs[alike],
+        pairs[~alike],
+        weights[alike],
+        weights[~alike],
+        must_stand_ins=of_moves[alike],
+        cannot_stand_ins=of_moves[~alike],
+    )
     if previous is None:
         return edited
     labels, renumbered = _edited(stored.edits, pairs, links, *previous)
@@ -153,6 +178,12 @@ def _edited(
     return edited, tuple(renumbered)
 
 
+def chosen(edits: Edits) -> Array:
+    """Return the items that analysts chose: the first one of each link."""
+    items: Array = np.unique(np.concatenate([edits.must_link[:, 0], edits.cannot_link[:, 0]]))
+    return items
+
+
 def placed(edits: Edits, posterior: Array) -> Array:
     """Return a posterior (N, K) in which the items that analysts chose are where their links say.
 
@@ -165,16 +196,16 @@ def placed(edits: Edits, posterior: Array) -> Array:
     weights = np.concatenate([edits.must_weights, edits.cannot_weights])[:, None]
     alike = np.arange(len(links))[:, None] < len(edits.must_link)
     item, other = links.T
-    chosen = np.unique(item)
-    fitted = np.log(np.maximum(posterior[chosen], SUREST))
+    items = chosen(edits)
+    fitted = np.log(np.maximum(posterior[items], SUREST))
     values: Array = posterior.astype(float)
     for _ in range(SWEEPS):
         together = (1 - LINK_EPSILON) * values[other] + LINK_EPSILON * (1 - values[other])
         from_links = weights * np.log(np.where(alike, together, 1 - together))
         log_odds = fitted.copy()
-        np.add.at(log_odds, np.searchsorted(chosen, item), from_links)
-        values[chosen] = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
-        values[chosen] /= values[chosen].sum(axis=1, keepdims=True)
+        np.add.at(log_odds, np.searchsorted(items, item), from_links)
+        values[items] = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+        values[items] /= values[items].sum(axis=1, keepdims=True)
     return values
 
 

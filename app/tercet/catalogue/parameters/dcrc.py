@@ -81,7 +81,7 @@ class DcrcParameters(_Dcrc):
     probability that an answer is wrong; auto takes what predicts answers best."""
     cluster_by: Annotated[Literal["features", "answers", "both"], Field(title="Cluster by")] = "features"
     """Features, points learned from the answers (from ten of them on, best with several about every item), or both."""
-    candidates: Annotated[Literal["auto", "features"], advanced("Structure")] = "features"
+    candidates: Annotated[Literal["auto", "features"], advanced("Structure")] = "auto"
     """Auto weighs the features, a graph of neighbours and each group of features by the answers that they predict, in
     half as much time again as the features alone."""
     balance: Annotated[bool, advanced("Draw clusters towards equal sizes")] = True

@@ -77,7 +77,7 @@ def fit_dcrc_cv(run: Run, inputs: JobInputs, resume: Any, callback: Callback) ->
         _fit(model, inputs, state, resume, callback)
     else:
         search = DCRCCV(**_grid(run.parameters), estimator=DCRC(**parameters))
-        arguments = {**inputs.answer_arguments(), **inputs.bag_arguments(), **inputs.edits.fit_arguments()}
+        arguments = {**inputs.answer_arguments(), **inputs.bag_arguments(), **inputs.edits.dcrc_arguments()}
         search.fit(np.asarray(inputs.features), **arguments, callback=callback, resume=resume)
         model = search.best_estimator_
         score = float(search.best_score_) if search.n_splits_ else None
@@ -101,7 +101,7 @@ def _fit(
 ) -> None:
     if state is not None:
         model.set_state_arrays(state)
-    arguments = {**inputs.answer_arguments(), **inputs.bag_arguments(), **inputs.edits.fit_arguments(), "init": init}
+    arguments = {**inputs.answer_arguments(), **inputs.bag_arguments(), **inputs.edits.dcrc_arguments(), "init": init}
     model.fit(np.asarray(inputs.features), **arguments, callback=callback, resume=resume)
 
 

@@ -2,7 +2,8 @@
 
 The first answers are few and some are wrong: they move items that nobody has been asked about, and as often as not to
 the wrong place. Until fits have made the answers that came after them 100 times as probable as what people saw did,
-people see the clusters of the fit without answers, but items that answers or edits place where the fit has them.
+people see the clusters of the fit without answers, but items that answers place where the fit has them, and items that
+analysts moved where they put them: an edit is about the clusters that its analyst saw.
 Questions, reports and what is foreseen go by the fit all along. Once earned, it stays earned.
 
 Fits change: what early ones got wrong says nothing of later ones. So the factor begins anew at 1 whenever it falls
@@ -15,6 +16,7 @@ import numpy as np
 
 from tercet.models import Run
 from tercet.runs.results import Array, Result
+from tercet.worker import hand_edits
 from tercet.worker.fits.outcome import FitOutcome
 from tercet.worker.fits.warm_start import same_inputs
 from tercet.worker.inputs import JobInputs, Withheld, answer_columns
@@ -54,19 +56,16 @@ def shown(inputs: JobInputs, fitted: Result, withheld: Withheld | None) -> Resul
     if withheld is None or is_earned(withheld):
         return fitted
     posterior = withheld.first.copy()
-    as_fitted = spoken_of(inputs) | (posterior.sum(axis=1) == 0)  # items set aside at first are in no cluster there
+    as_fitted = _answered(inputs) | (posterior.sum(axis=1) == 0)  # items set aside at first are in no cluster there
     posterior[as_fitted] = fitted.posterior[as_fitted]
-    labels = np.where(as_fitted, fitted.labels, posterior.argmax(axis=1) + 1).astype(fitted.labels.dtype)
+    posterior = hand_edits.placed(inputs.edits, posterior).astype(posterior.dtype)
+    labels = (posterior.argmax(axis=1) + 1).astype(fitted.labels.dtype)
     return Result(labels, posterior.max(axis=1), posterior)
 
 
-def spoken_of(inputs: JobInputs) -> Array:
-    """Return which items answers or analysts' edits place, (N,); a "don't know" places none."""
-    items = np.zeros(len(inputs.item_ids), dtype=np.bool_)
-    placing = inputs.triplets[inputs.answers != "dnk"]
-    for about in (placing, inputs.edits.must_link, inputs.edits.cannot_link):
-        items[about.ravel()] = True
-    return items
+def _answered(inputs: JobInputs) -> Array:
+    """Return which items answers place, (N,); a "don't know" places none."""
+    return np.isin(np.arange(len(inputs.item_ids)), inputs.triplets[inputs.answers != "dnk"])
 
 
 def measure(inputs: JobInputs, withheld: Withheld | None) -> dict[str, Any]:
@@ -75,7 +74,9 @@ def measure(inputs: JobInputs, withheld: Withheld | None) -> dict[str, Any]:
         return {}
     factor = float(np.exp(min(withheld.log_ratio, 20)))
     figures = {"shown": not is_earned(withheld), "factor": float(f"{factor:.3g}"), "needed": EARNED}
-    return {"first_clusters": {**figures, "items_as_fitted": int(np.count_nonzero(spoken_of(inputs)))}}
+    placed = _answered(inputs)
+    placed[hand_edits.chosen(inputs.edits)] = True
+    return {"first_clusters": {**figures, "items_as_fitted": int(np.count_nonzero(placed))}}
 
 
 def _compares(run: Run, inputs: JobInputs, before: Withheld, fitted: Result) -> bool:
