@@ -151,7 +151,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     await app.state.feed.close()
     await anyio.to_thread.run_sync(schedule.stop)
     await anyio.to_thread.run_sync(supervisor.stop)
-    app.state.top_ups.close()
+    await anyio.to_thread.run_sync(app.state.top_ups.close)
     app.state.database.close()
 
 

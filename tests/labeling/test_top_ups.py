@@ -117,3 +117,26 @@ def test_a_question_that_was_deleted_with_the_queue_is_no_end(app: FastAPI, ada:
         session.execute(update(Item).where(Item.id.in_(sorted(asked)[3:])).values(set_aside_at=now()))
         session.execute(Triplet.__table__.delete())
     assert ask(ada)
+
+
+def test_a_request_that_goes_away_takes_no_top_up_from_the_others(
+    app: FastAPI, anonymous: TestClient, world: World
+) -> None:
+    headers = {"Cookie": f"tercet={session_cookie(app.state.database, world.ada)}"}
+    top_ups, may_go_on = app.state.top_ups, threading.Event()
+    top_ups._thread.submit(may_go_on.wait, 30)
+
+    async def leave_and_stay() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url=str(anonymous.base_url), headers=headers) as client:
+            leaving = asyncio.create_task(client.get(f"{SONGS}/triplets/next"))
+            while not top_ups._under_way:
+                await asyncio.sleep(0.01)
+            leaving.cancel()
+            await asyncio.wait([leaving])
+            staying = asyncio.create_task(client.get(f"{SONGS}/triplets/next"))
+            await asyncio.sleep(0.1)
+            may_go_on.set()
+            return await staying
+
+    assert len(run(leave_and_stay()).json()["triplets"]) == 5

@@ -32,15 +32,16 @@ class QuestionLeases:
 
     async def lease(self, caller: Caller, project: str, count: int) -> NextOut:
         """Lease so many questions to a caller; only if there is none, wait until the queue is topped up."""
-        state = self.request.app.state
+        taken = await self._take(caller, project, count)
         for _ in range(TOP_UPS):
-            taken = await self._take(caller, project, count)
             if taken.short_project is None:
                 break
-            topped_up = state.top_ups.order(taken.short_project)
+            topped_up = self.request.app.state.top_ups.order(taken.short_project)
             if taken.questions.triplets:
                 break
-            await asyncio.wrap_future(topped_up)
+            # Others wait for it too, whatever becomes of this request.
+            await asyncio.shield(asyncio.wrap_future(topped_up))
+            taken = await self._take(caller, project, count)
         return taken.questions
 
     async def _take(self, caller: Caller, project: str, count: int) -> service.Taken:

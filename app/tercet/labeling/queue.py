@@ -75,9 +75,7 @@ def is_used_up(session: Session, project: ProjectView) -> bool:
     possible = _possible(project.question_kind, count_in_use(session, project.id))
     if possible > MOST_USED_UP:
         return False
-    stored = (
-        select(func.count()).select_from(Triplet).where(Triplet.project_id == project.id, _is_in_use(session, project))
-    )
+    stored = select(func.count(Triplet.id)).where(Triplet.project_id == project.id, _is_in_use(session, project))
     return session.scalar(stored) == possible and not _unfinished(session, project, 1)
 
 
