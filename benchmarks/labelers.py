@@ -48,7 +48,8 @@ class Connection:
 class Tally:
     """What the labelers saw: times in seconds, ids that the server acknowledged, other statuses.
 
-    The first questions of everybody are apart: all ask for them in the same instant.
+    Answers with which the next questions come are apart, and so are the first questions of everybody, for which all ask
+    in the same instant.
     """
 
     answer_seconds: list[float] = field(default_factory=list)
@@ -74,31 +75,37 @@ def join(url: str, share_link: str, participant: str) -> str:
 async def label(connection: Connection, project: str, until: float, think: float, seed: int, tally: Tally) -> None:
     """Answer question after question until the time is over, sending an answer again until it is acknowledged.
 
-    Questions are asked for as the labeling page asks for them: twelve, when fewer than six are left.
+    Questions are asked for as the labeling page asks for them: twelve, with an answer when fewer than six are left.
     """
     rng = random.Random(seed)
     base = f"/api/v1/projects/{project}"
     ahead: list[list[str]] = []
-    asked = tally.first_seconds
     while time.monotonic() < until:
-        if len(ahead) < AHEAD:
-            n_asked = AHEAD + MORE
-            body = await _timed(connection, "GET", f"{base}/triplets/next?n={n_asked}", None, asked, tally)
-            ahead = [question["triplet"] for question in body["triplets"]] if body else ahead
+        if not ahead:
+            body = await _timed(
+                connection, "GET", f"{base}/triplets/next?n={AHEAD + MORE}", None, tally.first_seconds, tally
+            )
+            ahead = _keys(body)
             tally.empty += body is not None and not ahead
-            asked = tally.next_seconds if body else asked
         if not ahead:
             await asyncio.sleep(0.05)
             continue
         if think:
             await asyncio.sleep(max(0.2, rng.gauss(think, think / 3)))
         answer = {"id": str(uuid.uuid4()), "triplet": ahead.pop(0), "answer": rng.choice(["yes", "no", "dnk"])}
+        asks = len(ahead) < AHEAD
+        path = f"{base}/answers?ask={AHEAD + MORE}" if asks else f"{base}/answers"
+        into = tally.next_seconds if asks else tally.answer_seconds
         while time.monotonic() < until + 30:
-            body = {"answers": [answer]}
-            if await _timed(connection, "POST", f"{base}/answers", body, tally.answer_seconds, tally):
+            if body := await _timed(connection, "POST", path, {"answers": [answer]}, into, tally):
                 tally.acknowledged.append(answer["id"])
+                ahead = _keys(body["next"]) if asks else ahead
                 break
             await asyncio.sleep(0.2)
+
+
+def _keys(questions: Any) -> list[list[str]]:
+    return [question["triplet"] for question in questions["triplets"]] if questions else []
 
 
 async def _timed(connection: Connection, method: str, path: str, body: Any, into: list[float], tally: Tally) -> Any:

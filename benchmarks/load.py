@@ -96,7 +96,7 @@ def report(
     doubled = len(stored) - len(set(stored))
     print(f"answers acknowledged {len(tally.acknowledged)}, {len(tally.acknowledged) / seconds:.0f} a second")
     print(f"answer p50/p95/p99 ms  {percentiles(tally.answer_seconds)}")
-    print(f"next   p50/p95/p99 ms  {percentiles(tally.next_seconds)}; the first {percentiles(tally.first_seconds)}")
+    print(f"with the next questions {percentiles(tally.next_seconds)}; the first {percentiles(tally.first_seconds)}")
     web, every = (max(each) for each in zip(*peaks, strict=True))
     print(f"web process at most {web:.0f} MB, all processes together {every:.0f} MB; runs finished meanwhile {runs}")
     print(f"refused {tally.refused or 'none'}; without a question {tally.empty} times")

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from tercet.worker.warmup import AUTOGROUP, POLITENESS, POLITENESS_OF_SESSION
+from tercet.worker.politeness import AUTOGROUP, POLITENESS
 
 SLEEPS = (0.0002, 0.001, 0.003)
 ROUNDS = 1_500
@@ -26,7 +26,7 @@ def compute_politely(processor: int, own_session: bool, goes_last: bool) -> int:
     if own_session:
         os.setsid()
     if goes_last:
-        AUTOGROUP.write_text(str(POLITENESS_OF_SESSION))
+        AUTOGROUP.write_text(str(POLITENESS))
     while True:
         sum(range(100))
 

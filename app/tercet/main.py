@@ -46,6 +46,7 @@ from tercet.items import api as items_api
 from tercet.labeling import api as labeling_api
 from tercet.labeling import pages as labeling_pages
 from tercet.labeling.answer_writer import AnswerWriter
+from tercet.labeling.top_ups import TopUps
 from tercet.live import api as live_api
 from tercet.live.feed import Feed
 from tercet.live.outages import Outages
@@ -150,6 +151,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     await app.state.feed.close()
     await anyio.to_thread.run_sync(schedule.stop)
     await anyio.to_thread.run_sync(supervisor.stop)
+    await anyio.to_thread.run_sync(app.state.top_ups.close)
     app.state.database.close()
 
 
@@ -211,6 +213,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.database = Database(settings.resolved_database_url(), settings.threads)
     app.state.answer_writer = AnswerWriter(app.state.database)
+    app.state.top_ups = TopUps(app.state.database)
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.readiness = Readiness(app.state.database, app.state.storage)

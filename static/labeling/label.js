@@ -110,11 +110,14 @@ const outbox = new Outbox({
   user,
   onChange: () => view.showOutbox(outbox),
   onOther: follow,
+  onElsewhere: refill,
+  ask: countToAsk,
   onSettled(entry, body) {
     if (body?.progress && !outbox.waiting) showProgress(body.progress);
     if (body?.progress) effects.count(body.progress.mine);
     if (page.feedback && entry.kind === "answer") effects.tellRight(entry, view.ANSWER_NAMES);
-    fetchQuestions();
+    if (body?.next) takeIn(body.next);
+    else refill();
   },
 });
 
@@ -281,7 +284,7 @@ function follow(entry) {
   }
   view.showHistory(history);
   if (upcoming[0] !== first) showNext();
-  fetchQuestions();
+  refill();
 }
 
 /** Without a network, ask what was set ahead. */
@@ -301,6 +304,38 @@ function dropAllBut(leased) {
   upcoming = upcoming.filter((question) => question.isAgain || question.isAhead || question.lesson || keys.has(keyOf(question)));
 }
 
+/**
+ * Return how many questions to ask for: for the server those of unsent answers are still leased to this page, and come
+ * first in its response.
+ * @param {number} unsent
+ */
+function countToFetch(unsent) {
+  return Math.min(LEAST_UPCOMING + REQUESTED + unsent, 100);
+}
+
+/**
+ * Return how many questions are to come with the response to the answer that is sent next, which is settled by then.
+ * @returns {number}
+ */
+function countToAsk() {
+  return upcoming.length < LEAST_UPCOMING ? countToFetch(outbox.waiting - 1) : 0;
+}
+
+/**
+ * Take in questions that the server has leased to this page, or why there are none.
+ * @param {{ triplets: Question[], reason: string | null }} leased
+ */
+function takeIn({ triplets, reason }, first = upcoming[0]) {
+  addUpcoming(triplets);
+  if (upcoming[0] !== first) showNext();
+  if (!upcoming.length && !outbox.waiting) view.showNothing(reason ?? say("Waiting for the next question."), reason ? progress.mine : 0);
+}
+
+/** Fetch questions if there are few, unless they come with the response to an answer; at the last moment in any case. */
+function refill() {
+  if (!outbox.isAsking || !upcoming.length) fetchQuestions();
+}
+
 /** Fetch questions if there are few, or in any case after the window was away. */
 async function fetchQuestions(wasAway = false) {
   if (upcoming.length >= LEAST_UPCOMING && !wasAway) return;
@@ -310,19 +345,17 @@ async function fetchQuestions(wasAway = false) {
   }
   isFetching = true;
   try {
-    // For the server the questions of unsent answers are still leased to this page, and come first in its response.
     const changesBefore = outbox.waiting ? null : changes;
-    const n = Math.min(LEAST_UPCOMING + REQUESTED + outbox.waiting, 100);
+    const n = countToFetch(outbox.waiting);
     const response = await fetch(local(`/api/v1/projects/${encodeURIComponent(project)}/triplets/next?n=${n}`));
     const body = response.ok ? await readBody(response) : null;
     if (response.status === 401) await forgetKept(); // signed out: nothing stays here but answers that were not sent
     if (!body) throw new Error(await explain(response));
+    if (changesBefore === changes) showProgress(body.progress); // otherwise it does not include the latest answers
     const first = upcoming[0];
     if (wasAway && changesBefore === changes) dropAllBut(body.triplets);
-    addUpcoming(body.triplets);
-    if (changesBefore === changes) showProgress(body.progress); // otherwise it does not include the latest answers
-    if (upcoming[0] !== first) showNext();
-    if (!upcoming.length && !outbox.waiting) view.showNothing(body.reason ?? say("Waiting for the next question."), body.reason ? progress.mine : 0);
+    takeIn(body, first);
+    if (!upcoming.length && !outbox.waiting && changesBefore !== changes) fetchAgain = true;
   } catch (error) {
     askAhead();
     const reason = error instanceof Error ? error.message : String(error);
@@ -349,7 +382,7 @@ function settle(entry, announcement) {
   outbox.add(entry);
   view.announce(upcoming.length ? `${announcement} ${say("Next question.")}` : announcement);
   if (!upcoming.length) view.showNothing(say("Fetching the next question."));
-  fetchQuestions();
+  refill();
 }
 
 /** Suggest a pause to who has answered for half an hour without one. */

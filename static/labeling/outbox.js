@@ -49,17 +49,20 @@ export class Outbox {
   /**
    * `onChange()` is called after every change of `waiting` or `trouble`; `onSettled(entry, body)` once the server has
    * stored an entry, with the response's body, or has refused it for good, with null; `onOther(entry)` when another tab
-   * has added one.
+   * has added one, and `onElsewhere()` when another tab has sent some. `ask()` is how many questions are to come with the
+   * response to an answer.
    * @param {{ project: string, user: string, onChange: () => void, onSettled: (entry: Entry, body: any) => void,
-   *   onOther?: (entry: Entry) => void }} options
+   *   onOther?: (entry: Entry) => void, onElsewhere?: () => void, ask?: () => number }} options
    */
-  constructor({ project, user, onChange, onSettled, onOther = () => {} }) {
+  constructor({ project, user, onChange, onSettled, onOther = () => {}, onElsewhere = () => {}, ask = () => 0 }) {
     this.#prefix = `tercet-outbox/${project}/${user}/`;
     this.#troubleKey = `tercet-outbox-trouble/${project}/${user}`;
     this.#base = local(`/api/v1/projects/${encodeURIComponent(project)}`);
     this.onChange = onChange;
     this.onSettled = onSettled;
     this.onOther = onOther;
+    this.onElsewhere = onElsewhere;
+    this.ask = ask;
     this.trouble = "";
     /** @type {string[]} */
     this.refusals = [];
@@ -83,6 +86,11 @@ export class Outbox {
   /** Whether the last attempt found no network. */
   get isOffline() {
     return this.trouble === NO_NETWORK;
+  }
+
+  /** Whether an answer is about to be sent, with whose response questions come. */
+  get isAsking() {
+    return !this.trouble && this.#pending.some(({ entry }) => entry.kind === "answer");
   }
 
   get entries() {
@@ -123,6 +131,7 @@ export class Outbox {
       const { key, entry } = this.#pending[0];
       if (this.isStored && this.#storage?.getItem(key) === null) {
         this.#pending.shift(); // another tab has sent it
+        this.onElsewhere();
       } else {
         const outcome = await this.#post(entry);
         this.#setTrouble("trouble" in outcome ? outcome.trouble : "");
@@ -165,6 +174,7 @@ export class Outbox {
       return;
     } else if (newValue === null) {
       this.#pending = this.#pending.filter((other) => other.key !== key);
+      this.onElsewhere();
     } else if (!this.#pending.some((other) => other.key === key)) {
       const entry = JSON.parse(newValue);
       this.#pending.push({ key, entry });
@@ -180,7 +190,7 @@ export class Outbox {
    * @returns {Promise<Outcome>}
    */
   async #post(entry) {
-    const { method, path, body } = requestOf(entry);
+    const { method, path, body } = requestOf(entry, this.ask);
     let response;
     try {
       response = await fetch(this.#base + path, {
@@ -231,8 +241,11 @@ function openStorage() {
   }
 }
 
-/** @param {Entry} entry */
-function requestOf(entry) {
+/**
+ * @param {Entry} entry
+ * @param {() => number} ask
+ */
+function requestOf(entry, ask) {
   if (entry.kind === "withdraw") return { method: "DELETE", path: `/answers/${entry.id}` };
   if (entry.kind === "skip") return { method: "POST", path: "/skips", body: { triplet: entry.triplet } };
   if (entry.kind === "unflag") return { method: "DELETE", path: `/flags/${encodeURIComponent(entry.item)}` };
@@ -243,7 +256,8 @@ function requestOf(entry) {
     return { method: "PUT", path: `/answers/${entry.id}/comment`, body: { comment: entry.comment } };
   }
   const { id, triplet, answer, response_ms } = entry;
-  return { method: "POST", path: "/answers", body: { id, triplet, answer, response_ms } };
+  const asked = ask();
+  return { method: "POST", path: `/answers${asked ? `?ask=${asked}` : ""}`, body: { id, triplet, answer, response_ms } };
 }
 
 /** @param {number} status */

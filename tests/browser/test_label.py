@@ -116,11 +116,11 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
     settle(page)
     assert len(standing_answers(live_server, project)) == 13
 
-    page.context.route("**/answers", lambda route: route.abort())
+    page.context.route("**/answers*", lambda route: route.abort())
     for _ in range(3):
         press_and_see(page, "d")
     expect(page.locator("#saved")).to_contain_text("3 kept here")
-    page.context.unroute("**/answers")
+    page.context.unroute("**/answers*")
     page.reload()
     settle(page)
     while (done := len(standing_answers(live_server, project))) < 30:
@@ -389,6 +389,38 @@ def test_the_end_of_a_small_project_is_explained(live_server: LiveServer, open_p
     )
 
 
+def test_an_answer_costs_one_request_with_which_the_next_questions_come(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, page = open_songs(live_server, open_page)
+    page.wait_for_load_state("networkidle")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url.partition(f"/api/v1/projects/{project.key}/")[2]))
+    for key in "ynd" * 5:
+        press_and_see(page, key)
+    settle(page)
+    assert len(standing_answers(live_server, project)) == 15
+    about_questions = Counter(url for url in sent if url.startswith(("answers", "triplets")))
+    assert about_questions == {"answers": 12, "answers?ask=12": 3}, "it has six at least, and asks for six more"
+
+
+def test_of_two_tabs_the_one_whose_answer_the_other_sent_has_questions(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.route("**/answers*", lambda route: None)  # it holds the lock, and never gets a response
+    press_and_see(other, "y")
+    for _ in range(8):
+        press_and_see(page, "n")
+    other.close()
+    settle(page)
+    assert standing_answers(live_server, project).count("no") == 8
+    press_and_see(page, "n")
+
+
 def test_questions_that_come_late_do_not_hide_the_end(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server, redundancy=1)
     with live_server.database.transaction() as session:
@@ -397,19 +429,20 @@ def test_questions_that_come_late_do_not_hide_the_end(live_server: LiveServer, o
     page.wait_for_load_state("networkidle")
     held: list[tuple[Route, APIResponse]] = []
     page.route("**/triplets/next*", lambda route: route.continue_() if held else held.append((route, route.fetch())))
-    wait_for_paint(page)
-    page.keyboard.press("y")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     for _ in range(500):
         page.wait_for_timeout(20)  # not a mere sleep: the route is only served meanwhile
         if held:
             break
-    for _ in range(2):
+    for _ in range(3):
         wait_for_paint(page)
         page.keyboard.press("y")
     settle(page)
     late, response = held[0]
-    assert len(response.json()["triplets"]) >= 2  # decided before the last two answers came in
+    assert len(response.json()["triplets"]) == 3  # decided before the answers came in
+    expect(page.locator("#reason")).to_contain_text("Every question about these 3 items has been answered")
     late.fulfill(response=response)
+    page.wait_for_load_state("networkidle")
     expect(page.locator("#reason")).to_contain_text("Every question about these 3 items has been answered")
 
 

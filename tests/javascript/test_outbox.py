@@ -219,6 +219,25 @@ def test_each_kind_of_entry_has_its_request(outbox: Page) -> None:
     ]
 
 
+def test_questions_are_asked_for_with_an_answer_at_the_moment_when_it_is_sent(outbox: Page) -> None:
+    answer_with(outbox, STORED)
+    is_asking = outbox.evaluate("""() => {
+      outbox.ask = () => 12 * (outbox.waiting - 1);
+      const about = { triplet: ["a", "b", "c"], items: {} };
+      const before = outbox.isAsking;
+      for (const id of ["first", "second"]) outbox.add({ kind: "answer", id, ...about, answer: "no", response_ms: 1 });
+      outbox.add({ kind: "skip", ...about, answer: "skip" });
+      return [before, outbox.isAsking];
+    }""")
+    assert is_asking == [False, True]
+    sent = [request["url"].removeprefix("/api/v1/projects/songs") for request in wait(outbox, 0)["requests"]]
+    assert sent == ["/answers", "/answers?ask=12", "/skips"], "the first was sent before the second was there"
+    answer_with(outbox, None)
+    add(outbox, "third")
+    wait(outbox, 0)
+    assert not outbox.evaluate("outbox.isAsking"), "nobody knows when it is sent"
+
+
 @pytest.mark.parametrize("status", [404, 409])
 def test_withdrawing_what_is_withdrawn_is_no_refusal(outbox: Page, status: int) -> None:
     answer_with(outbox, from_server(status))

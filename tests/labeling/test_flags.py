@@ -11,6 +11,7 @@ from tercet.labeling.refill import Queued, refill
 from tercet.models import Answer, Flag, Item, Lease, Source, Triplet
 from tests.factories import row_counts
 from tests.labeling.conftest import SONGS, World, ask, give
+from tests.runs.support import wait_for
 
 FLAGGED = f"{SONGS}/flagged-items"
 
@@ -54,7 +55,7 @@ def test_who_flags_an_item_is_asked_nothing_about_it_until_they_take_it_back(
     assert flagged in items_asked(ben), "others are asked about it"
     assert ada.delete(f"{SONGS}/flags/{flagged}").json()["note"] == "begins late"
     assert ada.delete(f"{SONGS}/flags/{flagged}").status_code == 404
-    assert flagged in items_asked(ada, 100)
+    wait_for(lambda: flagged in items_asked(ada, 100))
 
 
 def test_no_question_about_it_is_reserved_for_who_flagged_it(app: FastAPI, flagged: str, world: World) -> None:

@@ -23,6 +23,7 @@ from tercet.labeling.sql import statements
 from tercet.models import Answer, Item, Lease, Membership, Project, Role, Run, Skip, Source, Triplet, now
 from tercet.web.languages import words_of
 from tests.factories import add_member, make_project
+from tests.labeling.support import lease, lease_among_others
 
 THREADS = 20
 
@@ -63,9 +64,8 @@ def test_twenty_labelers_at_once_never_exceed_the_redundancy(database_url: str, 
         asked: list[int] = []
         start.wait()
         while True:
-            with database.transaction() as session:
-                held = queue.lease_next(session, project, user_id, 2, seconds=60)
-                asked += [question.id for question in held]
+            held = lease_among_others(database, project, user_id, 2)
+            asked += [question.id for question in held]
             if not held:
                 return asked
             for question in held:
@@ -96,8 +96,7 @@ def test_none_of_fifty_labelers_hears_of_an_end_while_there_are_questions(databa
         asked = []
         start.wait()
         for _ in range(6):
-            with database.transaction() as session:
-                held = queue.lease_next(session, project, user_id, 2, seconds=60)
+            held = lease_among_others(database, project, user_id, 2)
             asked.append(len(held))
             for question in held:
                 answer(database, project, user_id, question.triplet)
@@ -114,16 +113,16 @@ def test_none_of_fifty_labelers_hears_of_an_end_while_there_are_questions(databa
 def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(database: Database) -> None:
     project, [ada, ben] = make_labelers(database, 2, n_items=4)
     with database.transaction() as session:
-        held = queue.lease_next(session, project, ada, 50, seconds=60)
+        held = lease(session, project, ada, 50, seconds=60)
         assert len(held) == 12, "four items, each as anchor with three pairs"
-        assert queue.lease_next(session, project, ben, 5, seconds=60) == []
+        assert lease(session, project, ben, 5, seconds=60) == []
         reason = queries.why_nothing(session, project.id, ben, 4, words_of("en"))
         assert "screens of other labelers" in reason
         assert f"{held[0].expires_at:%H:%M} UTC" in reason
     for question in held:
         answer(database, project, ada, question.triplet)
     with database.transaction() as session:
-        assert queue.lease_next(session, project, ben, 5, seconds=60) == []
+        assert lease(session, project, ben, 5, seconds=60) == []
         assert "has been answered" in queries.why_nothing(session, project.id, ben, 4, words_of("en"))
 
 
@@ -149,8 +148,7 @@ def test_one_whose_questions_another_labeler_leased_first_gets_others(
         return write_leases(connection, parameters, ending, candidates)
 
     monkeypatch.setattr(queue, "_write_leases", write_too_late)
-    with database.transaction() as session:
-        leased = queue.lease_next(session, project, ada, 2, seconds=60)
+    leased = lease_among_others(database, project, ada, 2)
     assert [len(ids) for ids in snatched] == [2] * times
     assert len(leased) == 2
     assert not {lease.id for lease in leased} & set.union(*snatched)
@@ -160,10 +158,10 @@ def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
     project, [ada] = make_labelers(database, 1, n_items=3, redundancy=2)
     for _ in range(3):
         with database.transaction() as session:
-            [held] = queue.lease_next(session, project, ada, 1, seconds=60)
+            [held] = lease(session, project, ada, 1, seconds=60)
         answer(database, project, ada, held.triplet)
     with database.transaction() as session:
-        assert queue.lease_next(session, project, ada, 1, seconds=60) == []
+        assert lease(session, project, ada, 1, seconds=60) == []
         assert "need other labelers" in queries.why_nothing(session, project.id, ada, 3, words_of("en"))
 
 
@@ -171,16 +169,23 @@ def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:
 def test_a_project_with_too_few_items_says_so(database: Database, count: int) -> None:
     project, [ada] = make_labelers(database, 1, n_items=count)
     with database.transaction() as session:
-        assert queue.lease_next(session, project, ada, 5, seconds=60) == []
+        assert lease(session, project, ada, 5, seconds=60) == []
         assert f"has {count} items" in queries.why_nothing(session, project.id, ada, count, words_of("en"))
 
 
-def test_a_short_queue_is_topped_up_within_the_same_request(database: Database) -> None:
-    project, [ada] = make_labelers(database, 1, n_items=30)
+@pytest.mark.parametrize("kind", ["relative", "outlier"])
+def test_a_queue_is_used_up_once_every_triplet_of_items_in_use_is_stored(database: Database, kind: str) -> None:
+    project, _ = make_labelers(database, 1, n_items=5, question_kind=kind)
     with database.transaction() as session:
-        queue.top_up(session, project, 3)
-        held = queue.lease_next(session, project, ada, 10, seconds=60)
-        assert len({question.id for question in held}) == 10
+        assert not queue.is_used_up(session, project)
+        while queue.top_up(session, project, 7):
+            stored = session.scalar(select(func.count()).select_from(Triplet))
+            assert queue.is_used_up(session, project) == (stored == math.comb(5, 3) * (3 if kind == "relative" else 1))
+        session.execute(update(Item).where(Item.position == 0).values(set_aside_at=now()))
+        assert queue.is_used_up(session, project), "those of the others are among them"
+        session.add(Item(project_id=project.id, key="new", position=5))
+        session.flush()
+        assert not queue.is_used_up(session, project)
 
 
 def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> None:
@@ -192,7 +197,7 @@ def test_the_hot_path_is_short_and_scans_no_table(sqlite_database_url: str) -> N
         driver = session.connection().connection.driver_connection
         assert driver is not None
         driver.set_trace_callback(ran.append)
-        held = queue.lease_next(session, project, ada, 5, seconds=60)
+        held = lease(session, project, ada, 5, seconds=60)
         queries.displayed_items(session, held[0].triplet)
         service.store_constraints(session, project, [ConstraintRow(0, uuid.uuid4(), held[0].triplet, "yes", ada, None)])
         statements = ran.copy()
@@ -229,7 +234,7 @@ def test_postgres_reads_only_the_head_of_a_queue_that_a_first_run_filled(databas
 def test_outlier_questions_are_stored_sorted_and_counted_once(database: Database) -> None:
     project, [ada] = make_labelers(database, 1, n_items=5, question_kind="outlier")
     with database.transaction() as session:
-        held = queue.lease_next(session, project, ada, 50, seconds=60)
+        held = lease(session, project, ada, 50, seconds=60)
     assert len(held) == math.comb(5, 3)
     assert all(question.triplet == tuple(sorted(question.triplet)) for question in held)
 
@@ -248,7 +253,7 @@ def items_of(database: Database, project: Project) -> list[int]:
 def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
     project, [ada, ben] = make_labelers(database, 2, n_items=400)
     with database.transaction() as session:
-        held = queue.lease_next(session, project, ada, 4, seconds=60)
+        held = lease(session, project, ada, 4, seconds=60)
         first = session.scalars(select(Membership.user_id)).first()
         session.add(Skip(triplet_id=held[3].id, labeler_id=first))
         session.execute(update(Lease).where(Lease.triplet_id == held[2].id).values(expires_at=now()))
@@ -259,7 +264,7 @@ def test_a_refill_replaces_what_nobody_was_shown(database: Database) -> None:
     with database.transaction() as session:
         older = set(session.scalars(select(Triplet.id).where(Triplet.created_at < moment)))
         assert older == {held[0].id, held[1].id, held[3].id}, "answered, leased, skipped ones stay"
-        leased = queue.lease_next(session, project, ben, 5, seconds=60)
+        leased = lease(session, project, ben, 5, seconds=60)
         assert [question.triplet for question in leased] == in_order(asked)[:5], "the best first"
         last = select(Triplet.id).where(Triplet.priority.is_not(None)).order_by(Triplet.priority).limit(1)
         assert session.scalar(last) == held[3].id, "what Ben skipped waits behind all others"
@@ -272,7 +277,7 @@ def in_order(asked: list[Queued]) -> list[tuple[int, int, int]]:
 def test_a_refill_never_leaves_the_queue_empty(database: Database) -> None:
     project, [ada] = make_labelers(database, 1, n_items=60)
     with database.transaction() as session:
-        held = queue.lease_next(session, project, ada, 3, seconds=60)
+        held = lease(session, project, ada, 3, seconds=60)
     fewest: list[int] = []
 
     def count(connection: Connection, *_: object) -> None:
@@ -284,7 +289,7 @@ def test_a_refill_never_leaves_the_queue_empty(database: Database) -> None:
         refill(database, project.id, some_questions(items_of(database, project), 50))
     assert min(fewest) >= 40
     with database.transaction() as session:
-        again = queue.lease_next(session, project, ada, 3, seconds=60)
+        again = lease(session, project, ada, 3, seconds=60)
     assert {question.id for question in again} == {question.id for question in held}
 
 
@@ -308,14 +313,14 @@ def in_doubt(
     """A project whose first labeler has answered a question, and ordinary questions."""
     project, people = make_labelers(database, labelers, n_items=60, **values)
     with database.transaction() as session:
-        [asked] = queue.lease_next(session, project, people[0], 1, seconds=60)
+        [asked] = lease(session, project, people[0], 1, seconds=60)
     answer(database, project, people[0], asked.triplet)
     return project, people, asked, some_questions(items_of(database, project), 20)
 
 
 def leased_by(database: Database, project: Project, person: int, count: int = 3) -> set[int]:
     with database.transaction() as session:
-        return {question.id for question in queue.lease_next(session, project, person, count, seconds=60)}
+        return {question.id for question in lease(session, project, person, count, seconds=60)}
 
 
 def state_of(database: Database, key: int) -> tuple[float | None, int, int | None]:
@@ -390,14 +395,14 @@ def test_an_undone_question_stays_first_through_a_refill(database: Database) -> 
         queue.reopen(session, project, [key], queue.UNDONE)
     refill(database, project.id, asked)
     with database.transaction() as session:
-        leased = queue.lease_next(session, project, ada, 1, seconds=60)
+        leased = lease(session, project, ada, 1, seconds=60)
     assert [question.triplet for question in leased] == in_order([undone])
 
 
 def test_a_run_is_asked_for_what_labelers_need_until_the_next(database: Database) -> None:
     project, [ada, ben] = make_labelers(database, 2, n_items=60, rerun_answers=20)
     with database.transaction() as session:
-        held = queue.lease_next(session, project, ada, 3, seconds=60)
+        held = lease(session, project, ada, 3, seconds=60)
         run = Run(project_id=project.id, number=1, algorithm="dcrc", due_at=now(), answers_from=0, answers_to=0)
         session.add(run)
     assert demand(database, run).n_questions == 20 + SCREEN, "what makes a run due, and one labeler's page"
@@ -418,7 +423,7 @@ def test_a_run_is_asked_for_what_labelers_need_until_the_next(database: Database
 def test_bulk_constraints_are_stored_once_and_end_what_they_answer(database: Database) -> None:
     project, [ada, ben] = make_labelers(database, 2, n_items=10)
     with database.transaction() as session:
-        held = queue.lease_next(session, project, ada, 3, seconds=60)
+        held = lease(session, project, ada, 3, seconds=60)
         rows = [
             ConstraintRow(i, uuid.uuid4(), question.triplet, "no", user, None)
             for i, (question, user) in enumerate([(held[0], ada), (held[1], ben), (held[1], ben)])
@@ -435,7 +440,7 @@ def test_bulk_constraints_are_stored_once_and_end_what_they_answer(database: Dat
 def test_answers_sent_again_among_new_ones_leave_no_gap_in_the_numbers(database: Database) -> None:
     project, [ada] = make_labelers(database, 1, n_items=10)
     with database.transaction() as session:
-        held = queue.lease_next(session, project, ada, 5, seconds=60)
+        held = lease(session, project, ada, 5, seconds=60)
         rows = [ConstraintRow(i, uuid.uuid4(), question.triplet, "no", ada, None) for i, question in enumerate(held)]
         again = [rows[0], rows[3], rows[1], rows[4], rows[4]]
         service.store_constraints(session, project, [rows[1], rows[2]])
@@ -462,12 +467,12 @@ def test_a_clock_that_is_set_back_keeps_no_question_from_others(database: Databa
     """A lease of a page that was closed would hold for as long as the clock was set back."""
     project, [first, second] = make_labelers(database, 2, n_items=3)
     with database.transaction() as session:
-        assert queue.lease_next(session, project, first, 9, 300)
-        assert not queue.lease_next(session, project, second, 9, 300)
+        assert lease(session, project, first, 9, 300)
+        assert not lease(session, project, second, 9, 300)
         session.execute(update(Lease).values(expires_at=now() + timedelta(hours=1)))
     queue.end_leases_out_of_reach(database, 3_600)
     with database.transaction() as session:
-        assert not queue.lease_next(session, project, second, 9, 300), "the lease is as long as leases are"
+        assert not lease(session, project, second, 9, 300), "the lease is as long as leases are"
     queue.end_leases_out_of_reach(database, 300)
     with database.transaction() as session:
-        assert queue.lease_next(session, project, second, 9, 300)
+        assert lease(session, project, second, 9, 300)

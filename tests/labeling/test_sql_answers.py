@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from tercet.database import Database
-from tercet.labeling import queries, queue
+from tercet.labeling import queries
 from tercet.labeling.queue import LeasedTriplet
 from tercet.labeling.sql import answers
 from tercet.labeling.sql.answers import NewAnswer, Overtaken
@@ -14,6 +14,7 @@ from tercet.labeling.sql.drivers import Rows
 from tercet.models import Answer, Item, Lease, Project, ProjectView, Role, Source, Triplet
 from tercet.runs.schedule import STANDING
 from tests.factories import add_member, make_project
+from tests.labeling.support import lease
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def labelers(database: Database, project: Project) -> list[int]:
 
 def hold(database: Database, project: Project, labeler: int, wanted: int = 2) -> list[LeasedTriplet]:
     with database.transaction() as session:
-        return queue.lease_next(session, project, labeler, wanted, 60)
+        return lease(session, project, labeler, wanted, 60)
 
 
 def row(held: LeasedTriplet, labeler: int) -> NewAnswer:

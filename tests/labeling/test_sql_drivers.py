@@ -10,12 +10,13 @@ from sqlalchemy.exc import OperationalError
 from tercet.accounts.access import CallerRow, hash_token
 from tercet.database import Database
 from tercet.items.queries import ids_by_key
-from tercet.labeling import queries, queue
+from tercet.labeling import queries
 from tercet.labeling.service import ConstraintRow, store_constraints
 from tercet.labeling.sql.answers import Content
 from tercet.labeling.sql.drivers import run
 from tercet.models import Item, Project, ProjectView, Role
 from tests.factories import add_member, make_project, make_session, make_user
+from tests.labeling.support import lease
 
 GIVEN = select(bindparam("value", type_=Project.answer_number.type))
 RENAMED = update(Project).values(name=bindparam("name_given"))
@@ -57,7 +58,7 @@ def test_leases_end_in_utc_whatever_the_servers_zone(database: Database) -> None
     for _ in ("leased", "held"):
         with database.transaction() as session:
             session.connection().exec_driver_sql("SET LOCAL timezone TO 'Asia/Kathmandu'")
-            [held] = queue.lease_next(session, project, labeler, 1, 60)
+            [held] = lease(session, project, labeler, 1, 60)
         assert held.expires_at.tzinfo is UTC
         assert 0 < (held.expires_at - datetime.now(UTC)).total_seconds() < 61
 

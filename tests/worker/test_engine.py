@@ -17,7 +17,7 @@ from tercet.demo.server import free_port
 from tercet.settings import Settings
 from tercet.worker import engine as module
 from tercet.worker.engine import Engine
-from tercet.worker.warmup import AUTOGROUP, POLITENESS, POLITENESS_OF_SESSION
+from tercet.worker.politeness import AUTOGROUP, POLITENESS
 from tests.runs.support import wait_for
 from tests.test_topology import processes
 
@@ -81,7 +81,7 @@ def test_whoever_answers_people_goes_before_workers_also_those_of_other_sessions
     politeness, session, group = asked.result(timeout=30)
     assert politeness == POLITENESS
     assert session != os.getsid(0)
-    assert not group or group.split()[-1] == str(POLITENESS_OF_SESSION)
+    assert not group or group.split()[-1] == str(POLITENESS)
 
 
 def test_a_worker_that_dask_has_given_up_is_replaced(engine: Engine) -> None:

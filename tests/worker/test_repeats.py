@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import select, update
 
 from tercet.database import Database
-from tercet.labeling import queue
 from tercet.labeling.refill import Demand, Queued
 from tercet.models import Answer, Lease, Project, Role, Source, Triplet, now
 from tercet.runs.results import LabelerReport
@@ -17,6 +16,7 @@ from tercet.worker.inputs import JobInputs
 from tercet.worker.outputs.repeats import Repeat, among, choose, reliability
 from tercet_algorithms.answers.simulated_labelers import random_triplets, true_answers
 from tests.factories import add_member
+from tests.labeling.support import lease
 from tests.runs.support import NAMES, add_answers, blobs, compute, make_songs, request
 from tests.worker.test_questions import EVERYTHING, fit, inputs_of
 
@@ -124,7 +124,7 @@ def test_a_run_has_wrong_answers_checked_by_the_other_labeler(
         project = session.get_one(Project, key)
         ben = add_member(session, project, Role.LABELER, "Ben").id
         wrong = set(session.scalars(select(Answer.triplet_id).where(Answer.number.in_((decided + 1).tolist()))))
-        [held] = queue.lease_next(session, project, ben, 1, seconds=600)
+        [held] = lease(session, project, ben, 1, seconds=600)
     request(database, key)
     assert compute(database, settings) == "done"
     with database.transaction() as session:
@@ -132,5 +132,5 @@ def test_a_run_has_wrong_answers_checked_by_the_other_labeler(
         assert {asked_of for _, asked_of in extra} == {ben}
         assert len({row.id for row in extra} & wrong) >= len(extra) - 1 >= 1
         session.execute(update(Lease).where(Lease.triplet_id == held.id).values(expires_at=now()))
-        leased = queue.lease_next(session, session.get_one(Project, key), ben, 1, seconds=600)
+        leased = lease(session, session.get_one(Project, key), ben, 1, seconds=600)
     assert leased[0].id in {row.id for row in extra}, "the first that Ben is asked"

@@ -14,10 +14,11 @@ from sqlalchemy import func, select, update
 from tercet.database import Database
 from tercet.demo.server import free_port, running_server
 from tercet.models import Run
-from tercet.runs import lifecycle
+from tercet.runs import lifecycle, results
 from tercet.settings import Settings
 from tercet.storage import Storage
 from tercet.worker import outages
+from tercet.worker.place import JobPlace
 from tercet.worker.supervisor import Supervisor
 from tests.runs.support import (
     answer_truly,
@@ -139,6 +140,29 @@ def test_a_run_that_kills_its_workers_takes_no_other_with_it(
         assert (run.status, run.error) == ("failed", lifecycle.GAVE_UP)
         harmless = wait_for(lambda: ended(database, harmless_run))
         assert (harmless.status, harmless.attempts) == ("done", 1)
+
+
+@SQLITE
+def test_a_fit_that_hangs_is_ended_from_outside_and_the_next_is_computed(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    project = make_hard_songs(database, storage, n_init=100)
+    harmless = make_songs(database, storage, key="harmless")
+    with supervised(database, settings, run_lease_seconds=3.0) as supervisor:
+        hanging_run = request(database, project)
+        wait_for(lambda: get_run(database, hanging_run).progress > 0)
+        checkpoint = storage.put(results.checkpoint_key(get_run(database, hanging_run), 1), b"")
+        [worker] = worker_processes()
+        worker.suspend()
+        supervisor.place = supervisor.place._replace(run_hours=1e-6)
+        run = wait_for(lambda: ended(database, hanging_run))
+        supervisor.place = JobPlace.of(settings)
+        assert (run.status, run.error, run.attempts) == ("failed", lifecycle.STUCK.format(hours=1e-6), 1)
+        harmless_run = request(database, harmless)
+        assert wait_for(lambda: ended(database, harmless_run)).status == "done"
+        assert not worker.is_running()
+    assert not storage.exists(checkpoint)
+    assert get_run(database, hanging_run).attempts == 1
 
 
 @POSTGRES

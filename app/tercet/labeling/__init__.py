@@ -11,7 +11,7 @@
 - extra answers: answers that a triplet needs beyond the redundancy, because a run doubts those that it has
 - asked of: the one labeler whom a queued triplet is reserved for, until the next run
 - refill: a run replaces the questions in the queue; demand: the questions that labelers need until the next run
-- top-up: random triplets that are added behind all others when the queue is short
+- top-up: random triplets that are added behind all others when the queue is short; used up: when none can be added
 - focus: what an analyst has restricted questions to: confused items, some clusters or some items
 - source: where a triplet comes from: drawn at random, chosen by a run as informative, or sent by a client
 - answer number: the place of an answer in its project, from 1 and without gaps; a run uses all answers up to a number

@@ -49,7 +49,8 @@ async def get_next(project: str, me: Me, questions: Questions, n: Annotated[Coun
     """Lease the next questions.
 
     Questions that are leased to you already come first, with their leases renewed, so that repeating the request
-    returns the same ones. When there are none, `reason` says why and until when.
+    returns the same ones. They may be fewer than `n` while more are being drawn; `left` says whether these are the
+    last. When there are none, `reason` says why and until when.
     """
     return await questions.lease(me, project, n)
 

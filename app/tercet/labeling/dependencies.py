@@ -1,5 +1,6 @@
 """Dependencies of the labeling handlers, beside those of all handlers (`tercet.web.dependencies`)."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,6 +13,10 @@ from tercet.labeling.answer_writer import AnswerWriter
 from tercet.labeling.schemas import NextOut
 from tercet.web.dependencies import asked_for
 from tercet.web.rates import Rates
+
+# Most top-ups that a request waits for. More than one when others take what was added, or all of it is about items that
+# the labeler has flagged.
+TOP_UPS = 3
 
 
 async def get_answer_writer(request: Request) -> AnswerWriter:
@@ -26,17 +31,30 @@ class QuestionLeases:
     request: Request
 
     async def lease(self, caller: Caller, project: str, count: int) -> NextOut:
-        """Lease so many questions to a caller."""
+        """Lease so many questions to a caller; only if there is none, wait until the queue is topped up."""
+        taken = await self._take(caller, project, count)
+        for _ in range(TOP_UPS):
+            if taken.short_project is None:
+                break
+            topped_up = self.request.app.state.top_ups.order(taken.short_project)
+            if taken.questions.triplets:
+                break
+            # Others wait for it too, whatever becomes of this request.
+            await asyncio.shield(asyncio.wrap_future(topped_up))
+            taken = await self._take(caller, project, count)
+        return taken.questions
+
+    async def _take(self, caller: Caller, project: str, count: int) -> service.Taken:
         state, words = self.request.app.state, asked_for(self.request)
 
-        def lease() -> NextOut:
+        def take() -> service.Taken:
             with state.database.transaction() as session:
                 access = service.admit(session, caller, project)
                 seconds = state.settings.triplet_lease_seconds
                 return service.next_triplets(session, state.storage, access, count, seconds, words)
 
         async with state.leasing:
-            return await run_in_threadpool(lease)
+            return await run_in_threadpool(take)
 
 
 async def get_questions(request: Request) -> QuestionLeases:

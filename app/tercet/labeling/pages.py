@@ -6,14 +6,15 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from tercet.accounts.access import Access, Action, authorize
 from tercet.accounts.dependencies import Me
 from tercet.items.schemas import media_address
 from tercet.labeling import offline, practice, service
-from tercet.labeling.dependencies import Writer
-from tercet.labeling.schemas import AnswerIn
+from tercet.labeling.dependencies import Questions, Writer
+from tercet.labeling.schemas import AnswerIn, NextOut, RecentOut
 from tercet.sounds.colour_maps import palette
 from tercet.sounds.picture_settings import PictureSettings, read_stored
 from tercet.web.dependencies import Blobs, Config, Db, InWords
@@ -31,33 +32,48 @@ Keys = Annotated[list[str], Form(min_length=3, max_length=3)]
 
 
 @router.get("/projects/{project}/label")
-def get_label(
+async def get_label(
     project: str,
     request: Request,
     me: Me,
     db: Db,
-    config: Config,
     blobs: Blobs,
     words: InWords,
+    questions: Questions,
     without_questions: bool = False,
 ) -> HTMLResponse:
     """Show the next question; without questions it is the page that a browser keeps for when there is no network."""
-    with db.transaction() as session:
-        access = authorize(session, me, project, Action.LABEL)
-        count = 0 if without_questions else AHEAD
-        ahead = service.next_triplets(session, blobs, access.labeler, count, config.triplet_lease_seconds, words)
-        recent = service.last_answers(session, blobs, access, 0 if without_questions else UNDOABLE)
-        is_new = count > 0 and ahead.progress.mine == 0
-        has_practice = is_new and practice.is_possible(session, blobs, access.project)
+    next_questions = await questions.lease(me, project, 0 if without_questions else AHEAD)
+
+    def show() -> HTMLResponse:
+        with db.reading() as session:
+            access = authorize(session, me, project, Action.LABEL)
+            recent = service.last_answers(session, blobs, access, 0 if without_questions else UNDOABLE)
+            is_new = not without_questions and next_questions.progress.mine == 0
+            has_practice = is_new and practice.is_possible(session, blobs, access.project)
+        return render_label(request, access, next_questions, recent, has_practice, words)
+
+    return await run_in_threadpool(show)
+
+
+def render_label(
+    request: Request,
+    access: Access,
+    next_questions: NextOut,
+    recent: list[RecentOut],
+    has_practice: bool,
+    words: Words,
+) -> HTMLResponse:
+    """Return the labeling page."""
     return render(
         request,
         "labeling/label.html",
         project=access.project,
         access=access,
-        ahead=ahead,
+        ahead=next_questions,
         recent=recent,
         data={
-            "next": ahead.model_dump(mode="json"),
+            "next": next_questions.model_dump(mode="json"),
             "recent": [answer.model_dump(mode="json") for answer in recent],
             "pictures": scales(access),
             "practice": has_practice,

@@ -3,22 +3,27 @@
 A triplet is open to a labeler while its answers and the live leases of others are fewer than it needs, the labeler has
 neither answered nor skipped it, and it is not reserved for another labeler. It needs as many answers as the project's
 redundancy, and an extra one where a run doubts those that there are. An expired lease no longer counts, so an idle
-labeler blocks nobody. Runs choose the questions (`refill.py`); random triplets are added when the queue is short.
+labeler blocks nobody.
+
+Requests only take from the queue. Runs choose what is in it (`refill.py`). When it is short, in a new project as under
+a narrow focus or after items were deleted, random triplets are added (`top_ups.py`), and at last those that have too
+few answers since the redundancy was raised. So a labeler may be told that nothing is left only when no top-up can add
+anything (`is_used_up`).
 """
 
 import itertools
 import json
 import math
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
-from tercet.items.queries import item_count, positions_set_aside
+from tercet.items.queries import count_in_use, item_count, items_set_aside, positions_set_aside
 from tercet.labeling.canonical import Ids, order
 from tercet.labeling.sql import statements
 from tercet.labeling.sql.answers import CLOSE_TRIPLETS
@@ -31,6 +36,8 @@ TOP_UP = 60
 TOP_UP_PRIORITY = 1e-3
 # How often a request reads the queue again because other labelers have leased its candidates in the meantime.
 ATTEMPTS = 5
+# More possible triplets, those of 60 items, are taken to be never all stored, and stored ones are not counted.
+MOST_USED_UP = 100_000
 # An undone question is asked again before everything else; all other priorities lie in (0, 1].
 UNDONE = 2.0
 
@@ -44,34 +51,52 @@ class LeasedTriplet(NamedTuple):
 
 
 def lease_next(session: Session, project: ProjectView, user_id: int, count: int, seconds: float) -> list[LeasedTriplet]:
-    """Lease up to `count` triplets: first those the labeler holds already, renewed in time, then new ones."""
+    """Lease up to `count` triplets: first those the labeler holds already, renewed in time, then new ones.
+
+    They may be fewer than are left: when the queue is short, or others were faster at each attempt.
+    """
     at = now()
     until = at + timedelta(seconds=seconds)
     parameters = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
     parameters |= {"wanted": count, "undone": UNDONE, "until": until}
     for _ in range(ATTEMPTS):
-        held, candidates = _candidates(session, project, parameters)
+        held, candidates = _candidates(session.connection(), parameters)
         # Pages ask every few answers, so a lease that has most of its time left is not renewed yet.
         ending = {lease.id for lease in held if lease.expires_at < at + timedelta(seconds=seconds / 2)}
         new_ids = _write_leases(session.connection(), parameters, ending, list(candidates))
         if len(new_ids) == len(candidates):
             break  # otherwise other labelers were faster; read the queue again
-    else:
-        if not held and not new_ids:
-            candidates = _new_triplets(session, project, count)
-            new_ids = _write_leases(session.connection(), parameters, (), list(candidates))
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
     return renewed + [LeasedTriplet(key, triplet, until) for key, triplet in candidates.items() if key in new_ids]
 
 
-def _candidates(
-    session: Session, project: ProjectView, parameters: dict[str, Any]
-) -> tuple[list[LeasedTriplet], dict[int, Ids]]:
-    """Return the labeler's leased triplets and the open triplets to lease, after a top-up if they are too few."""
-    connection, count = session.connection(), parameters["wanted"]
+def is_used_up(session: Session, project: ProjectView) -> bool:
+    """Return whether a top-up would add nothing: every possible triplet of the items in use is stored, and asked."""
+    possible = _possible(project.question_kind, count_in_use(session, project.id))
+    if possible > MOST_USED_UP:
+        return False
+    stored = select(func.count(Triplet.id)).where(Triplet.project_id == project.id, _is_in_use(session, project))
+    return session.scalar(stored) == possible and not _unfinished(session, project, 1)
+
+
+def _is_in_use(session: Session, project: ProjectView) -> ColumnElement[bool]:
+    aside = items_set_aside(session, project.id)
+    return and_(*(column.not_in(aside) for column in (Triplet.anchor_id, Triplet.left_id, Triplet.right_id)))
+
+
+def _unfinished(session: Session, project: ProjectView, count: int) -> Sequence[int]:
+    """Return up to `count` triplets outside of the queue that have answers, but fewer than they need by now."""
+    n_answers = statements.COUNTED_ANSWERS
+    has_too_few = (n_answers > 0) & (project.redundancy + Triplet.extra_answers > n_answers)
+    outside = Triplet.priority.is_(None) & _is_in_use(session, project)
+    return session.scalars(
+        select(Triplet.id).where(Triplet.project_id == project.id, outside, has_too_few).limit(count)
+    ).all()
+
+
+def _candidates(connection: Connection, parameters: dict[str, Any]) -> tuple[list[LeasedTriplet], dict[int, Ids]]:
+    """Return the labeler's leased triplets and the open triplets to lease."""
     held, candidates = _read_queue(connection, statements.TAKE, parameters)
-    if len(held) + len(candidates) < count and top_up(session, project, TOP_UP):
-        held, candidates = _read_queue(connection, statements.TAKE, parameters)
     if not held and not candidates:
         # Others have locked every candidate for a moment. This transaction holds no lock, so it may wait for theirs.
         held, candidates = _read_queue(connection, statements.TAKE_AFTER_WAITING, parameters)
@@ -105,7 +130,10 @@ def _write_leases(
 
 
 def reopen(
-    session: Session, project: Project, triplet_ids: Collection[int], priority: float | ColumnElement[float]
+    session: Session,
+    project: Project | ProjectView,
+    triplet_ids: Collection[int],
+    priority: float | ColumnElement[float],
 ) -> None:
     """Put into the queue those of the triplets that have too few answers now."""
     session.execute(
@@ -144,29 +172,19 @@ def end_leases(session: Session, triplet_ids: Collection[int], user_id: int) -> 
     session.execute(delete(Lease).where(Lease.triplet_id.in_(triplet_ids), Lease.labeler_id == user_id))
 
 
-def _new_triplets(session: Session, project: ProjectView, count: int) -> dict[int, Ids]:
-    """Return up to `count` triplets that this transaction has added, which nobody else sees before it ends.
-
-    Who was slower than other labelers each time gets these: the queue would be read in vain until the rush is over, and
-    to say that nothing is left would be wrong.
-    """
-    added = _add_random(session, project, TOP_UP)[:count]
-    return {key: triplet for triplet, key in find(session, project.id, added).items()}
-
-
 def top_up(session: Session, project: ProjectView, count: int) -> int:
-    """Add up to `count` random triplets that were never asked; return their number."""
-    return len(_add_random(session, project, count))
+    """Add up to `count` random triplets that were never asked, or if there are none, such as need further answers.
 
-
-def _add_random(session: Session, project: ProjectView, count: int) -> list[Ids]:
-    """Add up to `count` random triplets that were never asked, and return them.
-
-    All are added in one ordered statement, so that transactions which add the same ones cannot deadlock.
+    Return their number. All are added in one ordered statement, so that transactions which add the same ones cannot
+    deadlock.
     """
     chosen = _draw_new(session, project, count)
+    if not chosen:
+        unfinished = _unfinished(session, project, count)
+        reopen(session, project, unfinished, TOP_UP_PRIORITY)
+        return len(unfinished)
     insert_new(session, project.id, [(triplet, TOP_UP_PRIORITY * random.random(), Source.RANDOM) for triplet in chosen])
-    return chosen
+    return len(chosen)
 
 
 def _draw_new(session: Session, project: ProjectView, count: int) -> list[Ids]:

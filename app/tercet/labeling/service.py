@@ -289,16 +289,24 @@ def _progress_out(rows: Iterable[Any]) -> dict[int, ProgressOut]:
     }
 
 
+class Taken(NamedTuple):
+    """The questions that a labeler got, and the project's id if it has more that only a top-up would bring."""
+
+    questions: NextOut
+    short_project: int | None
+
+
 def next_triplets(
     session: Session, storage: Storage, access: LabelerAccess, count: int, lease_seconds: float, words: Words
-) -> NextOut:
+) -> Taken:
     """Lease the next questions to this labeler and return them with what to show of their items."""
     project, user_id = access.project, access.user_id
     leased = queue.lease_next(session, project, user_id, count, lease_seconds)
+    is_short = len(leased) < count and not queue.is_used_up(session, project)
     item_ids = {item_id for question in leased for item_id in question.triplet}
     rows, progress = queries.displayed_items_and_progress(session, item_ids, project.id, user_id)
     rows = described(session, storage, project.id, rows)
-    return NextOut(
+    questions = NextOut(
         triplets=[
             TripletOut(
                 **presentation.question(project, user_id, question.id, question.triplet, rows),
@@ -306,10 +314,11 @@ def next_triplets(
             )
             for question in leased
         ],
-        left=None if len(leased) == count else len(leased),
+        left=None if len(leased) == count or (leased and is_short) else len(leased),
         reason=None if leased else _why_nothing(session, access, words),
         progress=_progress_out(progress)[user_id],
     )
+    return Taken(questions, project.id if is_short else None)
 
 
 def questions_ahead(session: Session, storage: Storage, access: LabelerAccess, count: int) -> AheadOut:

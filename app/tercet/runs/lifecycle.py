@@ -29,6 +29,15 @@ GAVE_UP = (
     f"The worker stopped {MAX_ATTEMPTS} times at the same place of this run, so it was given up. Its process was "
     "killed each time: too little memory is the usual reason. Start it again, or give the workers more memory."
 )
+TOO_LONG = (
+    "It was not done after {hours:g} hours, which is as long as a run may take here, and was given up. Fewer starts "
+    "(n_init) or steps (max_iter) take less; whoever runs the server may allow more (TERCET_RUN_HOURS)."
+)
+STUCK = (
+    "It was not done after {hours:g} hours, which is as long as a run may take here, and did not stop then, so its "
+    "worker was ended. Other parameters or another system may do better; whoever runs the server may allow "
+    "more hours (TERCET_RUN_HOURS)."
+)
 
 
 class Superseded(Exception):
@@ -187,13 +196,29 @@ def begin_task(database: Database, run_id: int, lease_seconds: float) -> Run | N
 def _end_stale(database: Database, run_id: int, lease_seconds: float) -> None:
     """End a run that was cancelled or tried too often before its task began."""
     with database.transaction() as session:
-        project_id = session.scalar(select(Run.project_id).where(Run.id == run_id))
-        if project_id is None:
-            return
-        lock_project(session, project_id)
-        run = session.execute(select(Run).where(Run.id == run_id).with_for_update()).scalar_one()
-        if run.status == RunStatus.RUNNING:
+        run = _locked_with_project(session, run_id)
+        if run is not None and run.status == RunStatus.RUNNING:
             _take_over(session, run, lease_seconds)
+
+
+def _locked_with_project(session: Session, run_id: int) -> Run | None:
+    """Lock a run and first its project; return None if it was deleted in the meantime."""
+    project_id = session.scalar(select(Run.project_id).where(Run.id == run_id))
+    if project_id is None:
+        return None
+    lock_project(session, project_id)
+    return session.execute(select(Run).where(Run.id == run_id).with_for_update()).scalar_one()
+
+
+def give_up(database: Database, run_id: int, error: str) -> Run | None:
+    """End a run whose task does not end; return it, unless it has ended. The task can change nothing any more."""
+    with database.transaction() as session:
+        run = _locked_with_project(session, run_id)
+        if run is None or run.status != RunStatus.RUNNING:
+            return None
+        status, why = (RunStatus.CANCELLED, None) if run.cancel_requested else (RunStatus.FAILED, error)
+        end(session, run, status, why)
+        return run
 
 
 def renew(database: Database, run_id: int, token: int, lease_seconds: float) -> bool:

@@ -25,6 +25,8 @@ START_SECONDS = 120.0
 # How long workers may take to end before they are killed; what they compute goes on elsewhere from its checkpoint.
 END_SECONDS = 2.5
 CLOSE_SECONDS = 5
+# How long to wait for a worker in place of one that was ended; it comes all the same.
+RESTART_SECONDS = 10
 WARMUP, BEFORE_FORK = "tercet.worker.warmup", "tercet.worker.before_fork"
 CONFIG = {
     # Dask does not repeat a task that takes its process down, lest it takes other tasks with it: attempts are
@@ -133,6 +135,14 @@ class Engine:
         fire_and_forget(future)  # type: ignore[no-untyped-call]
         future.add_done_callback(done)
         return future
+
+    def end_worker_of(self, key: str) -> None:
+        """End the process that is at the task of this key, by force if need be; its nanny starts another."""
+        workers = [address for address, keys in self._client.processing().items() if key in keys]
+        try:
+            self._client.restart_workers(workers, timeout=RESTART_SECONDS, raise_for_error=False)
+        except ValueError:
+            log.warning("The worker at %s has no nanny, and has to be ended by hand", key)
 
     def close(self) -> None:
         """Close the client and end the workers that were started here."""

@@ -51,10 +51,6 @@ from tercet.worker.place import JobPlace, open_place
 from tercet_algorithms.common.matching import match_clusters
 
 log = logging.getLogger(__name__)
-TOO_LONG = (
-    "It was not done after {hours:g} hours, which is as long as a run may take here, and was given up. Fewer starts "
-    "(n_init) or steps (max_iter) take less; whoever runs the server may allow more (TERCET_RUN_HOURS)."
-)
 
 
 def run_job(place: JobPlace, run_id: int) -> str:
@@ -75,7 +71,8 @@ def run_job(place: JobPlace, run_id: int) -> str:
             status = "done"
     except Superseded:
         late = time.monotonic() >= deadline
-        ended, why = (RunStatus.FAILED, TOO_LONG.format(hours=place.run_hours)) if late else (RunStatus.CANCELLED, None)
+        too_long = RunStatus.FAILED, lifecycle.TOO_LONG.format(hours=place.run_hours)
+        ended, why = too_long if late else (RunStatus.CANCELLED, None)
         status = str(ended) if lifecycle.end_from_task(database, run, ended, why) else "superseded"
     except Exception as error:
         log.exception("Run %s of project %s failed", run.number, run.project_id)

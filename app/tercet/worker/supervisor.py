@@ -25,7 +25,7 @@ from tercet.jobs.lifecycle import JobClaim
 from tercet.labeling.queue import end_leases_out_of_reach
 from tercet.people.service import erase_silent
 from tercet.projects.deleting import remove_long_deleted
-from tercet.runs import lifecycle
+from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Claim
 from tercet.settings import Settings
 from tercet.storage import Storage
@@ -117,6 +117,7 @@ class Supervisor:
     def _look(self) -> None:
         """Clear up after tasks that have ended, and submit due runs while workers are free."""
         self._wake_up.clear()
+        self._give_up_overdue()
         for ended in [task for task in self.submitted if task.future.done()]:
             self.submitted.remove(ended)
             self._clear_up(ended)
@@ -230,6 +231,28 @@ class Supervisor:
             self._release_after_loss(claim)
         elif self.engine.is_local and isinstance(claim, Claim):
             self._rest_until[claim.project_id] = time.monotonic() + REST_SECONDS
+        future.release()
+
+    def _give_up_overdue(self) -> None:
+        """Give up the runs that have not ended in time, and end the workers that are at them.
+
+        A fit that makes steps stops by itself at the first one after its time (`job.py`). One that makes none does not,
+        and is given up before its lease is over, which is renewed until its time, so that no server takes it over.
+        """
+        latest_start = time.monotonic() - 3600 * self.place.run_hours - self.lease_seconds / 2
+        for task in [task for task in self.submitted if task.since < latest_start]:
+            if isinstance(task.claim, Claim):
+                self._give_up(task.future, task.claim)
+                self.submitted.remove(task)
+
+    def _give_up(self, future: Any, claim: Claim) -> None:
+        log.warning("%s did not stop when its time was up; its worker is ended", claim)
+        try:
+            run = lifecycle.give_up(self.database, claim.run_id, lifecycle.STUCK.format(hours=self.place.run_hours))
+        finally:  # it may hold the lock of SQLite, and then the run is given up at the next attempt
+            self.engine.end_worker_of(future.key)
+        if run is not None:  # otherwise it has ended, and the task was still choosing questions
+            results.delete_checkpoints(self.storage, run)
         future.release()
 
     def _renew_leases(self) -> None:

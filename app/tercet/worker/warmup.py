@@ -7,31 +7,25 @@ Dask calls `dask_setup` and `dask_teardown` by their names, when a worker starts
 import logging
 import os
 import threading
-import time
-from pathlib import Path
 
 import numpy as np
 
 import tercet.worker.jobs  # noqa: F401  (only so that it is there)
 from tercet.memory import keep_memory, share_heaps
-from tercet.worker import job
+from tercet.worker import job, politeness
 from tercet_algorithms import DCRC, SKLR
-
-POLITENESS = 19
-# A session as polite as this gets a tenth of a busy processor.
-POLITENESS_OF_SESSION = 10
-AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def dask_setup(worker: object) -> None:
     """Lower this process's priority and begin to compile what fits need."""
-    # Where fits share the processors with the web server, labelers go first: at 10 instead of 19 the slowest of
-    # their answers took a fifth longer.
-    os.nice(POLITENESS)
+    if getattr(worker, "nanny", None):
+        # Linux may divide the processors among sessions, and then a priority counts within its session only:
+        # PostgreSQL, in another one, waited up to 4 ms for each statement while a fit was under way. Ctrl-C in a
+        # terminal does not reach this process any more; its nanny ends it when the server ends.
+        os.setsid()
+    politeness.go_last()
     share_heaps()
     keep_memory()
-    if getattr(worker, "nanny", None):
-        _start_session()
     # Where nothing is compiled yet this takes half a minute, in which a worker can be called and above all ended.
     threading.Thread(target=_compile, args=(worker,), daemon=True).start()
 
@@ -55,23 +49,3 @@ def dask_teardown(worker: object) -> None:
     report as an error, with a traceback, in the terminal of whoever has stopped the server.
     """
     logging.getLogger("distributed.worker").setLevel(logging.CRITICAL)
-
-
-def _start_session() -> None:
-    """Leave the server's session for a new one of lowest priority.
-
-    Linux may divide the processors among sessions, and then a priority counts within its session only: PostgreSQL, in
-    another one, waited up to 4 ms for each statement while a fit was under way. Ctrl-C in a terminal does not reach
-    this process any more; its nanny ends it when the server ends.
-    """
-    os.setsid()
-    deadline = time.monotonic() + 1
-    while time.monotonic() < deadline:
-        try:
-            AUTOGROUP.write_text(str(POLITENESS_OF_SESSION))
-        except BlockingIOError:  # without root, all processes together may write it ten times a second
-            time.sleep(0.05)
-        except OSError:  # another system, or sessions are not told apart
-            return
-        else:
-            return

@@ -1,0 +1,90 @@
+"""Lets people go before work, but never so long that work stands still.
+
+A worker gets a tenth of a processor that others want: by its priority, and where Linux divides the processors among
+sessions, by that of its session, which it has to itself. Many busy sessions leave a tenth as much as each of them gets,
+which is little: so a session that has waited for half a minute gets as much as any other for fifteen seconds. Elsewhere
+a tenth is what work gets: without root no process can raise its own priority again.
+"""
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+POLITENESS, LIKE_OTHERS = 10, 0
+AUTOGROUP = Path("/proc/self/autogroup")
+THREADS = Path("/proc/self/task")
+
+HUNGRY_SECONDS, FED_SECONDS = 30.0, 15.0
+# Of the time in which it could compute: work that gets less goes hungry.
+LEAST_SHARE = 0.25
+LOOK_SECONDS = 3.0
+
+
+def go_last() -> None:
+    """Lower this process's priority, and that of its session where it has one to itself."""
+    os.nice(POLITENESS)
+    if os.getsid(0) == os.getpid() and set_session(POLITENESS):
+        threading.Thread(target=_look_after_session, name="share of the processors", daemon=True).start()
+
+
+def set_session(politeness: int) -> bool:
+    """Set the priority of this process's session; return False where sessions are not told apart."""
+    deadline = time.monotonic() + 1
+    while time.monotonic() < deadline:
+        try:
+            AUTOGROUP.write_text(str(politeness))
+        except BlockingIOError:  # without root, all processes together may write it ten times a second
+            time.sleep(0.05)
+        except OSError:  # another system, or one without such groups
+            return False
+        else:
+            return True
+    return False
+
+
+def seconds_waited() -> float:
+    """Return how long the threads of this process have waited for a processor, 0 where the system does not count."""
+    waited = 0
+    for path in THREADS.glob("*/schedstat"):
+        try:
+            waited += int(path.read_text().split()[1])
+        except OSError:  # the thread has ended meanwhile
+            continue
+    return waited / 1e9
+
+
+@dataclass
+class Share:
+    """What a process has got of the processors at the last look, and when it got enough, in seconds."""
+
+    at: float
+    computed: float
+    waited: float
+    fed_at: float
+    fed_until: float = 0.0
+
+    def look(self, at: float, computed: float, waited: float) -> bool:
+        """Return whether the session should be like others from now on."""
+        got, seconds = computed - self.computed, at - self.at
+        wanted = got + waited - self.waited
+        is_hungry = wanted > seconds / 2 and got < LEAST_SHARE * wanted
+        self.at, self.computed, self.waited = at, computed, waited
+        if not is_hungry or at < self.fed_until:
+            self.fed_at = at
+        elif at - self.fed_at >= HUNGRY_SECONDS:
+            self.fed_at = at
+            self.fed_until = at + FED_SECONDS
+        return at < self.fed_until
+
+
+def _look_after_session() -> None:
+    start = time.monotonic()
+    share, is_like_others = Share(start, time.process_time(), seconds_waited(), fed_at=start), False
+    while True:
+        time.sleep(LOOK_SECONDS)
+        should_be = share.look(time.monotonic(), time.process_time(), seconds_waited())
+        if should_be != is_like_others:
+            is_like_others = should_be
+            set_session(LIKE_OTHERS if should_be else POLITENESS)
