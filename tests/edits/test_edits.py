@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
@@ -16,6 +17,8 @@ from tercet.models import AuditEntry, Bag, Item, Link, Project, Role, Run, RunSt
 from tercet.runs import results
 from tercet.settings import Settings
 from tercet.storage import Storage
+from tercet.worker import hand_edits
+from tercet.worker.inputs import positions
 from tests.factories import add_member, signed_in
 from tests.runs.support import answer_truly, compute, get_run, make_songs, request
 
@@ -153,6 +156,9 @@ def test_items_are_moved_one_by_one_the_most_typical_ones_first(
     moved = members[np.argsort(-confidence[members], kind="stable")][:10]
     for position in moved.tolist():
         edit(analyst, "move", [position], cluster=2)
+    with database.reading() as session:
+        in_links = select(func.count()).where(Link.alike).group_by(Link.other_id)
+        assert sorted(session.scalars(in_links)) == [2] * 10 + [3] * 10, "all of the new cluster stand for it in turns"
     # What is moved first must not hold back what is moved later.
     assert next_run(database, settings).metrics["edit_links"] == 10 * (5 + 2)
     assert np.mean(clusters(database, storage, project)[moved] == 2) >= 0.9
@@ -177,6 +183,29 @@ def test_what_was_said_last_of_an_item_counts_before_any_run(
     after = clusters(database, storage, project)
     assert (after[[first, third, fourth]] == [1, 3, 1]).all()
     assert after[second] != 1
+
+
+@pytest.mark.only_on("sqlite")
+def test_links_of_moves_alone_say_nothing_of_what_stands_for_a_cluster(
+    database: Database, storage: Storage, project: int, analyst: TestClient
+) -> None:
+    before = clusters(database, storage, project)
+    moved, remaining = np.split(np.flatnonzero(before == 1)[:4], 2)
+    edit(analyst, "move", moved, cluster=2, weight=3)
+    edit(analyst, "keep", remaining)
+    edit(analyst, "out", np.flatnonzero(before == 3)[:1])
+    with database.reading() as session:
+        ids = np.array(session.scalars(select(Item.id).order_by(Item.position)).all())
+        edits = hand_edits.place(hand_edits.read(session, project), partial(positions, item_ids=ids), None)
+    arguments = edits.dcrc_arguments()
+    weights = arguments["stand_in_weights"].tolist()
+    assert weights == [3] * (2 * 5) + [-3] * (2 * 2), "where they go, and from where"
+    items, others = arguments["stand_ins"].T
+    assert set(items.tolist()) == set(moved.tolist())
+    assert before[others].tolist() == [2] * (2 * 5) + [1] * (2 * 2)
+    assert (len(arguments["must_link"]), len(arguments["cannot_link"])) == (2 * 5, 5)
+    symmetric = edits.fit_arguments()
+    assert (len(symmetric["must_link"]), len(symmetric["cannot_link"])) == (4 * 5, 5 + 2 * 2)
 
 
 @pytest.mark.only_on("sqlite")

@@ -1,6 +1,7 @@
 """DCRC: discriminative clustering with relative constraints, and its cross-validation.
 
 - constrained item: one that occurs in an answer or a link; q (n, K) are their posteriors
+- stand-in: an item that stands for a cluster, so that others can be put there without a word about the stand-in
 - evidence: answers, links and bag labels as P(observation | pattern) and P(label set | cluster)
 - objective, bound: the lower bound of the log likelihood (Eqs 9 and 10), maximized over the weights W (K, D + 1)
 - start: one maximization from one initial W; a move is a start from the best solution so far, with one cluster
