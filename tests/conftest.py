@@ -139,7 +139,7 @@ SLOW = {
     "worker/test_without_features.py",
 }
 
-# Files that take a minute and more, some of it waiting for workers, who go last on a busy machine. They begin first, so
+# The files that take longest, partly waiting for workers, who go last on a busy machine. They begin first, so
 # that no process is left alone with one of them at the end.
 FIRST = (
     "worker/test_supervisor.py",
