@@ -151,7 +151,8 @@ def assert_accessible(page: Page, name: str, schemes: Collection[str] = tuple(RU
     """Hold what is on screen to axe's rules, light and dark, and to the window's width; keep pictures of both."""
     window = page.viewport_size
     assert window is not None
-    page.evaluate(Axe().axe_script)  # half a megabyte, once for both
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)  # half a megabyte
     for scheme in schemes:
         rules = RULES[scheme]
         page.emulate_media(color_scheme=scheme)

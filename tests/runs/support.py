@@ -136,7 +136,8 @@ def compute(database: Database, settings: Settings) -> str:
 
 def make_hard_songs(database: Database, storage: Storage, n_init: int, key: str = "songs") -> int:
     """Add a project without any structure: each of its `n_init` starts takes a while, and nothing else does."""
-    parameters = {"n_init": n_init, "n_moves": 0, "epsilon": 0.05}  # nothing to choose before the starts
+    # Nothing to choose before the starts, and no graph to find.
+    parameters = {"candidates": "features", "n_init": n_init, "n_moves": 0, "epsilon": 0.05}
     project_id = make_songs(database, storage, 3000, 3, key, parameters=parameters)
     rng = np.random.default_rng(1)
     with database.transaction() as session:

@@ -25,14 +25,14 @@ def questions(y, n, seed=0, kind="relative"):
     return {"triplets": triplets, "answers": true_answers(y, triplets, kind), "kinds": kind}
 
 
-def mean_ari(seeds=range(5), n=120, kind="relative", noise=None, **parameters):
+def mean_ari(seeds=range(5), n=120, kind="relative", noise=None, candidates="features", **parameters):
     result = []
     for seed in seeds:
         X, y = overlapping(seed)
         answered = questions(y, n, seed, kind)
         if noise is not None:
             answered["answers"] = noisy_answers(y, answered["triplets"], noise, np.random.default_rng(seed))
-        model = DCRC(4, random_state=0, **{"n_init": 4, **parameters}).fit(X, **answered)
+        model = DCRC(4, candidates=candidates, random_state=0, **{"n_init": 4, **parameters}).fit(X, **answered)
         result.append(adjusted_rand_score(y, model.labels_))
     return np.mean(result)
 
@@ -66,6 +66,7 @@ def without_answers():
     "parameters",
     [
         {},
+        {"candidates": "auto"},
         {"balance": False},
         {"weight": "paper"},
         {"weight": "shrunk"},
@@ -107,7 +108,7 @@ def test_profile_climbs_at_least_as_high_as_em():
     gains = []
     for seed in range(2):
         X, y = overlapping(seed)
-        few = {"n_init": 3, "n_moves": 2, "random_state": 0}
+        few = {"candidates": "features", "n_init": 3, "n_moves": 2, "random_state": 0}
         profile, em = (DCRC(4, solver=s, **few).fit(X, **questions(y, 120)) for s in ("profile", "em"))
         gains.append(profile.lower_bound_ - em.lower_bound_)
     assert np.mean(gains) > -0.02
