@@ -223,7 +223,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Have the garbage collector leave the modules alone, and come less often: a tenth of the time of most tests."""
+    """Have the garbage collector spare modules and come less often: a tenth of the time of tests over HTTP."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 1_000)
