@@ -80,6 +80,8 @@ def test_search_and_box_select_and_the_map_is_saved(open_page: OpenPage, board: 
     expect(page.locator("#clusters")).to_contain_text("no items")
     page.get_by_role("link", name="Take away: “SONG 2/”").click()
     expect(page.locator("#map")).to_have_attribute("data-passing", "")
+    # The map moves up once the line above it has gone: a box drawn before would end below it.
+    expect(page.locator("#filter")).not_to_contain_text("of 30 items")
     page.get_by_role("button", name="Box").click()
     expect(page.get_by_role("button", name="Box")).to_have_attribute("aria-pressed", "true")
     canvas = page.locator("#map")
