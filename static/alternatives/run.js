@@ -9,7 +9,7 @@ import { fetchPoints, STRIDE } from "../dashboard/map_points.js";
 import { MapTools } from "../dashboard/map_tools.js";
 import { Resolution } from "../dashboard/resolution.js";
 import { byId, query } from "../web/dom.js";
-import { follow } from "../web/events.js";
+import { follow, showStarved } from "../web/events.js";
 import { sendFormsInPlace } from "../web/live.js";
 import { playOnClick } from "../web/player.js";
 import { readBody } from "../web/problem.js";
@@ -109,7 +109,7 @@ async function showMaps(container) {
  * @param {HTMLElement} notice
  */
 function followRun({ dataset: { api, run } }) {
-  const onRun = (/** @type {RunEvent} */ { number, status, progress }) => {
+  const onRun = (/** @type {RunEvent} */ { number, status, progress, starved }) => {
     if (number !== Number(run) || status === "queued") return;
     if (status !== "running") {
       location.reload();
@@ -117,6 +117,7 @@ function followRun({ dataset: { api, run } }) {
     }
     byId("progress", HTMLProgressElement).value = progress;
     byId("status").textContent = status;
+    showStarved(starved);
     byId("waiting-text").textContent = "It is being computed. This page shows the result as soon as it is there.";
   };
   follow(`${api}/events`, { run: onRun }, async (state) => {

@@ -1,7 +1,7 @@
 // The dashboard: connects the map, the cards, the list of items and the live figures.
 
 import { byId } from "../web/dom.js";
-import { follow, showJob } from "../web/events.js";
+import { follow, showJob, showStarved } from "../web/events.js";
 import { catchUpAfterTyping, refresh, sendFormsInPlace } from "../web/live.js";
 import { showOutage } from "../web/outage.js";
 import { playOnClick } from "../web/player.js";
@@ -115,10 +115,13 @@ function refreshSoon() {
 }
 
 /** @param {RunEvent} event */
-function onRun({ number, purpose, status, progress }) {
+function onRun({ number, purpose, status, progress, starved }) {
   const bars = /** @type {NodeListOf<HTMLProgressElement>} */ (document.querySelectorAll("#progress, #first-run"));
   if (purpose !== "current") refreshSoon();
-  else if (status === "running" && bars.length) for (const bar of bars) bar.value = progress;
+  else if (status === "running" && bars.length) {
+    for (const bar of bars) bar.value = progress;
+    showStarved(starved);
+  }
   else if (status !== "done") refresh(); // a done run is followed by the event "clusters"
   if (OUTCOMES[status]) byId("news").textContent = `Run ${number} ${OUTCOMES[status]}.`;
 }

@@ -5,7 +5,7 @@ import { readProblem } from "./problem.js";
 
 /**
  * A run in an event.
- * @typedef {{ number: number, purpose: string, status: string, progress: number }} RunEvent
+ * @typedef {{ number: number, purpose: string, status: string, progress: number, starved: boolean }} RunEvent
  */
 
 /**
@@ -77,4 +77,12 @@ export function showJob(kind, progress, note) {
   bar.value = progress;
   if (line && note) line.textContent = note;
   return true;
+}
+
+/**
+ * Say, or say no longer, that a run mostly waits for a processor.
+ * @param {boolean} isStarved
+ */
+export function showStarved(isStarved) {
+  for (const line of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-starved]"))) line.hidden = !isStarved;
 }

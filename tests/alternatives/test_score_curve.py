@@ -27,7 +27,7 @@ def made(chosen: int, mean: list[float], error: float = 0.1, scoring: str = "log
 
 def run(metrics: dict[str, object], scoring: str = "log_score") -> RunOut:
     values = dict.fromkeys(RunOut.model_fields)
-    numbers = dict.fromkeys(("number", "progress", "attempts", "answers_from", "answers_to"), 1)
+    numbers = {"starved": False} | dict.fromkeys(("number", "progress", "attempts", "answers_from", "answers_to"), 1)
     words = dict.fromkeys(("purpose", "name", "status", "algorithm", "reason"), "")
     fields = {"metrics": metrics, "parameters": {"scoring": scoring}, "created_at": datetime.now(UTC)}
     return RunOut.model_validate({**values, **numbers, **words, **fields})

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tercet.models import Project, Role
+from tercet.models import Project, Role, Run, now
+from tercet.runs import lifecycle
 from tests.browser.conftest import BEFORE, LiveServer, OpenPage, assert_accessible, make_board, make_songs, take_shot
 from tests.dashboard.results import add_result
 from tests.factories import add_features, add_member
@@ -48,6 +49,25 @@ def test_map_and_cards_show_the_clusters(live_server: LiveServer, open_page: Ope
     assert page.locator(".cluster-figures a").all_inner_texts() == ["10 items", "12 items", "8 items"]
     expect(page.locator("#connection")).to_have_text("live")
     take_shot(page, "dashboard")
+
+
+def test_a_run_that_starves_says_so_until_it_does_no_longer(live_server: LiveServer, open_page: OpenPage) -> None:
+    project, page = open_board(live_server, open_page)
+    slow = page.get_by_text("it mostly waits for a processor that other programs use")
+    expect(slow).to_have_count(0)
+    run = Run(project_id=project.id, number=2, algorithm="dcrc", status="running", due_at=now(), token=1)
+    with live_server.database.transaction() as session:
+        session.add(run)
+        session.flush()
+        lifecycle.announce(session, run)
+    expect(page.locator("#next-run")).to_have_text("run 2 is being computed")
+    for is_starved in (False, True, False, True):
+        with live_server.database.transaction() as session:
+            lifecycle.write(session, run, starved=is_starved)
+        expect(slow).to_be_visible(visible=is_starved)
+    page.reload()
+    expect(slow).to_be_visible()
+    assert_accessible(page, "starved")
 
 
 def test_hover_shows_the_item_and_a_click_pins_it(live_server: LiveServer, open_page: OpenPage) -> None:

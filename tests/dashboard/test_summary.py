@@ -91,6 +91,7 @@ def test_next_run_waits_for_the_rest_of_the_rule(app: FastAPI, analyst: User) ->
         "after_answers": 8,
         "due_at": None,
         "progress": None,
+        "starved": False,
         "note": "",
     }
 
@@ -103,9 +104,10 @@ def test_next_run_is_queued_then_running(app: FastAPI, database: Database, analy
     assert (queued["state"], queued["number"], queued["after_answers"]) == ("queued", 4, 8)
     assert queued["due_at"]
     with database.transaction() as session:
-        add_run(session, session.get_one(Project, 1), 5, "running", progress=0.25, answers_to=7)
+        add_run(session, session.get_one(Project, 1), 5, "running", progress=0.25, starved=True, answers_to=7)
     running = read(app, analyst)["next_run"]
     assert (running["state"], running["number"], running["progress"]) == ("running", 5, 0.25)
+    assert running["starved"]
     assert running["after_answers"] == 10
 
 
@@ -161,6 +163,7 @@ def test_predicted_is_averaged_by_answers_over_five_runs() -> None:
             name="",
             status=status,
             progress=1,
+            starved=False,
             attempts=1,
             created_at=now(),
             metrics=metrics,

@@ -3,7 +3,7 @@
 import errno
 import time
 from collections import Counter
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,12 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from tercet.database import Database
 from tercet.labeling.queue import TOP_UP
 from tercet.labeling.refill import SCREEN
-from tercet.models import Answer, FeatureSet, Item, Project, Run, Source, Triplet, now
+from tercet.models import Answer, Event, FeatureSet, Item, Project, Run, Source, Triplet, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.worker import checkpoints, job, outages
+from tercet.worker import checkpoints, job, outages, politeness
 from tercet.worker.inputs import JobInputs, load
 from tercet.worker.job import run_job
 from tercet_algorithms.answers.patterns import answer_probabilities, answer_table
@@ -354,6 +354,25 @@ def test_a_run_that_takes_too_long_is_given_up_and_says_so(
     assert run.error is not None
     assert run.error.startswith("It was not done after 1e-06 hours, which is as long as a run may take here")
     assert lifecycle.claim_next(database, 15) is None, "nobody takes it over"
+
+
+def test_a_run_that_starves_says_so_until_it_does_no_longer(
+    database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_truly(database, project, 60)
+    run_id = request_and_claim(database, project)
+    monkeypatch.setattr(politeness, "starves", lambda: not said)
+    said: list[bool] = []
+
+    def give_time(_: object) -> None:
+        time.sleep(0.05)  # for the heartbeat
+        said.extend([True] * get_run(database, run_id).starved)
+
+    before_each_step(monkeypatch, DCRCSearch, give_time)
+    assert run_job(place(settings, 0.03), run_id) == "done"
+    with database.reading() as session:
+        events = session.scalars(select(Event).where(Event.kind == "run").order_by(Event.number)).all()
+    assert [starved for starved, _ in groupby(event.payload["starved"] for event in events)] == [False, True, False]
 
 
 def test_a_failing_run_says_why_and_does_not_block_the_next(

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tercet.worker.politeness import AUTOGROUP, FED_SECONDS, HUNGRY_SECONDS, LOOK_SECONDS, Share
+from tercet.worker.politeness import AUTOGROUP, FED_SECONDS, HUNGRY_SECONDS, LOOK_SECONDS, TOLD_SECONDS, Share
 
 # Beside another process on one processor, at work for half a second.
 COMPUTE_BESIDE_ANOTHER = """
@@ -31,7 +31,7 @@ class Machine:
 
     def __init__(self) -> None:
         self.at = self.computed = self.waited = 0.0
-        self.share = Share(0.0, 0.0, 0.0, fed_at=0.0)
+        self.share = Share(0.0, 0.0, 0.0, fed_at=0.0, enough_at=0.0)
 
     def look(self, share: float, wanted: float = 1.0) -> bool:
         self.at += LOOK_SECONDS
@@ -53,6 +53,16 @@ def test_work_that_starves_gets_its_share_for_a_while_again_and_again(machine: M
 
 def test_work_that_gets_something_now_and_then_does_not_starve(machine: Machine) -> None:
     assert not any(machine.look(0.5 if i % 8 == 0 else 0.1) for i in range(100))
+
+
+def test_people_are_told_of_work_that_starves_until_it_gets_enough_without_being_fed(machine: Machine) -> None:
+    silent, hungry, fed = (round(seconds / LOOK_SECONDS) for seconds in (TOLD_SECONDS, HUNGRY_SECONDS, FED_SECONDS))
+    shares = [0.1] * hungry + [0.5] * fed + [0.1] * hungry + [0.5] * (fed + 1)
+    told = []
+    for share in shares:
+        machine.look(share)
+        told.append(machine.share.starves)
+    assert told == [False] * (silent - 1) + [True] * (len(shares) - silent) + [False]
 
 
 def test_a_worker_without_work_does_not_starve(machine: Machine) -> None:

@@ -47,7 +47,8 @@ class AnswerFigures(BaseModel):
 class NextRun(BaseModel):
     """What happens next: `waiting` for answers, `queued` until `due_at` or enough answers, or `running`.
 
-    `note` says why a run that is due has not begun.
+    `note` says why a run that is due has not begun, `starved` that the running one mostly waits for a processor that
+    other programs use.
     """
 
     state: Literal["waiting", "queued", "running"]
@@ -55,6 +56,7 @@ class NextRun(BaseModel):
     after_answers: int
     due_at: datetime | None = None
     progress: float | None = None
+    starved: bool = False
     note: str = ""
 
 

@@ -217,7 +217,8 @@ def next_run(session: Session, project: Project, newest: list[Run]) -> NextRun:
     after = max(0, project.rerun_answers - (project.answer_number - served))
     active = {run.status: run for run in current if run.status in (RunStatus.RUNNING, RunStatus.QUEUED)}
     if running := active.get(RunStatus.RUNNING):
-        return NextRun(state="running", number=running.number, after_answers=after, progress=running.progress)
+        now_at = {"progress": running.progress, "starved": running.starved}
+        return NextRun(state="running", number=running.number, after_answers=after, **now_at)
     if queued := active.get(RunStatus.QUEUED):
         note = waiting(session, queued.due_at) if queued.due_at <= now() else ""
         return NextRun(state="queued", number=queued.number, after_answers=after, due_at=queued.due_at, note=note)

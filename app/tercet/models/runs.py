@@ -4,7 +4,7 @@ import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from tercet.models.base import Base, now, partial_index
@@ -70,6 +70,7 @@ class Run(Base):
     lease_expires_at: Mapped[datetime | None]
     cancel_requested: Mapped[bool] = mapped_column(default=False)
     progress: Mapped[float] = mapped_column(default=0.0)
+    starved: Mapped[bool] = mapped_column(default=False, server_default=false())
     checkpoint: Mapped[str | None] = mapped_column(String(200))
     answers_from: Mapped[int] = mapped_column(default=0)
     answers_to: Mapped[int | None]

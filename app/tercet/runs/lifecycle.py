@@ -24,7 +24,7 @@ from tercet.models import Project, Purpose, Run, RunStatus, now, out_of_reach
 from tercet.runs import preconditions
 from tercet.runs.queries import last_done, lock_project
 
-ANNOUNCED = ("number", "purpose", "status", "progress", "reason")
+ANNOUNCED = ("number", "purpose", "status", "progress", "starved", "reason")
 GAVE_UP = (
     f"The worker stopped {MAX_ATTEMPTS} times at the same place of this run, so it was given up. Its process was "
     "killed each time: too little memory is the usual reason. Start it again, or give the workers more memory."
@@ -183,7 +183,7 @@ def begin_task(database: Database, run_id: int, lease_seconds: float) -> Run | N
     raise_token = (
         update(Run)
         .where(running, Run.attempts < MAX_ATTEMPTS)
-        .values(token=Run.token + 1, attempts=Run.attempts + 1, lease_expires_at=lease)
+        .values(token=Run.token + 1, attempts=Run.attempts + 1, lease_expires_at=lease, starved=False)
         .returning(Run)
     )
     with database.transaction() as session:

@@ -18,6 +18,7 @@ RUN_EXAMPLE: dict[str, Any] = {
     "parameters": {"n_clusters": 13, "epsilon": 0.05, "tau": 1.0},
     "reason": "answers",
     "progress": 1.0,
+    "starved": False,
     "attempts": 1,
     "answers_from": 1194,
     "answers_to": 1204,
@@ -114,7 +115,8 @@ class RunOut(BaseModel):
     `clusters_curve` of its `metrics` has the mean held-out score of each number and the standard error of that mean.
 
     `attempts` is how often a worker has begun with it since it last came further: more than one where workers were
-    killed, and after five losses at the same place it is given up.
+    killed, and after five losses at the same place it is given up. While a run is computed, `starved` says that it
+    mostly waits for a processor that other programs use.
 
     Further `metrics`, each missing where it is not known: `answers_satisfied` is the share of the answers used that
     the clusters agree with, so high by nature; `prequential_accuracy` that of new answers which the run before had
@@ -148,6 +150,7 @@ class RunOut(BaseModel):
     parameters: dict[str, Any]
     reason: str
     progress: float
+    starved: bool
     attempts: int
     answers_from: int
     answers_to: int | None

@@ -9,6 +9,7 @@ of the task goes on from, and `outputs` turns the outcome into what is stored.
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from tercet.models import Purpose, Run, RunStatus, now
 from tercet.runs import lifecycle, results
 from tercet.runs.lifecycle import Superseded
 from tercet.runs.results import Array, Report, Result
-from tercet.worker import hand_edits, outages
+from tercet.worker import hand_edits, outages, politeness
 from tercet.worker.checkpoints import Checkpoints, Job
 from tercet.worker.comparison.figures import figures
 from tercet.worker.comparison.fits import compare
@@ -62,7 +63,11 @@ def run_job(place: JobPlace, run_id: int) -> str:
     deadline = time.monotonic() + 3600 * place.run_hours
 
     def renew() -> bool:
-        return time.monotonic() < deadline and lifecycle.renew(database, run.id, run.token, place.lease_seconds)
+        is_held = time.monotonic() < deadline and lifecycle.renew(database, run.id, run.token, place.lease_seconds)
+        if is_held and politeness.starves() != run.starved:
+            with suppress(Superseded), database.transaction() as session:
+                lifecycle.write(session, run, starved=politeness.starves())
+        return is_held
 
     try:
         with heartbeat(f"run {run.id}", renew, place.lease_seconds) as lost:

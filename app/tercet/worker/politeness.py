@@ -3,13 +3,15 @@
 A worker gets a tenth of a processor that others want: by its priority, and where Linux divides the processors among
 sessions, by that of its session, which it has to itself. Many busy sessions leave a tenth as much as each of them gets,
 which is little: so a session that has waited for half a minute gets as much as any other for fifteen seconds. Elsewhere
-a tenth is what work gets: without root no process can raise its own priority again.
+a tenth is what work gets: without root no process can raise its own priority again. Everywhere people are told that
+their run starves.
 """
 
 import os
 import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 POLITENESS, LIKE_OTHERS = 10, 0
@@ -17,16 +19,26 @@ AUTOGROUP = Path("/proc/self/autogroup")
 THREADS = Path("/proc/self/task")
 
 HUNGRY_SECONDS, FED_SECONDS = 30.0, 15.0
+# People are told after this long, and until work has got enough without being fed.
+TOLD_SECONDS = 9.0
 # Of the time in which it could compute: work that gets less goes hungry.
 LEAST_SHARE = 0.25
 LOOK_SECONDS = 3.0
+
+_starves = threading.Event()
 
 
 def go_last() -> None:
     """Lower this process's priority, and that of its session where it has one to itself."""
     os.nice(POLITENESS)
-    if os.getsid(0) == os.getpid() and set_session(POLITENESS):
-        threading.Thread(target=_look_after_session, name="share of the processors", daemon=True).start()
+    has_session = os.getsid(0) == os.getpid() and set_session(POLITENESS)
+    look = partial(_look_after_share, has_session)
+    threading.Thread(target=look, name="share of the processors", daemon=True).start()
+
+
+def starves() -> bool:
+    """Return whether this process has mostly waited for a processor lately."""
+    return _starves.is_set()
 
 
 def set_session(politeness: int) -> bool:
@@ -63,14 +75,20 @@ class Share:
     computed: float
     waited: float
     fed_at: float
+    enough_at: float  # without being fed
     fed_until: float = 0.0
+    starves: bool = False
 
     def look(self, at: float, computed: float, waited: float) -> bool:
         """Return whether the session should be like others from now on."""
         got, seconds = computed - self.computed, at - self.at
         wanted = got + waited - self.waited
         is_hungry = wanted > seconds / 2 and got < LEAST_SHARE * wanted
+        was_fed = self.at < self.fed_until
         self.at, self.computed, self.waited = at, computed, waited
+        if not is_hungry and not was_fed:
+            self.enough_at = at
+        self.starves = at - self.enough_at >= TOLD_SECONDS
         if not is_hungry or at < self.fed_until:
             self.fed_at = at
         elif at - self.fed_at >= HUNGRY_SECONDS:
@@ -79,12 +97,16 @@ class Share:
         return at < self.fed_until
 
 
-def _look_after_session() -> None:
+def _look_after_share(has_session: bool) -> None:
     start = time.monotonic()
-    share, is_like_others = Share(start, time.process_time(), seconds_waited(), fed_at=start), False
+    share, is_like_others = Share(start, time.process_time(), seconds_waited(), fed_at=start, enough_at=start), False
     while True:
         time.sleep(LOOK_SECONDS)
         should_be = share.look(time.monotonic(), time.process_time(), seconds_waited())
-        if should_be != is_like_others:
+        if share.starves:
+            _starves.set()
+        else:
+            _starves.clear()
+        if has_session and should_be != is_like_others:
             is_like_others = should_be
             set_session(LIKE_OTHERS if should_be else POLITENESS)
