@@ -48,11 +48,11 @@ export class Tint {
     this.values = null;
     if (by && by !== DOUBT) {
       const response = await fetch(`${this.api}/columns/values?by=${encodeURIComponent(by)}`).catch(() => null);
+      const values = response?.ok ? await readBody(response) : null;
+      const problem = values ? "" : response ? await explain(response) : "The server was not reached. Try again.";
       if (this.#choice.value !== by) return; // something else was chosen in the meantime
-      if (!response?.ok) {
-        this.#choice.value = "";
-        this.#say(response ? await explain(response) : "The server was not reached. Try again.");
-      } else this.values = await readBody(response);
+      this.values = values;
+      if (problem) return this.#say(problem);
     }
     this.apply();
   }
@@ -130,9 +130,9 @@ export class Tint {
 
   /** @param {string} sentence */
   #say(sentence) {
+    this.#choice.value = "";
+    this.apply();
     this.#legend.replaceChildren(createElement("span", { className: "small", textContent: sentence }));
-    this.map.tint = this.map.shapes = null;
-    this.map.draw();
   }
 }
 

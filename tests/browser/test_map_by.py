@@ -68,6 +68,30 @@ def test_a_legend_selects_the_items_of_a_group(open_page: OpenPage, board: tuple
     expect(page.locator("#legend")).to_be_empty()
 
 
+def test_colours_that_come_too_late_or_not_at_all(open_page: OpenPage, board: tuple[Project, User]) -> None:
+    page = open_board(open_page, board)
+    choice, legend = page.get_by_label("Colour by"), page.locator("#legend")
+    choice.focus()
+    expect(choice.locator("option", has_text="site")).to_have_count(1)
+    # What has arrived is read half a second later.
+    page.evaluate(
+        "() => { const read = Response.prototype.json;"
+        " Response.prototype.json = async function () {"
+        " await new Promise(done => setTimeout(done, 500)); const body = await read.call(this);"
+        " setTimeout(() => (document.body.dataset.read = 'yes')); return body; }; }"
+    )
+    with page.expect_response("**/columns/values*"):
+        choice.select_option("site")
+    choice.select_option("cluster")
+    expect(page.locator("body")).to_have_attribute("data-read", "yes")
+    expect(legend).to_be_empty()
+    expect(page.locator("#map")).to_have_attribute("data-tint", "")
+    page.route("**/columns/values*", lambda route: route.abort())
+    choice.select_option("site")
+    expect(legend).to_have_text("The server was not reached. Try again.")
+    expect(choice).to_have_value("")
+
+
 def test_search_and_box_select_and_the_map_is_saved(open_page: OpenPage, board: tuple[Project, User]) -> None:
     page = open_board(open_page, board)
     page.get_by_label("Search items").fill("SONG 2/")
