@@ -141,8 +141,8 @@ FAULTS = (
     Fault(
         "app/tercet/runs/lifecycle.py",
         "a task does not raise the token",
-        ".values(token=Run.token + 1, attempts=Run.attempts + 1, lease_expires_at=lease)",
-        ".values(attempts=Run.attempts + 1, lease_expires_at=lease)",
+        ".values(token=Run.token + 1, attempts=Run.attempts + 1, lease_expires_at=lease, starved=False)",
+        ".values(attempts=Run.attempts + 1, lease_expires_at=lease, starved=False)",
         "tests/worker/test_job.py tests/runs",
     ),
     Fault(
