@@ -1,5 +1,6 @@
 """Runs the web server until it is told to stop, in one process or several."""
 
+import gc
 import os
 import socket
 import sys
@@ -114,4 +115,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     logs.configure(settings.log_level, settings.log_json)
     share_heaps()
     app = create_app(settings)
+    # What is there by now stays: the garbage collector, which stops all requests, need not look at it again.
+    gc.collect()
+    gc.freeze()
     StreamEndingServer(app, server_config(app, settings)).run(sockets=[listener])
