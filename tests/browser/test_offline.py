@@ -23,6 +23,7 @@ READY = 200
 KEPT = (
     "caches.keys().then((names) => [names.length, Object.keys(localStorage).filter((k) => k.includes('ahead')).length])"
 )
+REGISTRATIONS = "navigator.serviceWorker.getRegistrations().then((all) => all.length)"
 
 
 @pytest.fixture
@@ -135,8 +136,16 @@ def test_signing_out_leaves_nothing_behind(prepared: tuple[Project, Page]) -> No
     page.get_by_role("link", name="Account").click()
     page.get_by_role("button", name="Sign out").first.click()
     page.wait_for_url("**/")
-    assert kept(page.context) == [0, 0]
-    assert page.evaluate("navigator.serviceWorker.getRegistrations().then((all) => all.length)") == 0
+    wait_until(lambda: kept(page.context) == [0, 0])
+    wait_until(lambda: not page.evaluate(REGISTRATIONS))
+
+
+def test_signing_out_before_the_scripts_have_come_leaves_nothing_behind(prepared: tuple[Project, Page]) -> None:
+    _, page = prepared
+    page.locator("form[action$='/sign-out']").first.evaluate("(form) => form.submit()")
+    page.wait_for_url("**/")
+    wait_until(lambda: kept(page.context) == [0, 0])
+    wait_until(lambda: not page.evaluate(REGISTRATIONS))
 
 
 def test_a_session_that_ended_elsewhere_leaves_nothing_behind(prepared: tuple[Project, Page]) -> None:
