@@ -1,7 +1,4 @@
-"""The processes of docker-compose.yml on loopback: two web servers, a scheduler, two workers and PostgreSQL.
-
-What one web server starts, a worker of the remote scheduler does, and the other web server shows it live.
-"""
+"""The processes of docker-compose.yml on loopback, and its file; two servers are in `benchmarks/checks`."""
 
 import socket
 import subprocess
@@ -9,7 +6,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -20,7 +17,7 @@ import yaml
 from sqlalchemy.orm import Session
 
 from tercet.database import Database
-from tercet.demo.server import DemoServer, free_port, running_server
+from tercet.demo.server import DemoServer, running_server
 from tercet.errors import Conflict
 from tercet.models import Role
 from tercet.serve import serve
@@ -64,26 +61,6 @@ def three_blobs(session: Session, storage: Storage) -> str:
     return make_token(session, add_member(session, project, Role.OWNER))
 
 
-@pytest.fixture
-def servers(postgres_database_url: str, tmp_path: Path) -> Iterator[tuple[list[DemoServer], str]]:
-    """Two web servers over one database, one scheduler and two workers, and a token for the project 'blobs'."""
-    database = Database(postgres_database_url)
-    with database.transaction() as session:
-        token = three_blobs(session, Storage(Settings(data=tmp_path).resolved_storage_url()))
-    database.close()
-    address = f"tcp://127.0.0.1:{free_port()}"
-    settings = {
-        "data": str(tmp_path),
-        "database_url": postgres_database_url,
-        "dask_scheduler": address,
-    }
-    with ExitStack() as stack:
-        port = address.rsplit(":", 1)[1]
-        scheduler, worker = ("scheduler", "--host", "127.0.0.1", "--port", port), ("worker", address, *WORKER)
-        stack.enter_context(processes((*scheduler, "--no-dashboard"), worker, worker))
-        yield [stack.enter_context(running_server(settings)) for _ in range(2)], token
-
-
 def follow_until(server: DemoServer, token: str, kind: str, seconds: float) -> Iterator[str]:
     """Yield 'open' once the stream is open, then each event's kind, until the wanted kind or the deadline."""
     headers = {"Authorization": f"Bearer {token}"}
@@ -98,21 +75,6 @@ def follow_until(server: DemoServer, token: str, kind: str, seconds: float) -> I
                 if line.endswith(kind):
                     return
             assert time.monotonic() < deadline, f"no {kind} event within {seconds} s"
-
-
-def test_a_run_started_on_one_server_is_seen_live_on_the_other(servers: tuple[list[DemoServer], str]) -> None:
-    (first, second), token = servers
-    events = follow_until(second, token, "clusters", 60)
-    assert next(events) == "open"
-    headers = {"Authorization": f"Bearer {token}"}
-    started = httpx.post(f"{first.url}/api/v1/projects/blobs/runs", json={}, headers=headers)
-    assert started.status_code == 202, started.text
-    assert "clusters" in list(events)
-    run = httpx.get(f"{second.url}/api/v1/projects/blobs/runs/latest", headers=headers).json()
-    assert run["status"] == "done"
-    assert run["number"] == started.json()["number"]
-    clusters = httpx.get(f"{first.url}/api/v1/projects/blobs/runs/latest/clusters", headers=headers).json()
-    assert sorted(cluster["size"] for cluster in clusters["clusters"]) == [20, 20, 20]
 
 
 def web_processes(server: DemoServer) -> set[int]:

@@ -9,7 +9,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from tercet.accounts.access import SESSION_COOKIE
 from tercet.web.api_docs import example_of, operations_by_tag
+from tercet.web.openapi import SECURITY
 
 # One kind of database is enough: the description does not depend on it.
 pytestmark = pytest.mark.only_on("sqlite")
@@ -121,3 +123,7 @@ def test_a_call_quotes_its_body() -> None:
     assert operation.problems == ["409 Conflict"]
     assert "it'\"'\"'s" in operation.call
     assert operation.call.endswith("http://host/x")
+
+
+def test_the_cookie_has_the_name_that_the_description_says() -> None:
+    assert SECURITY["session"]["name"] == SESSION_COOKIE

@@ -1,4 +1,4 @@
-"""The supervisor with real Dask workers: coalescing, killed workers, killed schedulers, several supervisors."""
+"""The supervisor with real Dask workers: coalescing, a killed worker, a killed scheduler."""
 
 import subprocess
 import sys
@@ -7,12 +7,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import distributed
-import psutil
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from tercet.database import Database
-from tercet.demo.server import free_port, running_server
+from tercet.demo.server import free_port
 from tercet.models import Run
 from tercet.runs import lifecycle, results
 from tercet.settings import Settings
@@ -21,7 +20,6 @@ from tercet.worker import outages
 from tercet.worker.place import JobPlace
 from tercet.worker.supervisor import Supervisor
 from tests.runs.support import (
-    answer_truly,
     ended,
     event_kinds,
     get_run,
@@ -122,27 +120,6 @@ def test_a_killed_worker_costs_no_iteration(database: Database, storage: Storage
 
 
 @SQLITE
-def test_a_run_that_kills_its_workers_takes_no_other_with_it(
-    database: Database, storage: Storage, settings: Settings
-) -> None:
-    deadly = make_hard_songs(database, storage, n_init=100, key="deadly")
-    harmless = make_songs(database, storage, key="harmless")
-    with supervised(database, settings, run_lease_seconds=3.0):
-        deadly_run = request(database, deadly)
-        wait_for(lambda: get_run(database, deadly_run).attempts == 1)
-        harmless_run = request(database, harmless)
-        for attempt in range(1, lifecycle.MAX_ATTEMPTS + 1):
-            wait_for(lambda attempt=attempt: get_run(database, deadly_run).attempts == attempt)
-            wait_for(worker_processes)[0].kill()
-            with database.transaction() as session:  # as if it had come further before: it is at the same place again
-                session.execute(update(Run).where(Run.id == deadly_run).values(progress=1.0))
-        run = wait_for(lambda: ended(database, deadly_run))
-        assert (run.status, run.error) == ("failed", lifecycle.GAVE_UP)
-        harmless = wait_for(lambda: ended(database, harmless_run))
-        assert (harmless.status, harmless.attempts) == ("done", 1)
-
-
-@SQLITE
 def test_a_fit_that_hangs_is_ended_from_outside_and_the_next_is_computed(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
@@ -165,21 +142,6 @@ def test_a_fit_that_hangs_is_ended_from_outside_and_the_next_is_computed(
     assert get_run(database, hanging_run).attempts == 1
 
 
-@POSTGRES
-def test_two_supervisors_compute_every_run_once(database: Database, storage: Storage, settings: Settings) -> None:
-    projects = [make_songs(database, storage, key=f"songs-{number}") for number in range(4)]
-    for project in projects:
-        answer_truly(database, project, 10)
-    database_of_another_server = Database(settings.database_url)
-    with supervised(database, settings), supervised(database_of_another_server, settings):
-        runs = [request(database, project) for project in projects]
-        done = [wait_for(lambda run=run: ended(database, run)) for run in runs]
-    database_of_another_server.close()
-    assert {(run.status, run.attempts, run.token) for run in done} == {("done", 1, 1)}
-    for project in projects:
-        assert event_kinds(database, project).count(("clusters", None)) == 1
-
-
 @SQLITE
 def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage, settings: Settings) -> None:
     project = make_hard_songs(database, storage, n_init=N_STARTS)
@@ -195,28 +157,4 @@ def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage,
         run = wait_for(lambda: ended(database, run_id), 90)
     assert run.status == "done"
     assert run.token >= 2
-    assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1
-
-
-@SQLITE
-def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=N_STARTS)
-    environment = {
-        "data": str(settings.data),
-        "database_url": settings.database_url,
-        "workers": "1",
-        "run_lease_seconds": "2",
-    }
-    run_id = request(database, project)
-    with running_server(environment) as server:
-        wait_for(lambda: get_run(database, run_id).progress > 0.1)
-        children = psutil.Process(server.process.pid).children(recursive=True)
-        server.process.kill()
-        _, alive = psutil.wait_procs(children, timeout=60)
-    assert not alive
-    stopped = get_run(database, run_id)
-    assert stopped.status == "running"
-    with running_server(environment):
-        run = wait_for(lambda: ended(database, run_id))
-    assert (run.status, run.token) == ("done", 2)
     assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1

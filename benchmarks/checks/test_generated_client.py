@@ -11,11 +11,9 @@ import pytest
 from fastapi import FastAPI
 
 from tercet.accounts import service
-from tercet.accounts.access import SESSION_COOKIE
 from tercet.database import Database
 from tercet.demo.server import running_server
 from tercet.models import Scope
-from tercet.web.openapi import SECURITY
 from tests.factories import make_user
 
 # One kind of database is enough: the description does not depend on it.
@@ -111,7 +109,3 @@ def test_a_generated_client_drives_a_whole_project(
         "items": 24,
         "answers": 2,
     }
-
-
-def test_the_cookie_has_the_name_that_the_description_says() -> None:
-    assert SECURITY["session"]["name"] == SESSION_COOKIE

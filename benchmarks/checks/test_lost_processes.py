@@ -1,0 +1,83 @@
+"""Killed servers and workers, and two servers over one database: every run is computed, each of them once."""
+
+import psutil
+from sqlalchemy import update
+
+from tercet.database import Database
+from tercet.demo.server import running_server
+from tercet.models import Run
+from tercet.runs import lifecycle
+from tercet.settings import Settings
+from tercet.storage import Storage
+from tests.runs.support import (
+    answer_truly,
+    ended,
+    event_kinds,
+    get_run,
+    make_hard_songs,
+    make_songs,
+    request,
+    wait_for,
+    worker_processes,
+)
+from tests.worker.test_supervisor import N_STARTS, POSTGRES, SQLITE, supervised
+
+
+@SQLITE
+def test_a_run_that_kills_its_workers_takes_no_other_with_it(
+    database: Database, storage: Storage, settings: Settings
+) -> None:
+    deadly = make_hard_songs(database, storage, n_init=100, key="deadly")
+    harmless = make_songs(database, storage, key="harmless")
+    with supervised(database, settings, run_lease_seconds=3.0):
+        deadly_run = request(database, deadly)
+        wait_for(lambda: get_run(database, deadly_run).attempts == 1)
+        harmless_run = request(database, harmless)
+        for attempt in range(1, lifecycle.MAX_ATTEMPTS + 1):
+            wait_for(lambda attempt=attempt: get_run(database, deadly_run).attempts == attempt)
+            wait_for(worker_processes)[0].kill()
+            with database.transaction() as session:  # as if it had come further before: it is at the same place again
+                session.execute(update(Run).where(Run.id == deadly_run).values(progress=1.0))
+        run = wait_for(lambda: ended(database, deadly_run))
+        assert (run.status, run.error) == ("failed", lifecycle.GAVE_UP)
+        harmless = wait_for(lambda: ended(database, harmless_run))
+        assert (harmless.status, harmless.attempts) == ("done", 1)
+
+
+@POSTGRES
+def test_two_supervisors_compute_every_run_once(database: Database, storage: Storage, settings: Settings) -> None:
+    projects = [make_songs(database, storage, key=f"songs-{number}") for number in range(4)]
+    for project in projects:
+        answer_truly(database, project, 10)
+    database_of_another_server = Database(settings.database_url)
+    with supervised(database, settings), supervised(database_of_another_server, settings):
+        runs = [request(database, project) for project in projects]
+        done = [wait_for(lambda run=run: ended(database, run)) for run in runs]
+    database_of_another_server.close()
+    assert {(run.status, run.attempts, run.token) for run in done} == {("done", 1, 1)}
+    for project in projects:
+        assert event_kinds(database, project).count(("clusters", None)) == 1
+
+
+@SQLITE
+def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_hard_songs(database, storage, n_init=N_STARTS)
+    environment = {
+        "data": str(settings.data),
+        "database_url": settings.database_url,
+        "workers": "1",
+        "run_lease_seconds": "2",
+    }
+    run_id = request(database, project)
+    with running_server(environment) as server:
+        wait_for(lambda: get_run(database, run_id).progress > 0.1)
+        children = psutil.Process(server.process.pid).children(recursive=True)
+        server.process.kill()
+        _, alive = psutil.wait_procs(children, timeout=60)
+    assert not alive
+    stopped = get_run(database, run_id)
+    assert stopped.status == "running"
+    with running_server(environment):
+        run = wait_for(lambda: ended(database, run_id))
+    assert (run.status, run.token) == ("done", 2)
+    assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1
