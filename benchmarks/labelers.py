@@ -6,7 +6,7 @@ import random
 import time
 import uuid
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -44,17 +44,24 @@ class Connection:
         self.reader = self.writer = None
 
 
+class Wait(NamedTuple):
+    """How long a labeler waited, and when that was over by `time.perf_counter`, in seconds."""
+
+    seconds: float
+    until: float
+
+
 @dataclass
 class Tally:
-    """What the labelers saw: times in seconds, ids that the server acknowledged, other statuses.
+    """What the labelers saw: how long they waited, ids that the server acknowledged, other statuses.
 
     Answers with which the next questions come are apart, and so are the first questions of everybody, for which all ask
     in the same instant.
     """
 
-    answer_seconds: list[float] = field(default_factory=list)
-    next_seconds: list[float] = field(default_factory=list)
-    first_seconds: list[float] = field(default_factory=list)
+    answers: list[Wait] = field(default_factory=list)
+    answers_and_next: list[Wait] = field(default_factory=list)
+    first: list[Wait] = field(default_factory=list)
     empty: int = 0  # times that nobody had a question, though there are billions
     acknowledged: list[str] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
@@ -82,9 +89,7 @@ async def label(connection: Connection, project: str, until: float, think: float
     ahead: list[list[str]] = []
     while time.monotonic() < until:
         if not ahead:
-            body = await _timed(
-                connection, "GET", f"{base}/triplets/next?n={AHEAD + MORE}", None, tally.first_seconds, tally
-            )
+            body = await _timed(connection, "GET", f"{base}/triplets/next?n={AHEAD + MORE}", None, tally.first, tally)
             ahead = _keys(body)
             tally.empty += body is not None and not ahead
         if not ahead:
@@ -95,7 +100,7 @@ async def label(connection: Connection, project: str, until: float, think: float
         answer = {"id": str(uuid.uuid4()), "triplet": ahead.pop(0), "answer": rng.choice(["yes", "no", "dnk"])}
         asks = len(ahead) < AHEAD
         path = f"{base}/answers?ask={AHEAD + MORE}" if asks else f"{base}/answers"
-        into = tally.next_seconds if asks else tally.answer_seconds
+        into = tally.answers_and_next if asks else tally.answers
         while time.monotonic() < until + 30:
             if body := await _timed(connection, "POST", path, {"answers": [answer]}, into, tally):
                 tally.acknowledged.append(answer["id"])
@@ -108,7 +113,7 @@ def _keys(questions: Any) -> list[list[str]]:
     return [question["triplet"] for question in questions["triplets"]] if questions else []
 
 
-async def _timed(connection: Connection, method: str, path: str, body: Any, into: list[float], tally: Tally) -> Any:
+async def _timed(connection: Connection, method: str, path: str, body: Any, into: list[Wait], tally: Tally) -> Any:
     start = time.perf_counter()
     try:
         status, content = await connection.request(method, path, body)
@@ -116,7 +121,8 @@ async def _timed(connection: Connection, method: str, path: str, body: Any, into
         tally.refuse(type(error).__name__)
         connection.close()
         return None
-    into.append(time.perf_counter() - start)
+    end = time.perf_counter()
+    into.append(Wait(end - start, end))
     if status >= 300:
         tally.refuse(f"{method} {status}")
         return None

@@ -20,15 +20,19 @@ import numpy as np
 import psutil
 import psycopg
 
-from benchmarks.labelers import Tally, crowd, join
+from benchmarks.labelers import Tally, Wait, crowd, join
 from benchmarks.projects import LoadProject, make_project, synthetic
 from tercet.demo.server import running_server
 from tercet.settings import Settings
 
+# Everybody's first questions are asked for in the same instant; so long after they have come, that is forgotten.
+SETTLING_SECONDS = 5.0
 
-def percentiles(seconds: list[float]) -> str:
-    """Give p50 / p95 / p99 in milliseconds."""
-    return " / ".join(f"{1000 * np.percentile(seconds, q):.1f}" for q in (50, 95, 99))
+
+def percentiles(waits: list[Wait], since: float = 0.0) -> str:
+    """Give p50 / p95 / p99 in milliseconds of what was waited for since then."""
+    seconds = [wait.seconds for wait in waits if wait.until > since]
+    return " / ".join(f"{1000 * np.percentile(seconds, q):.1f}" for q in (50, 95, 99)) if seconds else "none"
 
 
 def memory_mb(pid: int) -> tuple[float, float]:
@@ -95,8 +99,10 @@ def report(
     lost = set(tally.acknowledged) - set(stored)
     doubled = len(stored) - len(set(stored))
     print(f"answers acknowledged {len(tally.acknowledged)}, {len(tally.acknowledged) / seconds:.0f} a second")
-    print(f"answer p50/p95/p99 ms  {percentiles(tally.answer_seconds)}")
-    print(f"with the next questions {percentiles(tally.next_seconds)}; the first {percentiles(tally.first_seconds)}")
+    for title, since in (("in all", 0.0), ("once settled", max(wait.until for wait in tally.first) + SETTLING_SECONDS)):
+        print(f"{title}: answer p50/p95/p99 {percentiles(tally.answers, since)} ms, ", end="")
+        print(f"with the next questions {percentiles(tally.answers_and_next, since)} ms")
+    print(f"the first questions p50/p95/p99 {percentiles(tally.first)} ms")
     web, every = (max(each) for each in zip(*peaks, strict=True))
     print(f"web process at most {web:.0f} MB, all processes together {every:.0f} MB; runs finished meanwhile {runs}")
     print(f"refused {tally.refused or 'none'}; without a question {tally.empty} times")
