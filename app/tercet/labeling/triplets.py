@@ -9,17 +9,13 @@ from tercet.labeling.canonical import Ids
 from tercet.labeling.sql import statements
 from tercet.models import Source, now
 
-CHUNK = 500
-
 
 def find(session: Session, project_id: int, triplets: Sequence[Ids]) -> dict[Ids, int]:
     """Return the ids of stored canonical triplets, locked so that no refill deletes them in this transaction's time."""
-    stored: dict[Ids, int] = {}
-    for start in range(0, len(triplets), CHUNK):
-        parameters = {"project": project_id, "triplets": triplets[start : start + CHUNK]}
-        rows = session.connection().execute(statements.FIND_TRIPLETS, parameters)
-        stored.update({(a, b, c): triplet_id for a, b, c, triplet_id in rows})
-    return stored
+    connection = session.connection()
+    parameters = {"project": project_id, "triplets": json.dumps(triplets)}
+    rows = connection.execute(statements.FIND_TRIPLETS[connection.dialect.name], parameters)
+    return {(a, b, c): triplet_id for a, b, c, triplet_id in rows if triplet_id is not None}
 
 
 def make(session: Session, project_id: int, triplets: Collection[Ids]) -> dict[Ids, int]:

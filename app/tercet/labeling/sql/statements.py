@@ -228,12 +228,14 @@ def _add_new_triplets(dialect: str) -> Executable:
 
 ADD_NEW_TRIPLETS = {dialect: _add_new_triplets(dialect) for dialect in DIALECTS}
 
-# Locked, so that a refill cannot delete them before the transaction ends.
-FIND_TRIPLETS = (
-    select(*IDS, triplet.id)
-    .where(triplet.project_id == bindparam("project"), tuple_(*IDS).in_(_any_of("triplets")))
-    .with_for_update(read=True, key_share=True)
-)
+
+def _find_triplets(dialect: str) -> Select[Any]:
+    """Build the statement that returns the items of each row of "triplets", with the id of their triplet or null."""
+    ids = rows_of(dialect, "triplets", IDS)
+    return select(*ids, stored_triplet(*ids))
+
+
+FIND_TRIPLETS = {dialect: _find_triplets(dialect) for dialect in DIALECTS}
 _SHOWN = (
     item.id,
     item.key,
