@@ -255,7 +255,20 @@ ITEMS_NAMED = {
     .where(project.key == bindparam("key"), among(dialect, item.key, "keys"))
     for dialect in DIALECTS
 }
-CALLERS = {dialect: session_rows(among(dialect, SESSIONS.c.token_hash, "sessions")) for dialect in DIALECTS}
+
+
+def _callers(dialect: str) -> Select[Any]:
+    """Build the statement that reads the users of sessions.
+
+    These are the few users that are looked at. A PostgreSQL that has not counted them yet would look their project and
+    membership up for all users first.
+    """
+    of_those = among(dialect, SESSIONS.c.token_hash, "sessions")
+    users = select(SESSIONS.c.user_id).where(of_those).correlate(None)
+    return session_rows(of_those).where(among_rows(dialect, user.id, users))
+
+
+CALLERS = {dialect: _callers(dialect) for dialect in DIALECTS}
 
 _of_project = answer.project_id == bindparam("project")
 _of_labeler = _of_project & (answer.labeler_id == user.id)
