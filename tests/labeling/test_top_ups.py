@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
-from tercet.labeling import queue
+from tercet.labeling import queue, top_ups
 from tercet.models import Item, Project, Role, Triplet, now
 from tests.factories import add_member, make_project, session_cookie
 from tests.labeling.conftest import SONGS, World, ask, give
@@ -138,3 +138,16 @@ def test_a_request_that_goes_away_takes_no_top_up_from_the_others(
             return await staying
 
     assert len(run(leave_and_stay()).json()["triplets"]) == 5
+
+
+def test_top_ups_that_do_not_last_grow_and_those_that_do_shrink(
+    app: FastAPI, anonymous: TestClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(top_ups.time, "monotonic", lambda: now[0])
+    added: list[int] = []
+    monkeypatch.setattr(queue, "top_up", lambda session, project, count: added.append(count))
+    for lasted in (0.1, 0.1, 0.1, 0.1, 0.1, top_ups.LASTING_SECONDS, top_ups.LASTING_SECONDS, 60, 60):
+        app.state.top_ups.order(world.project.id).result(timeout=10)
+        now[0] += lasted
+    assert added == [60, 120, 240, 480, 600, 600, 300, 150, 75]
