@@ -46,6 +46,7 @@ from tercet.items import api as items_api
 from tercet.labeling import api as labeling_api
 from tercet.labeling import pages as labeling_pages
 from tercet.labeling.answer_writer import AnswerWriter
+from tercet.labeling.queue_heads import QueueHeads
 from tercet.labeling.top_ups import TopUps
 from tercet.live import api as live_api
 from tercet.live.feed import Feed
@@ -214,6 +215,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.database = Database(settings.resolved_database_url(), settings.threads)
     app.state.answer_writer = AnswerWriter(app.state.database)
     app.state.top_ups = TopUps(app.state.database)
+    app.state.queue_heads = QueueHeads()
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.readiness = Readiness(app.state.database, app.state.storage)

@@ -7,6 +7,7 @@
 - open: a triplet is open to a labeler who may be asked it now: they have neither answered, skipped nor leased it,
   have flagged none of its items, and it still needs answers
 - flag: a labeler says that an item is broken: no question about it is open to them any more
+- head: the first part of a queue, most of which is on screens; busy queues are read from behind it
 - redundancy: how many answers a triplet needs; answers that were withdrawn or set aside do not count
 - extra answers: answers that a triplet needs beyond the redundancy, because a run doubts those that it has
 - asked of: the one labeler whom a queued triplet is reserved for, until the next run

@@ -51,7 +51,8 @@ class QuestionLeases:
             with state.database.transaction() as session:
                 access = service.admit(session, caller, project)
                 seconds = state.settings.triplet_lease_seconds
-                return service.next_triplets(session, state.storage, access, count, seconds, words)
+                heads = state.queue_heads
+                return service.next_triplets(session, state.storage, access, count, seconds, words, heads)
 
         async with state.leasing:
             return await run_in_threadpool(take)

@@ -25,6 +25,7 @@ from sqlalchemy.orm import Session
 from tercet.database import Database
 from tercet.items.queries import count_in_use, item_count, items_set_aside, positions_set_aside
 from tercet.labeling.canonical import Ids, order
+from tercet.labeling.queue_heads import TOP, QueueHeads, QueuePlace
 from tercet.labeling.sql import statements
 from tercet.labeling.sql.answers import CLOSE_TRIPLETS
 from tercet.labeling.sql.drivers import Query, run
@@ -50,24 +51,43 @@ class LeasedTriplet(NamedTuple):
     expires_at: datetime
 
 
-def lease_next(session: Session, project: ProjectView, user_id: int, count: int, seconds: float) -> list[LeasedTriplet]:
+class Candidate(NamedTuple):
+    """An open triplet that may be leased, and its place in the queue."""
+
+    id: int
+    triplet: Ids
+    place: QueuePlace
+
+
+def lease_next(
+    session: Session,
+    project: ProjectView,
+    user_id: int,
+    count: int,
+    seconds: float,
+    heads: QueueHeads | None = None,
+) -> list[LeasedTriplet]:
     """Lease up to `count` triplets: first those the labeler holds already, renewed in time, then new ones.
 
-    They may be fewer than are left: when the queue is short, or others were faster at each attempt.
+    They may be fewer than are left: when the queue is short, or others were faster at each attempt. Of a queue that is
+    in `heads` they may be from behind its head.
     """
+    heads = heads or QueueHeads()
     at = now()
     until = at + timedelta(seconds=seconds)
     parameters = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
     parameters |= {"wanted": count, "undone": UNDONE, "until": until}
     for _ in range(ATTEMPTS):
-        held, candidates = _candidates(session.connection(), parameters)
+        held, candidates = _candidates(session.connection(), parameters, heads.begin_behind(project.id))
         # Pages ask every few answers, so a lease that has most of its time left is not renewed yet.
         ending = {lease.id for lease in held if lease.expires_at < at + timedelta(seconds=seconds / 2)}
-        new_ids = _write_leases(session.connection(), parameters, ending, list(candidates))
+        new_ids = _write_leases(session.connection(), parameters, ending, [each.id for each in candidates])
+        if candidates:
+            heads.note(project.id, candidates[-1].place)
         if len(new_ids) == len(candidates):
             break  # otherwise other labelers were faster; read the queue again
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
-    return renewed + [LeasedTriplet(key, triplet, until) for key, triplet in candidates.items() if key in new_ids]
+    return renewed + [LeasedTriplet(each.id, each.triplet, until) for each in candidates if each.id in new_ids]
 
 
 def is_used_up(session: Session, project: ProjectView) -> bool:
@@ -94,25 +114,30 @@ def _unfinished(session: Session, project: ProjectView, count: int) -> Sequence[
     ).all()
 
 
-def _candidates(connection: Connection, parameters: dict[str, Any]) -> tuple[list[LeasedTriplet], dict[int, Ids]]:
-    """Return the labeler's leased triplets and the open triplets to lease."""
-    held, candidates = _read_queue(connection, statements.TAKE, parameters)
+def _candidates(
+    connection: Connection, parameters: dict[str, Any], begin: QueuePlace
+) -> tuple[list[LeasedTriplet], list[Candidate]]:
+    """Return the labeler's leased triplets and the open triplets to lease, from behind a place if there are enough."""
+    held, candidates = _read_queue(connection, statements.TAKE, parameters, begin)
+    if begin != TOP and len(held) + len(candidates) < parameters["wanted"]:
+        held, candidates = _read_queue(connection, statements.TAKE, parameters, TOP)
     if not held and not candidates:
         # Others have locked every candidate for a moment. This transaction holds no lock, so it may wait for theirs.
-        held, candidates = _read_queue(connection, statements.TAKE_AFTER_WAITING, parameters)
+        held, candidates = _read_queue(connection, statements.TAKE_AFTER_WAITING, parameters, TOP)
     return held, candidates
 
 
 def _read_queue(
-    connection: Connection, taking: Select[Any], parameters: dict[str, Any]
-) -> tuple[list[LeasedTriplet], dict[int, Ids]]:
-    """Return the labeler's leased triplets, and as many open ones as are wanted beyond these.
+    connection: Connection, taking: Select[Any], parameters: dict[str, Any], begin: QueuePlace
+) -> tuple[list[LeasedTriplet], list[Candidate]]:
+    """Return the labeler's leased triplets, and as many open ones behind a place as are wanted beyond these.
 
     Both are read together, since another tab of the labeler may have leased some just now.
     """
-    rows = run(connection, held=(statements.HELD, parameters), candidates=(taking, parameters))
+    behind = {"behind_priority": begin.priority, "behind_id": begin.id, "from_top": begin == TOP}
+    rows = run(connection, held=(statements.HELD, parameters), candidates=(taking, {**parameters, **behind}))
     held = [LeasedTriplet(key, (a, b, c), end.astimezone(UTC)) for key, a, b, c, end in rows["held"]]
-    return held, {key: (a, b, c) for key, a, b, c in rows["candidates"]}
+    return held, [Candidate(key, (a, b, c), QueuePlace(rank, key)) for key, a, b, c, rank in rows["candidates"]]
 
 
 def _write_leases(

@@ -12,6 +12,7 @@ from tercet.errors import Conflict, FieldError, Invalid, NotFound, Problem
 from tercet.items.queries import count_in_use, ids_by_key
 from tercet.labeling import canonical, flags, presentation, queries, queue, triplets
 from tercet.labeling.descriptions import described
+from tercet.labeling.queue_heads import QueueHeads
 from tercet.labeling.schemas import (
     AheadOut,
     AnswerIn,
@@ -297,11 +298,17 @@ class Taken(NamedTuple):
 
 
 def next_triplets(
-    session: Session, storage: Storage, access: LabelerAccess, count: int, lease_seconds: float, words: Words
+    session: Session,
+    storage: Storage,
+    access: LabelerAccess,
+    count: int,
+    lease_seconds: float,
+    words: Words,
+    heads: QueueHeads,
 ) -> Taken:
     """Lease the next questions to this labeler and return them with what to show of their items."""
     project, user_id = access.project, access.user_id
-    leased = queue.lease_next(session, project, user_id, count, lease_seconds)
+    leased = queue.lease_next(session, project, user_id, count, lease_seconds, heads)
     is_short = len(leased) < count and not queue.is_used_up(session, project)
     item_ids = {item_id for question in leased for item_id in question.triplet}
     rows, progress = queries.displayed_items_and_progress(session, item_ids, project.id, user_id)

@@ -9,8 +9,10 @@ from typing import Any, cast
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     ColumnElement,
     Executable,
+    Float,
     Integer,
     ScalarSelect,
     Select,
@@ -24,6 +26,7 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    true,
     tuple_,
     update,
 )
@@ -48,10 +51,6 @@ answer, flag, item, lease, project, skip, triplet, user = (
 )
 IDS = (triplet.anchor_id, triplet.left_id, triplet.right_id)
 DIALECTS = ("postgresql", "sqlite")
-
-
-def _any_of(name: str) -> ColumnElement[object]:
-    return bindparam(name, expanding=True)
 
 
 def _elements(dialect: str, name: str) -> ColumnElement[Any]:
@@ -170,13 +169,21 @@ HELD = (
     .order_by((func.coalesce(triplet.priority, 0.0) == bindparam("undone")).desc(), lease.id)
     .limit(bindparam("wanted"))
 )
-# In the order of the queue's index: in any other order all questions of a long queue would be read for a few.
+# No priority is as high.
+ABOVE_ALL = 1e9
+_FROM_TOP: ColumnElement[bool] = bindparam("from_top", True, type_=Boolean)
+_BEHIND = tuple_(triplet.priority, triplet.id) < tuple_(
+    bindparam("behind_priority", ABOVE_ALL, type_=Float), bindparam("behind_id", 0, type_=Integer)
+)
+# In the order of the queue's index: in any other order all questions of a long queue would be read for a few. Few of
+# those behind its head are on screens: to check them one by one is faster than to read all leases.
 _CANDIDATES = (
-    select(triplet.id, *IDS)
+    select(triplet.id, *IDS, triplet.priority)
     .where(
         triplet.project_id == bindparam("project"),
         triplet.priority.is_not(None),
-        triplet.id.not_in(_ON_SCREENS),
+        _BEHIND,
+        case((_FROM_TOP, triplet.id.not_in(_ON_SCREENS)), else_=true()),
         *OPEN,
     )
     .order_by(triplet.priority.desc(), triplet.id.desc())

@@ -1,0 +1,56 @@
+"""Where the free part of a busy queue begins.
+
+The head of a queue is on screens: five hundred labelers hold six thousand questions, and to step over all of them took
+PostgreSQL longer than everything else that a request asks of it. So where many requests come within a second, the later
+ones begin behind what those before them took. Each second they begin at the top again, where leases may have ended and
+a run may have put better questions.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tercet.labeling.sql.statements import ABOVE_ALL
+
+SECONDS = 1.0
+# Requests that begin at the top each second, as all do that are fewer.
+FROM_THE_TOP = 10
+
+
+class QueuePlace(NamedTuple):
+    """A place in a queue: everything with a smaller priority, or the same and a smaller id, comes behind it."""
+
+    priority: float
+    id: int
+
+
+TOP = QueuePlace(ABOVE_ALL, 0)
+
+
+@dataclass
+class _Head:
+    """The requests of the current second, and the last question that one of them took."""
+
+    began: float
+    requests: int = 0
+    taken: QueuePlace = TOP
+
+
+class QueueHeads:
+    """The heads of the queues of all projects, as one process knows them."""
+
+    def __init__(self) -> None:
+        """Begin at the top of every queue."""
+        self._heads: dict[int, _Head] = {}
+
+    def begin_behind(self, project_id: int) -> QueuePlace:
+        """Return the place behind which a request looks for questions."""
+        head, now = self._heads.get(project_id), time.monotonic()
+        if head is None or now >= head.began + SECONDS:
+            head = self._heads[project_id] = _Head(now)
+        head.requests += 1
+        return head.taken if head.requests > FROM_THE_TOP else TOP
+
+    def note(self, project_id: int, taken: QueuePlace) -> None:
+        """Remember the last question that a request took; that others may do so at the same time is harmless."""
+        self._heads[project_id].taken = taken
