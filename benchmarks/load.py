@@ -1,7 +1,7 @@
 """Fifty labelers at once while a run computes: answers a second, latencies, memory; nothing lost, nothing doubled.
 
 python -m benchmarks.load --seconds 60 --think 0        flat out
-python -m benchmarks.load --seconds 60 --think 0.75     as people would
+python -m benchmarks.load --seconds 150 --think 0.75    as people would
 add --postgres URL for a PostgreSQL server that may be filled, and --processes for several web processes there
 """
 
@@ -25,8 +25,9 @@ from benchmarks.projects import LoadProject, make_project, synthetic
 from tercet.demo.server import running_server
 from tercet.settings import Settings
 
-# Everybody's first questions are asked for in the same instant; so long after they have come, that is forgotten.
-SETTLING_SECONDS = 5.0
+# Everybody's first questions are asked for in the same instant, and the next ones after as many answers. So long after
+# the first have come, chance has spread the requests as it spreads those of people.
+SETTLING_SECONDS = 60.0
 
 
 def percentiles(waits: list[Wait], since: float = 0.0) -> str:
