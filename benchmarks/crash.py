@@ -8,7 +8,6 @@ One project is labeled all the time; in another a long run computes, so that bot
 import argparse
 import asyncio
 import json
-import os
 import signal
 import tempfile
 import threading
@@ -24,6 +23,7 @@ from benchmarks.labelers import Tally, crowd, join
 from benchmarks.projects import LoadProject, make_project, synthetic
 from tercet.demo.server import DemoServer, free_port, running_server
 from tercet.settings import Settings
+from tests.runs.support import worker_processes
 
 LABELERS = 20
 LONG_ITEMS = 300_000
@@ -53,11 +53,17 @@ class Watch:
         raise SystemExit(f"the run did not get there in {seconds:.0f} s: {self.run()}")
 
 
-def kill_workers(server: DemoServer) -> None:
-    """Kill every process that computes runs for the server, without a warning."""
-    for child in psutil.Process(server.process.pid).children():
-        for worker in child.children():  # its own children are what they are forked off, and helpers without children
-            os.kill(worker.pid, signal.SIGKILL)
+def kill_workers(server: DemoServer) -> int:
+    """Kill every process that computes runs for the server, without a warning; give how many there were."""
+    workers = worker_processes(server.process.pid)
+    for worker in workers:
+        worker.kill()
+    return len(workers)
+
+
+def is_taken_up(run: dict[str, Any]) -> bool:
+    """Whether a worker has begun with a run again, and not come further than the one before it."""
+    return bool(run["attempts"] > 1)
 
 
 def label_meanwhile(url: str, project: LoadProject, seconds: float) -> tuple[threading.Thread, list[Tally]]:
@@ -91,9 +97,8 @@ def main() -> None:
             thread, tallies = label_meanwhile(server.url, small, 60)
             watch.wait(lambda run: run["progress"] > 0.05)
             before = watch.run()["progress"]
-            kill_workers(server)
-            print(f"workers killed at {before:.0%} of the long run")
-            took = watch.wait(lambda run: run["attempts"] > 1)
+            print(f"{kill_workers(server)} workers killed at {before:.0%} of the long run")
+            took = watch.wait(is_taken_up)
             print(f"  taken up again after {took:.1f} s at {watch.run()['progress']:.0%}")
             watch.wait(lambda run: run["progress"] > before + 0.05)
             before = watch.run()["progress"]
@@ -105,14 +110,11 @@ def main() -> None:
             print(f"server killed at {before:.0%}; of its {len(children)} children {len(alive)} live on")
         with running_server(settings, port=port) as server:
             print(f"  serves again {time.monotonic() - killed:.1f} s after the kill")
-            watch.wait(lambda run: run["attempts"] > 2)
+            watch.wait(is_taken_up)
             print(f"  run taken up {time.monotonic() - killed:.1f} s after the kill")
             watch.wait(lambda run: run["status"] == "done")
             run = watch.run()
-            print(
-                f"  done in attempt {run['attempts']}, resumed at start {run['metrics'].get('resumed_start')}, ",
-                end="",
-            )
+            print(f"  done; resumed at start {run['metrics'].get('resumed_start')}, ", end="")
             print(f"iteration {run['metrics'].get('resumed_iteration')} of {run['metrics']['n_iter']}")
             thread.join()
             tally, stored = tallies[0], stored_ids(server.url, small)

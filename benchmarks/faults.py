@@ -43,7 +43,7 @@ PAUSES = (5.0, 15.0)  # between a recovery and the next fault
 DISK_MEGABYTES, CONNECTIONS = 128, 40
 AFTER_SECONDS = 60  # labelers go on for so long after the last fault begins
 ENDED = ("done", "failed", "cancelled")
-Fault = Callable[[], None]
+Fault = Callable[[], object]
 
 
 class Postgres:
