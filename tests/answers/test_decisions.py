@@ -129,7 +129,9 @@ def test_its_question_is_asked_of_others_again(
     assert priority(database, 4) == 1.0
     with database.transaction() as session:
         project = session.get_one(Project, full.project.id)
-        asked = {person.name: lease_next(session, project, person.id, 1, 60) for person in (full.ben, full.cem)}
+        asked = {
+            person.name: lease_next(session, project, person.id, 1, 60).triplets for person in (full.ben, full.cem)
+        }
     triplet = (full.items[1], full.items[2], full.items[3])
     assert [held.triplet for held in asked["Cem"]] == [triplet]
     assert triplet not in [held.triplet for held in asked["Ben"]], "whoever gave the answer is not asked again"

@@ -44,7 +44,7 @@ class App:
 
     def next(self, person: int) -> list[int]:
         with self.database.transaction() as session:
-            [held] = queue.lease_next(session, session.get_one(Project, self.key), person, 1, seconds=600)
+            [held] = queue.lease_next(session, session.get_one(Project, self.key), person, 1, seconds=600).triplets
         return [self.items.index(item) for item in held.triplet]
 
     def answer(self, person: int, triplet: list[int], value: str) -> None:

@@ -11,9 +11,9 @@ from tercet.models import Project
 
 def lease(session: Session, project: Project, user_id: int, count: int, seconds: float = 60) -> list[LeasedTriplet]:
     """Lease questions, and if they are too few once more after a top-up."""
-    leased = queue.lease_next(session, project, user_id, count, seconds)
+    leased = queue.lease_next(session, project, user_id, count, seconds).triplets
     if len(leased) < count and queue.top_up(session, project, queue.TOP_UP):
-        return queue.lease_next(session, project, user_id, count, seconds)
+        return queue.lease_next(session, project, user_id, count, seconds).triplets
     return leased
 
 
@@ -22,7 +22,7 @@ def lease_among_others(database: Database, project: Project, user_id: int, count
     leased = list[LeasedTriplet]()
     for _ in range(TOP_UPS):
         with database.transaction() as session:
-            leased = queue.lease_next(session, project, user_id, count, seconds=60)
+            leased = queue.lease_next(session, project, user_id, count, seconds=60).triplets
             if leased or queue.is_used_up(session, project):
                 break
         with database.transaction() as session:

@@ -20,6 +20,7 @@ from tercet.labeling import queries, queue, service, triplets
 from tercet.labeling.refill import MOST, SCREEN, Queued, demand, refill
 from tercet.labeling.service import ConstraintRow
 from tercet.labeling.sql import statements
+from tercet.labeling.sql.drivers import Query, Rows
 from tercet.models import Answer, Item, Lease, Membership, Project, Role, Run, Skip, Source, Triplet, now
 from tercet.web.languages import words_of
 from tests.factories import add_member, make_project
@@ -138,14 +139,18 @@ def test_one_whose_questions_another_labeler_leased_first_gets_others(
     write_leases, snatched = queue._write_leases, list[set[int]]()
 
     def write_too_late(
-        connection: Connection, parameters: dict[str, Any], ending: Collection[int], candidates: Collection[int]
-    ) -> set[int]:
+        connection: Connection,
+        parameters: dict[str, Any],
+        ending: Collection[int],
+        candidates: Collection[int],
+        more: dict[str, Query],
+    ) -> dict[str, Rows]:
         if len(snatched) < times:
             snatched.append(set(candidates))
             with database.transaction() as session:
                 until = now() + timedelta(seconds=60)
                 session.add_all(Lease(triplet_id=key, labeler_id=ben, expires_at=until) for key in candidates)
-        return write_leases(connection, parameters, ending, candidates)
+        return write_leases(connection, parameters, ending, candidates, more)
 
     monkeypatch.setattr(queue, "_write_leases", write_too_late)
     leased = lease_among_others(database, project, ada, 2)

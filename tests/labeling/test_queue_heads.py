@@ -56,7 +56,7 @@ def busy(database: Database, clock: Clock) -> Iterator[tuple[Project, list[int],
 
 def taken(database: Database, project: Project, person: int, heads: QueueHeads, wanted: int = SCREEN) -> list[int]:
     with database.transaction() as session:
-        return [leased.id for leased in lease_next(session, project, person, wanted, 60, heads)]
+        return [leased.id for leased in lease_next(session, project, person, wanted, 60, heads).triplets]
 
 
 def queued(database: Database, project: Project) -> list[int]:

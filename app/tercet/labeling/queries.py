@@ -51,14 +51,16 @@ class DisplayedItem(NamedTuple):
 def displayed_items(session: Session, ids: Collection[int]) -> dict[int, DisplayedItem]:
     """Return the items with these ids, as pages show them."""
     connection = session.connection()
-    return _displayed_items(run(connection, items=_displayed_items_query(connection, ids))["items"])
+    return displayed_by_id(run(connection, items=displayed_items_query(connection, ids))["items"])
 
 
-def _displayed_items_query(connection: Connection, ids: Collection[int]) -> Query:
+def displayed_items_query(connection: Connection, ids: Collection[int]) -> Query:
+    """Return the query for the rows of these items, as pages show them."""
     return statements.ITEMS_SHOWN[connection.dialect.name], {"ids": json.dumps(list(ids))}
 
 
-def _displayed_items(rows: Rows) -> dict[int, DisplayedItem]:
+def displayed_by_id(rows: Rows) -> dict[int, DisplayedItem]:
+    """Return the items of such rows by their ids."""
     return {row[0]: DisplayedItem(*row) for row in rows}
 
 
@@ -72,19 +74,6 @@ def recent_answers(session: Session, project_id: int, user_id: int, limit: int) 
         .limit(limit)
     )
     return [(answer, triplet) for answer, triplet in session.execute(statement)]
-
-
-def displayed_items_and_progress(
-    session: Session, ids: Collection[int], project_id: int, user_id: int
-) -> tuple[dict[int, DisplayedItem], Rows]:
-    """Return items as pages show them, and the row with a labeler's progress."""
-    connection = session.connection()
-    rows = run(
-        connection,
-        items=_displayed_items_query(connection, ids),
-        progress=progress_query(connection, project_id, [user_id]),
-    )
-    return _displayed_items(rows["items"]), rows["progress"]
 
 
 def progress_query(connection: Connection, project_id: int, user_ids: Collection[int]) -> Query:

@@ -15,7 +15,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from tercet.labeling.canonical import Ids, order
 from tercet.labeling.queue_heads import TOP, QueueHeads, QueuePlace
 from tercet.labeling.sql import statements
 from tercet.labeling.sql.answers import CLOSE_TRIPLETS
-from tercet.labeling.sql.drivers import Query, run
+from tercet.labeling.sql.drivers import Query, Rows, run
 from tercet.labeling.triplets import find, insert_new
 from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now, out_of_reach
 
@@ -59,6 +59,18 @@ class Candidate(NamedTuple):
     place: QueuePlace
 
 
+class Leases(NamedTuple):
+    """The triplets leased to a labeler, and the rows of what was read along with them."""
+
+    triplets: list[LeasedTriplet]
+    rows: dict[str, Rows]
+
+
+def nothing_more(triplets: Collection[Ids]) -> dict[str, Query]:
+    """Read nothing about triplets beside leasing them."""
+    return {}
+
+
 def lease_next(
     session: Session,
     project: ProjectView,
@@ -66,11 +78,13 @@ def lease_next(
     count: int,
     seconds: float,
     heads: QueueHeads | None = None,
-) -> list[LeasedTriplet]:
+    more_about: Callable[[Collection[Ids]], dict[str, Query]] = nothing_more,
+) -> Leases:
     """Lease up to `count` triplets: first those the labeler holds already, renewed in time, then new ones.
 
     They may be fewer than are left: when the queue is short, or others were faster at each attempt. Of a queue that is
-    in `heads` they may be from behind its head.
+    in `heads` they may be from behind its head. `more_about` returns what else to read about triplets, which is sent to
+    the database along with their leases.
     """
     heads = heads or QueueHeads()
     at = now()
@@ -81,13 +95,16 @@ def lease_next(
         held, candidates = _candidates(session.connection(), parameters, heads.begin_behind(project.id))
         # Pages ask every few answers, so a lease that has most of its time left is not renewed yet.
         ending = {lease.id for lease in held if lease.expires_at < at + timedelta(seconds=seconds / 2)}
-        new_ids = _write_leases(session.connection(), parameters, ending, [each.id for each in candidates])
+        more = more_about([lease.triplet for lease in held] + [each.triplet for each in candidates])
+        rows = _write_leases(session.connection(), parameters, ending, [each.id for each in candidates], more)
+        new_ids = {triplet_id for (triplet_id,) in rows.get("added", ())}
         if candidates:
             heads.note(project.id, candidates[-1].place)
         if len(new_ids) == len(candidates):
             break  # otherwise other labelers were faster; read the queue again
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
-    return renewed + [LeasedTriplet(each.id, each.triplet, until) for each in candidates if each.id in new_ids]
+    added = [LeasedTriplet(each.id, each.triplet, until) for each in candidates if each.id in new_ids]
+    return Leases(renewed + added, rows)
 
 
 def is_used_up(session: Session, project: ProjectView) -> bool:
@@ -141,17 +158,20 @@ def _read_queue(
 
 
 def _write_leases(
-    connection: Connection, parameters: dict[str, Any], ending: Collection[int], candidates: Collection[int]
-) -> set[int]:
-    """Renew the leases that end soon, lease the candidates that are still open, and return these."""
+    connection: Connection,
+    parameters: dict[str, Any],
+    ending: Collection[int],
+    candidates: Collection[int],
+    more: dict[str, Query],
+) -> dict[str, Rows]:
+    """Renew the leases that end soon, lease the candidates that are still open, "added", and run further queries."""
     dialect = connection.dialect.name
     queries: dict[str, Query] = {}
     if ending:
         queries["renewed"] = (statements.RENEW_LEASES[dialect], {**parameters, "ids": json.dumps(list(ending))})
     if candidates:
         queries["added"] = (statements.ADD_LEASES[dialect], {**parameters, "ids": json.dumps(list(candidates))})
-    rows = run(connection, **queries) if queries else {}
-    return {triplet_id for (triplet_id,) in rows.get("added", ())}
+    return run(connection, **queries, **more) if queries or more else {}
 
 
 def reopen(

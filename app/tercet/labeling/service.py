@@ -29,7 +29,7 @@ from tercet.labeling.schemas import (
 from tercet.labeling.skips import skip
 from tercet.labeling.sql import answers
 from tercet.labeling.sql.answers import Content, NewAnswer, Overtaken
-from tercet.labeling.sql.drivers import run
+from tercet.labeling.sql.drivers import Query, run
 from tercet.models import Answer, Project, ProjectView, QuestionKind, Triplet, now
 from tercet.runs.queries import lock_project
 from tercet.runs.schedule import STANDING, Standing, answers_arrived
@@ -308,11 +308,18 @@ def next_triplets(
 ) -> Taken:
     """Lease the next questions to this labeler and return them with what to show of their items."""
     project, user_id = access.project, access.user_id
-    leased = queue.lease_next(session, project, user_id, count, lease_seconds, heads)
+    connection = session.connection()
+
+    def shown(asked: Collection[canonical.Ids]) -> dict[str, Query]:
+        item_ids = {item_id for triplet in asked for item_id in triplet}
+        return {
+            "items": queries.displayed_items_query(connection, item_ids),
+            "progress": queries.progress_query(connection, project.id, [user_id]),
+        }
+
+    leased, read = queue.lease_next(session, project, user_id, count, lease_seconds, heads, shown)
     is_short = len(leased) < count and not queue.is_used_up(session, project)
-    item_ids = {item_id for question in leased for item_id in question.triplet}
-    rows, progress = queries.displayed_items_and_progress(session, item_ids, project.id, user_id)
-    rows = described(session, storage, project.id, rows)
+    rows = described(session, storage, project.id, queries.displayed_by_id(read["items"]))
     questions = NextOut(
         triplets=[
             TripletOut(
@@ -323,7 +330,7 @@ def next_triplets(
         ],
         left=None if len(leased) == count or (leased and is_short) else len(leased),
         reason=None if leased else _why_nothing(session, access, words),
-        progress=_progress_out(progress)[user_id],
+        progress=_progress_out(read["progress"])[user_id],
     )
     return Taken(questions, project.id if is_short else None)
 
