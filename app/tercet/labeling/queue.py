@@ -164,7 +164,10 @@ def _write_leases(
     candidates: Collection[int],
     more: dict[str, Query],
 ) -> dict[str, Rows]:
-    """Renew the leases that end soon, lease the candidates that are still open, "added", and run further queries."""
+    """Renew the leases that end soon, lease the candidates that are still open, and run further queries.
+
+    The rows "added" hold the ids of the candidates that were leased.
+    """
     dialect = connection.dialect.name
     queries: dict[str, Query] = {}
     if ending:
