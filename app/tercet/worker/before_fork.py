@@ -7,9 +7,10 @@ import gc
 
 from threadpoolctl import threadpool_limits
 
-from tercet.worker.warmup import compile_loops
+from tercet.worker.warmup import compile_loops, import_modules
 from tercet_algorithms.common.compiled import are_stored
 
+import_modules()
 # Compiling for the first time takes half a minute, in which no worker could be forked: they do that themselves.
 if are_stored():
     # OpenMP's threads do not live on in a forked process, which would wait for them in vain.

@@ -190,9 +190,9 @@ def _ctrl_c_blocked() -> Iterator[None]:
 def _fork_workers() -> None:
     """Fork workers from a process that has imported what they need, so that they share its memory.
 
-    A killed worker is back after a second, too; importing everything again takes five. A worker that is alone would
-    share with nobody, and that process beside it costs 60 MB. Systems other than Linux have no fork that is safe with
-    their own libraries, and start each worker from nothing.
+    A killed worker is back after a quarter of a second, too; importing everything again takes one and a half. A
+    worker that is alone would share with nobody, and that process beside it costs 45 MB. Systems other than Linux
+    have no fork that is safe with their own libraries, and start each worker from nothing.
     """
     if sys.platform != "linux":
         return

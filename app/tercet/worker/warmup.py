@@ -4,20 +4,20 @@ The first run would otherwise wait seconds for numpy, SciPy and scikit-learn, an
 Dask calls `dask_setup` and `dask_teardown` by their names, when a worker starts and when it ends.
 """
 
+import gc
 import logging
 import os
 import threading
 
-import numpy as np
-
-import tercet.worker.jobs  # noqa: F401  (only so that it is there)
 from tercet.memory import keep_memory, share_heaps
-from tercet.worker import job, politeness
-from tercet_algorithms import DCRC, SKLR
+from tercet.worker import politeness
+
+log = logging.getLogger(__name__)
 
 
 def dask_setup(worker: object) -> None:
-    """Lower this process's priority and begin to compile what fits need."""
+    """Import what tasks need, lower this process's priority and begin to compile what fits need."""
+    import_modules()
     if getattr(worker, "nanny", None):
         # Linux may divide the processors among sessions, and then a priority counts within its session only:
         # PostgreSQL, in another one, waited up to 4 ms for each statement while a fit was under way. Ctrl-C in a
@@ -30,13 +30,32 @@ def dask_setup(worker: object) -> None:
     threading.Thread(target=_compile, args=(worker,), daemon=True).start()
 
 
+def import_modules() -> None:
+    """Import what runs and background jobs need.
+
+    The garbage collector would look at all modules again and again meanwhile, for a fifth of the time that a run waits
+    for the worker which takes it over from one that was killed. Nor does it look at them later, as they stay.
+    """
+    gc.disable()
+    try:
+        import tercet.worker.job
+        import tercet.worker.jobs  # noqa: F401  (only so that they are there)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def _compile(worker: object) -> None:
     compile_loops()
-    job.log.debug("A worker has compiled its loops: %s", worker)
+    log.debug("A worker has compiled its loops: %s", worker)
 
 
 def compile_loops() -> None:
     """Fit something tiny; a run that comes meanwhile waits for the loops that it needs."""
+    import numpy as np
+
+    from tercet_algorithms import DCRC, SKLR
+
     X = np.arange(12.0).reshape(6, 2)
     for model in (DCRC(2, n_init=2, random_state=0), SKLR(2, random_state=0)):
         model.fit(X, triplets=[[0, 1, 5]], answers=["no"])  # against the features, so that there is something to fit
