@@ -55,6 +55,10 @@ def test_work_that_gets_something_now_and_then_does_not_starve(machine: Machine)
     assert not any(machine.look(0.5 if i % 8 == 0 else 0.1) for i in range(100))
 
 
+def test_work_with_several_threads_does_not_starve_while_it_gets_its_share_of_one_processor(machine: Machine) -> None:
+    assert not any(machine.look(0.15, wanted=2.0) for _ in range(100))
+
+
 def test_people_are_told_of_work_that_starves_until_it_gets_enough_without_being_fed(machine: Machine) -> None:
     silent, hungry, fed = (round(seconds / LOOK_SECONDS) for seconds in (TOLD_SECONDS, HUNGRY_SECONDS, FED_SECONDS))
     shares = [0.1] * hungry + [0.5] * fed + [0.1] * hungry + [0.5] * (fed + 1)
