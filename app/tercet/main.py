@@ -214,8 +214,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.database = Database(settings.resolved_database_url(), settings.threads)
     app.state.answer_writer = AnswerWriter(app.state.database)
-    app.state.top_ups = TopUps(app.state.database)
     app.state.queue_heads = QueueHeads()
+    app.state.top_ups = TopUps(app.state.database, app.state.queue_heads)
     app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.readiness = Readiness(app.state.database, app.state.storage)

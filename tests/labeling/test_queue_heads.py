@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select, update
 
 from tercet.database import Database
-from tercet.labeling import queue_heads
-from tercet.labeling.queue import lease_next
+from tercet.labeling import queue, queue_heads
+from tercet.labeling.queue import LOW, TOP_UP_PRIORITY, lease_next
 from tercet.labeling.queue_heads import FROM_THE_TOP, SECONDS, TOP, QueueHeads, QueuePlace
 from tercet.labeling.refill import MOST, refill
 from tercet.models import Lease, Project, Triplet
@@ -44,6 +44,18 @@ def test_only_where_many_come_the_later_begin_behind_those_before(clock: Clock) 
     assert heads.begin_behind(2) == TOP, "the queue of another project"
     clock.now += SECONDS
     assert heads.begin_behind(1) == TOP
+
+
+def test_after_a_busy_second_one_alone_begins_at_the_top(clock: Clock) -> None:
+    heads = QueueHeads()
+    for _ in range(FROM_THE_TOP + 1):
+        heads.begin_behind(1)
+    clock.now += SECONDS
+    assert heads.begin_behind(1) == TOP
+    heads.note(1, QueuePlace(0.9, 7))
+    assert heads.begin_behind(1) == QueuePlace(0.9, 7)
+    clock.now += SECONDS
+    assert [heads.begin_behind(1) for _ in range(2)] == [TOP, TOP], "the second before was not busy"
 
 
 @pytest.fixture
@@ -86,6 +98,22 @@ def test_what_becomes_free_at_the_head_is_asked_within_a_second(
     assert not set(taken(database, project, second_last, heads)) & set(screens[0])
     clock.now += SECONDS
     assert taken(database, project, last, heads) == screens[0]
+
+
+def test_a_queue_is_low_when_a_busy_one_has_few_of_its_random_questions_left(database: Database, clock: Clock) -> None:
+    project, people = make_labelers(database, LABELERS, n_items=60)
+    heads, asked = QueueHeads(), count(1)
+    with database.transaction() as session:
+        queue.top_up(session, project, LABELERS * SCREEN)
+        n_queued = session.scalar(select(func.count(Triplet.id))) or 0
+        session.execute(update(Triplet).values(priority=TOP_UP_PRIORITY * (1 - Triplet.id / (n_queued + 1.0))))
+    for person, number in zip(people, asked, strict=False):
+        with database.transaction() as session:
+            is_low = lease_next(session, project, person, SCREEN, 60, heads).is_low
+        share_left = 1 - number * SCREEN / (n_queued + 1)
+        assert is_low == (number > FROM_THE_TOP and share_left < LOW), number
+    heads.begin_again(project.id)
+    assert heads.begin_behind(project.id) == TOP
 
 
 def test_when_too_little_is_left_behind_the_head_all_of_it_is_looked_through(

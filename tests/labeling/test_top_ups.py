@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
-from tercet.labeling import queue, top_ups
+from tercet.labeling import queue, queue_heads, top_ups
 from tercet.models import Item, Project, Role, Triplet, now
 from tests.factories import add_member, make_project, session_cookie
 from tests.labeling.conftest import SONGS, World, ask, give
@@ -42,6 +42,19 @@ def test_who_finds_a_short_queue_gets_what_is_there_and_the_next_request_more(
     again = wait_for(lambda: (more := ask(ada)) and len(more) == 5 and more)
     assert again[:n_queued] == [question["triplet"] for question in first["triplets"]]
     assert all(name.startswith("top-ups") for name in threads[1:])
+
+
+def test_a_busy_queue_is_topped_up_before_it_is_short(
+    app: FastAPI, ada: TestClient, ben: TestClient, world: World, threads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_heads, "FROM_THE_TOP", 0)
+    with app.state.database.transaction() as session:
+        n_queued = queue.top_up(session, world.project, queue.TOP_UP)
+        session.execute(update(Triplet).values(priority=queue.TOP_UP_PRIORITY * (1 - Triplet.id / (n_queued + 1.0))))
+    assert len(ask(ben, n_queued - 10)) == n_queued - 10
+    assert len(threads) == 1
+    assert len(ask(ada, 5)) == 5
+    wait_for(lambda: len(threads) == 2)
 
 
 def test_many_at_once_in_a_new_project_all_get_questions_and_wait_for_few_top_ups(

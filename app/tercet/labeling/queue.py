@@ -33,8 +33,10 @@ from tercet.labeling.triplets import find, insert_new
 from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now, out_of_reach
 
 TOP_UP = 60
-# Questions of a top-up come after those of a run, whose priorities lie above this.
+# Questions of a top-up come after those of a run, whose priorities lie above this. Theirs are random, so that what was
+# asked last tells how many of them are left: below this share of it, as many.
 TOP_UP_PRIORITY = 1e-3
+LOW = 1 / 4
 # How often a request reads the queue again because other labelers have leased its candidates in the meantime.
 ATTEMPTS = 5
 # More possible triplets, those of 60 items, are taken to be never all stored, and stored ones are not counted.
@@ -60,10 +62,11 @@ class Candidate(NamedTuple):
 
 
 class Leases(NamedTuple):
-    """The triplets leased to a labeler, and the rows of what was read along with them."""
+    """The triplets leased to a labeler, the rows of what was read along with them, and whether a busy queue is low."""
 
     triplets: list[LeasedTriplet]
     rows: dict[str, Rows]
+    is_low: bool
 
 
 def nothing_more(triplets: Collection[Ids]) -> dict[str, Query]:
@@ -92,7 +95,8 @@ def lease_next(
     parameters = {"project": project.id, "user": user_id, "at": at, "redundancy": project.redundancy}
     parameters |= {"wanted": count, "undone": UNDONE, "until": until}
     for _ in range(ATTEMPTS):
-        held, candidates = _candidates(session.connection(), parameters, heads.begin_behind(project.id))
+        begin = heads.begin_behind(project.id)
+        held, candidates = _candidates(session.connection(), parameters, begin)
         # Pages ask every few answers, so a lease that has most of its time left is not renewed yet.
         ending = {lease.id for lease in held if lease.expires_at < at + timedelta(seconds=seconds / 2)}
         more = more_about([lease.triplet for lease in held] + [each.triplet for each in candidates])
@@ -104,7 +108,8 @@ def lease_next(
             break  # otherwise other labelers were faster; read the queue again
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
     added = [LeasedTriplet(each.id, each.triplet, until) for each in candidates if each.id in new_ids]
-    return Leases(renewed + added, rows)
+    is_low = begin != TOP and bool(candidates) and candidates[-1].place.priority < LOW * TOP_UP_PRIORITY
+    return Leases(renewed + added, rows, is_low)
 
 
 def is_used_up(session: Session, project: ProjectView) -> bool:

@@ -3,7 +3,7 @@
 The head of a queue is on screens: five hundred labelers hold six thousand questions, and to step over all of them took
 PostgreSQL longer than everything else that a request asks of it. So where many requests come within a second, the later
 ones begin behind what those before them took. Each second they begin at the top again, where leases may have ended and
-a run may have put better questions.
+a run may have put better questions: a few, or one alone where many came in the second before.
 """
 
 import time
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tercet.labeling.sql.statements import ABOVE_ALL
 
 SECONDS = 1.0
-# Requests that begin at the top each second, as all do that are fewer.
+# Requests that begin at the top each second, as all do that are fewer; one where there were more a moment ago.
 FROM_THE_TOP = 10
 
 
@@ -29,9 +29,10 @@ TOP = QueuePlace(ABOVE_ALL, 0)
 
 @dataclass
 class _Head:
-    """The requests of the current second, and the last question that one of them took."""
+    """The requests of the current second, how many begin at the top, and the last question that one of them took."""
 
     began: float
+    from_the_top: int = FROM_THE_TOP
     requests: int = 0
     taken: QueuePlace = TOP
 
@@ -47,9 +48,15 @@ class QueueHeads:
         """Return the place behind which a request looks for questions."""
         head, now = self._heads.get(project_id), time.monotonic()
         if head is None or now >= head.began + SECONDS:
-            head = self._heads[project_id] = _Head(now)
+            was_busy = head is not None and head.requests > FROM_THE_TOP and now < head.began + 2 * SECONDS
+            head = self._heads[project_id] = _Head(now, 1 if was_busy else FROM_THE_TOP)
         head.requests += 1
-        return head.taken if head.requests > FROM_THE_TOP else TOP
+        return head.taken if head.requests > head.from_the_top else TOP
+
+    def begin_again(self, project_id: int) -> None:
+        """Have the next request begin at the top, as there are new questions."""
+        if head := self._heads.get(project_id):
+            head.taken = TOP
 
     def note(self, project_id: int, taken: QueuePlace) -> None:
         """Remember the last question that a request took; that others may do so at the same time is harmless."""

@@ -291,7 +291,7 @@ def _progress_out(rows: Iterable[Any]) -> dict[int, ProgressOut]:
 
 
 class Taken(NamedTuple):
-    """The questions that a labeler got, and the project's id if it has more that only a top-up would bring."""
+    """The questions that a labeler got, and the project's id if its queue should be topped up."""
 
     questions: NextOut
     short_project: int | None
@@ -317,8 +317,9 @@ def next_triplets(
             "progress": queries.progress_query(connection, project.id, [user_id]),
         }
 
-    leased, read = queue.lease_next(session, project, user_id, count, lease_seconds, heads, shown)
-    is_short = len(leased) < count and not queue.is_used_up(session, project)
+    leased, read, is_low = queue.lease_next(session, project, user_id, count, lease_seconds, heads, shown)
+    is_full = len(leased) == count
+    can_grow = (is_low or not is_full) and not queue.is_used_up(session, project)
     rows = described(session, storage, project.id, queries.displayed_by_id(read["items"]))
     questions = NextOut(
         triplets=[
@@ -328,11 +329,11 @@ def next_triplets(
             )
             for question in leased
         ],
-        left=None if len(leased) == count or (leased and is_short) else len(leased),
+        left=None if is_full or (leased and can_grow) else len(leased),
         reason=None if leased else _why_nothing(session, access, words),
         progress=_progress_out(read["progress"])[user_id],
     )
-    return Taken(questions, project.id if is_short else None)
+    return Taken(questions, project.id if can_grow else None)
 
 
 def questions_ahead(session: Session, storage: Storage, access: LabelerAccess, count: int) -> AheadOut:

@@ -4,7 +4,8 @@ A request that got fewer questions than it asked for is answered with those, and
 that got none at all waits: in a new project, and when other labelers took the last ones a moment ago. It waits for one
 top-up, of one transaction that others may be waiting for as well, and holds neither a thread nor a connection.
 
-Hundreds of labelers use sixty questions up at once. So each top-up that does not last makes the next one larger.
+Hundreds of labelers use sixty questions up at once. So each top-up that does not last makes the next one larger, and a
+busy queue is topped up before the last question is gone: otherwise all who ask until more are there get too few.
 """
 
 import math
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from tercet.database import Database
 from tercet.labeling import queue
+from tercet.labeling.queue_heads import QueueHeads
 from tercet.models import Project, ProjectView
 
 # A top-up that was used up sooner was too small.
@@ -33,9 +35,10 @@ class _Size(NamedTuple):
 class TopUps:
     """Tops up the queues of projects in a thread of the web process, one after the other."""
 
-    def __init__(self, database: Database) -> None:
-        """Begin with nothing to do."""
+    def __init__(self, database: Database, heads: QueueHeads) -> None:
+        """Begin with nothing to do; requests begin at the top of those of `heads` that are topped up."""
         self.database = database
+        self.heads = heads
         self._thread = ThreadPoolExecutor(1, "top-ups of queues")
         self._under_way: dict[int, Future[None]] = {}
         self._sizes: dict[int, _Size] = {}
@@ -60,6 +63,7 @@ class TopUps:
                 project = session.get(Project, project_id)
                 if project is not None:  # otherwise it was deleted meanwhile
                     queue.top_up(session, ProjectView.of(project), self._next_size(project_id))
+            self.heads.begin_again(project_id)
         finally:
             with self._lock:
                 del self._under_way[project_id]
