@@ -221,9 +221,9 @@ def test_templates_and_static_files_lie_in_folders_named_as_packages() -> None:
         assert {path.relative_to(ROOT / kind).parts[0] for path in (ROOT / kind).glob("**/*.*")} <= packages
 
 
-def test_only_the_database_commits() -> None:
+def test_only_the_database_commits_and_what_leases_questions_without_waiting_for_the_disk() -> None:
     for path in CODE:
-        if path != SERVICE / "database.py":
+        if path not in (SERVICE / "database.py", SERVICE / "labeling/sql/drivers.py"):
             assert not re.search(r"\.(commit|begin)\(", path.read_text()), relative(path)
 
 

@@ -1,4 +1,6 @@
-"""The database engine, and sessions to read and to write; `transaction` is the only place that commits.
+"""The database engine, and sessions to read and to write.
+
+`transaction` is the only place that commits, but for leases of questions (`labeling/sql/drivers.py`).
 
 Handlers are plain functions that open a session in their body; never a yield-dependency, which can hold
 every connection of the pool while all threads wait for one.

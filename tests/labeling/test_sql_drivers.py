@@ -4,7 +4,8 @@ import uuid
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import bindparam, select, update
+from psycopg.errors import DivisionByZero
+from sqlalchemy import bindparam, literal_column, select, text, update
 from sqlalchemy.exc import OperationalError
 
 from tercet.accounts.access import CallerRow, hash_token
@@ -13,7 +14,7 @@ from tercet.items.queries import ids_by_key
 from tercet.labeling import queries
 from tercet.labeling.service import ConstraintRow, store_constraints
 from tercet.labeling.sql.answers import Content
-from tercet.labeling.sql.drivers import run
+from tercet.labeling.sql.drivers import run, run_last
 from tercet.models import Item, Project, ProjectView, Role
 from tests.factories import add_member, make_project, make_session, make_user
 from tests.labeling.support import lease
@@ -46,6 +47,30 @@ def test_what_was_asked_is_undone_with_the_transaction(database: Database) -> No
     with database.transaction() as session:
         run(session.connection(), renamed=(RENAMED, {"name_given": "Wrens"}))
         session.rollback()
+    with database.reading() as session:
+        assert session.scalar(select(Project.name)) == before
+
+
+@pytest.mark.only_on("postgres")
+def test_the_last_queries_are_committed_along_with_them_and_only_they_without_the_disk(database: Database) -> None:
+    with database.transaction() as session:
+        make_project(session, n_items=3)
+    with database.transaction() as session:
+        session.execute(text("SET synchronous_commit TO local"))
+        rows = run_last(session.connection(), renamed=(RENAMED, {"name_given": "Wrens"}), given=(GIVEN, {"value": 1}))
+        assert list(rows["given"]) == [(1,)]
+        with database.reading() as another:
+            assert another.scalar(select(Project.name)) == "Wrens"
+        assert session.scalar(text("SHOW synchronous_commit")) == "local"
+
+
+@pytest.mark.only_on("postgres")
+def test_when_one_of_the_last_queries_fails_nothing_is_committed(database: Database) -> None:
+    with database.transaction() as session:
+        before = make_project(session, n_items=3).name
+    impossible = select(GIVEN.selected_columns.value / literal_column("0"))
+    with pytest.raises(DivisionByZero), database.transaction() as session:
+        run_last(session.connection(), renamed=(RENAMED, {"name_given": "Wrens"}), failing=(impossible, {"value": 1}))
     with database.reading() as session:
         assert session.scalar(select(Project.name)) == before
 

@@ -28,7 +28,7 @@ from tercet.labeling.canonical import Ids, order
 from tercet.labeling.queue_heads import TOP, QueueHeads, QueuePlace
 from tercet.labeling.sql import statements
 from tercet.labeling.sql.answers import CLOSE_TRIPLETS
-from tercet.labeling.sql.drivers import Query, Rows, run
+from tercet.labeling.sql.drivers import Query, Rows, run, run_last
 from tercet.labeling.triplets import find, insert_new
 from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now, out_of_reach
 
@@ -169,9 +169,10 @@ def _write_leases(
     candidates: Collection[int],
     more: dict[str, Query],
 ) -> dict[str, Rows]:
-    """Renew the leases that end soon, lease the candidates that are still open, and run further queries.
+    """Renew the leases that end soon, lease the candidates that are still open, run further queries, and commit.
 
-    The rows "added" hold the ids of the candidates that were leased.
+    The rows "added" hold the ids of the candidates that were leased. A lease that a crash of the database loses is one
+    that has ended: its question may be asked of somebody else.
     """
     dialect = connection.dialect.name
     queries: dict[str, Query] = {}
@@ -179,7 +180,7 @@ def _write_leases(
         queries["renewed"] = (statements.RENEW_LEASES[dialect], {**parameters, "ids": json.dumps(list(ending))})
     if candidates:
         queries["added"] = (statements.ADD_LEASES[dialect], {**parameters, "ids": json.dumps(list(candidates))})
-    return run(connection, **queries, **more) if queries or more else {}
+    return run_last(connection, **queries, **more) if queries or more else {}
 
 
 def reopen(
