@@ -44,6 +44,11 @@ def test_a_comparison_is_asked_for_followed_and_used(live_server: LiveServer, op
     assert_accessible(page, "comparing")
     go_on(live_server, project, RunStatus.RUNNING, progress=0.4)
     expect(progress).to_have_js_property("value", 0.4)
+    slow = page.get_by_text("it mostly waits for a processor that other programs use")
+    for is_starved in (False, True, False, True):
+        go_on(live_server, project, RunStatus.RUNNING, starved=is_starved)
+        expect(slow).to_be_visible(visible=is_starved)
+    assert_accessible(page, "comparing-slowly")
     with live_server.database.reading() as session:
         finished = session.query(Run).filter_by(project_id=project.id, number=1).one().finished_at
     go_on(live_server, project, RunStatus.DONE, metrics=done(), progress=1.0, finished_at=finished)

@@ -17,6 +17,7 @@ COMPARISON_EXAMPLE: dict[str, Any] = {
     "run": 42,
     "status": "done",
     "progress": 1.0,
+    "starved": False,
     "created_at": "2026-05-02T09:30:00Z",
     "finished_at": "2026-05-02T09:31:40Z",
     "answers": 300,
@@ -79,13 +80,18 @@ class SystemFigures(BaseModel):
 
 
 class ComparisonOut(BaseModel):
-    """A comparison; without systems until it is done. `guess_log_score`: guessing by the frequencies of answers."""
+    """A comparison; without systems until it is done.
+
+    `starved` says that it mostly waits for a processor that other programs use; `guess_log_score` is that of guessing
+    by the frequencies of answers.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [COMPARISON_EXAMPLE]})
 
     run: int
     status: str
     progress: float
+    starved: bool
     created_at: datetime
     finished_at: datetime | None
     answers: int | None
@@ -105,6 +111,7 @@ class ComparisonOut(BaseModel):
             run=run.number,
             status=run.status,
             progress=run.progress,
+            starved=run.starved,
             created_at=run.created_at,
             finished_at=run.finished_at,
             answers=metrics.get("n_answers"),
