@@ -3,7 +3,7 @@
 import errno
 import time
 from collections import Counter
-from itertools import groupby, islice
+from itertools import count, groupby, islice
 from typing import Any
 
 import numpy as np
@@ -96,16 +96,18 @@ def test_an_outage_is_waited_out_ever_longer_and_costs_no_attempt(
 def test_waiting_for_the_end_of_an_outage_ends_when_the_run_is_cancelled(
     database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_id = request_and_claim(database, project)
+    run_id, trials = request_and_claim(database, project), count(1)
 
     def fail(*_: object) -> None:
+        if next(trials) > 1:
+            pytest.fail("tried again, although it was cancelled")
         with database.transaction() as session:
             session.execute(update(Run).values(cancel_requested=True))
         raise FULL
 
     monkeypatch.setattr(job, "load", fail)
     hasty = place(settings)._replace(lease_seconds=0.1)
-    monkeypatch.setattr(outages, "FIRST_SECONDS", 60.0)
+    monkeypatch.setattr(outages, "FIRST_SECONDS", 20.0)
     run_job(hasty, run_id)
     assert get_run(database, run_id).status == "cancelled"
 
