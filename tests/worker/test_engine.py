@@ -95,7 +95,7 @@ def test_a_worker_that_dask_has_given_up_is_replaced(engine: Engine) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, 2, 3])
 def test_several_workers_are_forked_from_one_process_and_share_its_memory(tmp_path: Path, workers: int) -> None:
     engine = Engine(Settings(data=tmp_path, workers=workers))
     engine.connect()

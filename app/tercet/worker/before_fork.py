@@ -7,6 +7,7 @@ import gc
 
 from threadpoolctl import threadpool_limits
 
+from tercet.memory import give_back_memory
 from tercet.worker.warmup import compile_loops, import_modules
 from tercet_algorithms.common.compiled import are_stored
 
@@ -21,3 +22,4 @@ if are_stored():
 # worker that is forked from here would have a copy of its own, of some 40 MB.
 gc.collect()
 gc.freeze()
+give_back_memory()
