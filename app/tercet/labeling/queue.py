@@ -33,9 +33,10 @@ from tercet.labeling.triplets import find, insert_new
 from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now, out_of_reach
 
 TOP_UP = 60
-# Questions of a top-up come after those of a run, whose priorities lie above this. Theirs are random, so that what was
-# asked last tells how many of them are left: below this share of it, as many.
+# Questions of a top-up come after those of a run, whose priorities lie above this.
 TOP_UP_PRIORITY = 1e-3
+# Theirs are evenly spread below it, and higher ones are asked first. So where the last one asked has less than this
+# share of it, about as small a share of the top-up is left.
 LOW = 1 / 4
 # How often a request reads the queue again because other labelers have leased its candidates in the meantime.
 ATTEMPTS = 5
@@ -62,7 +63,10 @@ class Candidate(NamedTuple):
 
 
 class Leases(NamedTuple):
-    """The triplets leased to a labeler, the rows of what was read along with them, and whether a busy queue is low."""
+    """The triplets leased to a labeler, and the rows of what was read along with them.
+
+    `is_low`: the queue is a busy one, and has few questions of its last top-up left.
+    """
 
     triplets: list[LeasedTriplet]
     rows: dict[str, Rows]
