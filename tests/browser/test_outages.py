@@ -8,20 +8,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Route, expect
-from sqlalchemy import update
 
-from tercet.models import BackgroundJob, Run
 from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board, take_shot
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_due(live_server: LiveServer) -> None:
-    """Cancel what other tests left to be done, which nobody does here: that would be an outage of its own."""
-    with live_server.database.transaction() as session:
-        for work in (Run, BackgroundJob):
-            session.execute(update(work).where(work.status.in_(("queued", "running"))).values(status="cancelled"))
 
 
 @contextmanager
