@@ -205,10 +205,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the files, and mark tests: slow, postgres, quick (neither, and without a browser), and those not counted."""
+    """Sort the files, and mark tests: slow, postgres, quick (neither, and without a browser), and those not counted.
+
+    After those that begin first, files come in the order of their own names, whatever their folders: so tests that wait
+    for browsers and workers run beside such as compute, and keep the processors busy until the end.
+    """
     slow, uncounted = ({ROOT / "tests" / path for path in paths} for paths in (SLOW, UNCOUNTED))
     places = {ROOT / "tests" / path: place for place, path in enumerate(FIRST)}
-    items.sort(key=lambda item: places.get(item.path, len(FIRST)))
+    items.sort(key=lambda item: (places.get(item.path, len(FIRST)), item.path.name))
     for item in items:
         if item.path in slow:
             item.add_marker("slow")
