@@ -6,7 +6,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -23,9 +23,11 @@ from tercet.models import Role
 from tercet.serve import serve
 from tercet.settings import Settings
 from tercet.storage import Storage
-from tercet.web_processes import WebProcesses
+from tercet.web_processes import DIVIDES, WebProcesses
 from tests.factories import add_features, add_member, make_project, make_token
 
+# A class that opens the labeling page.
+PEOPLE = 100
 WORKER = ("--nthreads", "1", "--no-dashboard", "--preload", "tercet.worker.warmup")
 COMPOSE = yaml.safe_load((Path(__file__).resolve().parent.parent / "docker-compose.yml").read_text())
 
@@ -124,6 +126,28 @@ def test_processes_on_one_port_share_events_and_leases_and_one_that_dies_is_repl
         third = psutil.Process(*(web_processes(server) - {server.process.pid}))
         server.process.kill()
         assert third.wait(timeout=15) is not None or not third.is_running(), "its port is free for the next"
+
+
+@pytest.mark.skipif(not DIVIDES, reason="this system does not divide connections among sockets")
+def test_people_who_come_in_one_moment_are_divided_among_processes(postgres_database_url: str, tmp_path: Path) -> None:
+    settings = {"data": str(tmp_path), "database_url": postgres_database_url, "web_processes": "2", "workers": "0"}
+    with running_server(settings) as server:
+        pids = wait_for_processes(server)
+        port = int(server.url.rsplit(":", 1)[1])
+        with ExitStack() as stack:
+            for _ in range(PEOPLE):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            deadline = time.monotonic() + 10
+            while sum(held := [connections(pid, port) for pid in pids]) < PEOPLE and time.monotonic() < deadline:
+                time.sleep(0.1)
+        assert sum(held) == PEOPLE
+        assert min(held) > PEOPLE / 4  # of fair coins, one in ten million has less
+
+
+def connections(pid: int, port: int) -> int:
+    """How many connections to the port a process has accepted."""
+    every = psutil.Process(pid).net_connections("inet")
+    return sum(each.status == psutil.CONN_ESTABLISHED and each.laddr.port == port for each in every)
 
 
 def test_several_processes_on_sqlite_are_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -1,13 +1,17 @@
-"""Further web processes that accept on the same socket as the first one: Python computes one thing at a time in each.
+"""Further web processes at the address of the first one: Python computes one thing at a time in each.
 
 The first one starts them, starts one again that has died, and ends them when it stops. They run no fits and make no
 backups. When the first one is killed they end by themselves, so that its port is free for the next.
+
+On Linux each has a listening socket of its own, and the system divides connections among these. Of a socket that they
+shared, one process would accept all who come in one moment, as a class does, and keep them.
 """
 
 import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import wait
@@ -21,6 +25,8 @@ Serve = Callable[[Settings, socket.socket], None]
 # A process that dies at once, as where memory is short, is not started again more often than this.
 RESTART_SECONDS = 1.0
 END_SECONDS = 5.0
+# Whether the system divides connections among the sockets of one address. Elsewhere one of them would get all.
+DIVIDES = sys.platform == "linux"
 
 
 class WebProcesses:
@@ -41,6 +47,8 @@ class WebProcesses:
 
     def start(self) -> None:
         """Start them, and watch over them."""
+        if DIVIDES:  # only now, so that a port in use was noticed
+            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self._watch.start()
 
     def stop(self) -> None:
@@ -71,7 +79,19 @@ class WebProcesses:
 def serve_beside(serve: Serve, settings: Settings, listener: socket.socket) -> None:
     """Serve in a process of its own until the first one ends it, or has ended itself."""
     threading.Thread(target=_end_with_first, daemon=True).start()
-    serve(settings, listener)
+    serve(settings, bind_beside(listener) if DIVIDES else listener)
+
+
+def bind_beside(listener: socket.socket) -> socket.socket:
+    """Give the address of a listening socket to another one too, which gets no connection until it listens itself."""
+    beside = socket.socket(listener.family)
+    if listener.family == socket.AF_INET6:
+        beside.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+        beside.setsockopt(socket.SOL_SOCKET, option, 1)
+    beside.bind(listener.getsockname())
+    listener.close()
+    return beside
 
 
 def _end_with_first() -> None:
