@@ -107,13 +107,26 @@ def test_a_queue_is_low_when_a_busy_one_has_few_of_its_random_questions_left(dat
         queue.top_up(session, project, LABELERS * SCREEN)
         n_queued = session.scalar(select(func.count(Triplet.id))) or 0
         session.execute(update(Triplet).values(priority=TOP_UP_PRIORITY * (1 - Triplet.id / (n_queued + 1.0))))
+    began_at_top, seen_low = False, 0
     for person, number in zip(people, asked, strict=False):
         with database.transaction() as session:
             is_low = lease_next(session, project, person, SCREEN, 60, heads).is_low
-        share_left = 1 - number * SCREEN / (n_queued + 1)
-        assert is_low == (number > FROM_THE_TOP and share_left < LOW), number
+        has_few = number > FROM_THE_TOP and 1 - number * SCREEN / (n_queued + 1) < LOW
+        assert is_low == (has_few and began_at_top), number
+        began_at_top, seen_low = has_few and not began_at_top, seen_low + is_low
+    assert seen_low
     heads.begin_again(project.id)
     assert heads.begin_behind(project.id) == TOP
+
+
+def test_a_queue_that_another_process_has_topped_up_is_not_low(database: Database, clock: Clock) -> None:
+    project, people = make_labelers(database, LABELERS, n_items=60)
+    heads = QueueHeads()
+    for person in people:
+        with database.transaction() as session:
+            queue.top_up(session, project, 2 * SCREEN)
+        with database.transaction() as session:
+            assert not lease_next(session, project, person, SCREEN, 60, heads).is_low
 
 
 def test_when_too_little_is_left_behind_the_head_all_of_it_is_looked_through(

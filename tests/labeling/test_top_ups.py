@@ -51,9 +51,10 @@ def test_a_busy_queue_is_topped_up_before_it_is_short(
     with app.state.database.transaction() as session:
         n_queued = queue.top_up(session, world.project, queue.TOP_UP)
         session.execute(update(Triplet).values(priority=queue.TOP_UP_PRIORITY * (1 - Triplet.id / (n_queued + 1.0))))
-    assert len(ask(ben, n_queued - 10)) == n_queued - 10
-    assert len(threads) == 1
-    assert len(ask(ada, 5)) == 5
+    assert len(ask(ben, n_queued - 20)) == n_queued - 20
+    assert len(ask(ada, 10)) == 10
+    assert len(threads) == 1, "the next request looks from the top whether there are others"
+    assert len(ask(ada, 15)) == 15
     wait_for(lambda: len(threads) == 2)
 
 

@@ -112,8 +112,19 @@ def lease_next(
             break  # otherwise other labelers were faster; read the queue again
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
     added = [LeasedTriplet(each.id, each.triplet, until) for each in candidates if each.id in new_ids]
-    is_low = begin != TOP and bool(candidates) and candidates[-1].place.priority < LOW * TOP_UP_PRIORITY
-    return Leases(renewed + added, rows, is_low)
+    return Leases(renewed + added, rows, _is_low(project.id, heads, begin, candidates))
+
+
+def _is_low(project_id: int, heads: QueueHeads, begin: QueuePlace, candidates: Sequence[Candidate]) -> bool:
+    """Return whether a busy queue has few questions of its last top-up left; only who began at its top can tell.
+
+    A request that began behind its head has passed by the questions of a newer top-up, which another web process may
+    have made. So where it sees few, the next request begins at the top.
+    """
+    seems_low = bool(candidates) and candidates[-1].place.priority < LOW * TOP_UP_PRIORITY
+    if seems_low and begin != TOP:
+        heads.begin_again(project_id)
+    return seems_low and begin == TOP and heads.is_busy(project_id)
 
 
 def is_used_up(session: Session, project: ProjectView) -> bool:
@@ -280,9 +291,9 @@ def draw(session: Session, project_id: int, question_kind: str, count: int) -> l
     count = min(count, _possible(question_kind, len(in_use)))
     drawn = [random.sample(in_use, 3) for _ in range(count)]
     positions = set(itertools.chain.from_iterable(drawn))
-    rows = session.execute(
-        select(Item.id, Item.position).where(Item.project_id == project_id, Item.position.in_(positions))
-    )
+    connection = session.connection()
+    parameters = {"project": project_id, "positions": json.dumps(list(positions))}
+    rows = connection.execute(statements.ITEMS_AT[connection.dialect.name], parameters)
     ids = {position: item_id for item_id, position in rows}
     return list({order(question_kind, (ids[a], ids[b], ids[c])) for a, b, c in drawn})
 

@@ -53,6 +53,11 @@ class QueueHeads:
         head.requests += 1
         return head.taken if head.requests > head.from_the_top else TOP
 
+    def is_busy(self, project_id: int) -> bool:
+        """Return whether requests begin behind the head of this queue."""
+        head = self._heads.get(project_id)
+        return head is not None and head.requests > head.from_the_top
+
     def begin_again(self, project_id: int) -> None:
         """Have the next request begin at the top, as there are new questions."""
         if head := self._heads.get(project_id):

@@ -256,6 +256,12 @@ _SHOWN = (
 
 
 ITEMS_SHOWN = {dialect: select(*_SHOWN).where(among(dialect, item.id, "ids")) for dialect in DIALECTS}
+ITEMS_AT = {
+    dialect: select(item.id, item.position).where(
+        item.project_id == bindparam("project"), among(dialect, item.position, "positions")
+    )
+    for dialect in DIALECTS
+}
 ITEMS_NAMED = {
     dialect: select(item.key, item.id)
     .join_from(ITEMS, PROJECTS)
