@@ -14,8 +14,9 @@ from tercet.accounts.access import Caller, hash_token
 from tercet.database import Database
 from tercet.errors import Conflict, Invalid, NotFound
 from tercet.labeling import answer_writer as module
-from tercet.labeling.answer_writer import AnswerWriter, Outcome
+from tercet.labeling.answer_writer import AnswerWriter
 from tercet.labeling.schemas import AnswerIn, AnswersOut
+from tercet.labeling.service import StoredAnswers
 from tercet.models import Answer, Project, Role, now
 from tests.factories import add_member, make_project, make_session, make_user
 from tests.loops import run
@@ -43,16 +44,18 @@ class Crowd:
         self.commits: list[object] = []
         event.listen(database.engine, "commit", self.commits.append)
 
-    def at_once(self, requests: Sequence[tuple[int, AnswerIn]]) -> list[Outcome]:
+    def at_once(self, requests: Sequence[tuple[int, AnswerIn]]) -> list[AnswersOut | Exception]:
         """Send the requests, and give what each heard."""
 
-        async def send() -> list[AnswersOut | BaseException]:
+        async def send() -> list[StoredAnswers | BaseException]:
             stores = [self.writer.store(self.callers[user], "songs", [answer]) for user, answer in requests]
             heard = await asyncio.gather(*stores, return_exceptions=True)
             await self.at_rest()
             return heard
 
-        return [heard for heard in run(asyncio.wait_for(send(), SECONDS)) if isinstance(heard, AnswersOut | Exception)]
+        outcomes = run(asyncio.wait_for(send(), SECONDS))
+        heard = [outcome.response if isinstance(outcome, StoredAnswers) else outcome for outcome in outcomes]
+        return [each for each in heard if isinstance(each, AnswersOut | Exception)]
 
     async def at_rest(self) -> None:
         """Wait until the last thread has seen that nothing waits any more."""
@@ -100,7 +103,7 @@ def test_two_tabs_of_two_processes_store_one_answer(database: Database, is_first
         if not is_first_under_way:
             await first
         second = await elsewhere.store(caller, "songs", [pressed("1 2 3", "no")])
-        outcomes = [await first, second]
+        outcomes = [(await first).response, second.response]
         await asyncio.gather(crowd.at_rest(), *elsewhere._tasks)
         return outcomes
 
@@ -142,7 +145,7 @@ def test_what_comes_during_a_turn_is_written_without_the_event_loop(database: Da
         await asyncio.sleep(0)
         go_on.set()
         assert written.wait(SECONDS), "the second answer waits for the event loop, which stands still here"
-        outcomes = [await first, await second]
+        outcomes = [(await first).response, (await second).response]
         await crowd.at_rest()
         return outcomes
 
@@ -178,7 +181,7 @@ def test_answers_without_end_leave_threads_to_others(database: Database) -> None
         finally:
             ended.set()
             await pressing
-            assert all(outcome.stored == 1 for outcome in await asyncio.gather(*stores))
+            assert all(outcome.response.stored == 1 for outcome in await asyncio.gather(*stores))
 
     run(send())
 
@@ -225,7 +228,7 @@ def test_a_request_that_is_given_up_costs_the_others_nothing(database: Database)
         first.cancel()
         outcome = await asyncio.wait_for(second, SECONDS)
         await crowd.at_rest()
-        return outcome
+        return outcome.response
 
     assert run(send()).stored == 1
     assert not crowd.writer._waiting
@@ -258,10 +261,10 @@ def test_each_project_has_turns_of_its_own(database_url: str, projects: int) -> 
             callers.append(Caller(session=hash_token(token)))
     senders = [i % projects for i in range(30)]
 
-    async def send() -> list[AnswersOut]:
+    async def send() -> list[StoredAnswers]:
         return await asyncio.gather(*(writer.store(callers[i], f"p{i}", [answer_about("0 1 2")]) for i in senders))
 
-    assert all(outcome.stored == 1 for outcome in run(send()))
+    assert all(outcome.response.stored == 1 for outcome in run(send()))
     with database.reading() as session:
         numbers = session.execute(select(Project.key, Project.answer_number)).all()
     database.close()

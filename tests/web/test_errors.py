@@ -10,7 +10,8 @@ from fastapi import FastAPI
 from tercet.accounts.access import Caller, hash_token
 from tercet.database import Database
 from tercet.labeling.answer_writer import AnswerWriter
-from tercet.labeling.schemas import AnswerIn, AnswersOut
+from tercet.labeling.schemas import AnswerIn
+from tercet.labeling.service import StoredAnswers
 from tercet.labeling.sql import answers
 from tercet.models import ProjectView, Role
 from tests.conftest import run_on_postgres
@@ -70,7 +71,7 @@ def test_those_who_wait_together_are_told_at_once_that_the_database_is_away(
     sa.event.listen(database.engine, "do_connect", lambda *given: tried.append(given))
     writer = AnswerWriter(database)
 
-    async def send() -> list[AnswersOut | BaseException]:
+    async def send() -> list[StoredAnswers | BaseException]:
         sent = [AnswerIn.model_validate(answer()) for _ in range(5)]
         stores = [writer.store(caller, "songs", [answer]) for answer in sent]
         return await asyncio.gather(*stores, return_exceptions=True)

@@ -18,14 +18,21 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from tercet.accounts.access import Caller
 from tercet.database import Database
 from tercet.labeling import second_tabs
-from tercet.labeling.schemas import AnswerIn, AnswersOut
-from tercet.labeling.service import CheckedAnswers, SentAnswers, check_answers, store_answers, until_stored
+from tercet.labeling.schemas import AnswerIn
+from tercet.labeling.service import (
+    CheckedAnswers,
+    SentAnswers,
+    StoredAnswers,
+    check_answers,
+    store_answers,
+    until_stored,
+)
 from tercet.labeling.sql.answers import Overtaken
 
 # Transactions that a thread writes before it is given back. Going through the event loop between two of them would cost
 # two waits for the interpreter; but other requests must get a thread, however many answers come.
 TRANSACTIONS_IN_A_ROW = 16
-Outcome = AnswersOut | Exception
+Outcome = StoredAnswers | Exception
 
 
 class _Waiting(NamedTuple):
@@ -46,7 +53,7 @@ class AnswerWriter:
         self._tasks: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
 
-    async def store(self, caller: Caller, project: str, answers: Sequence[AnswerIn]) -> AnswersOut:
+    async def store(self, caller: Caller, project: str, answers: Sequence[AnswerIn]) -> StoredAnswers:
         """Store the answers, all or none, and return once they are committed."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         with self._lock:

@@ -95,9 +95,9 @@ async def post_answers(
     """
     answers = body.answers if isinstance(body, AnswersIn) else [body]
     rates.count(PER_LABELER, f"answers {me.key}", len(answers))
-    stored = await writer.store(me, project, answers)
+    stored, access = await writer.store(me, project, answers)
     if ask:
-        stored.next = await questions.lease(me, project, ask)
+        stored.next = await questions.lease_to(access, ask)
     return stored
 
 

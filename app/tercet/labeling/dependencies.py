@@ -1,13 +1,16 @@
 """Dependencies of the labeling handlers, beside those of all handlers (`tercet.web.dependencies`)."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.orm import Session
 
-from tercet.accounts.access import Caller
+from tercet.accounts.access import Caller, LabelerAccess
 from tercet.labeling import service
 from tercet.labeling.answer_writer import AnswerWriter
 from tercet.labeling.schemas import NextOut
@@ -17,6 +20,7 @@ from tercet.web.rates import Rates
 # Most top-ups that a request waits for. More than one when others take what was added, or all of it is about items that
 # the labeler has flagged.
 TOP_UPS = 3
+Admission = Callable[[Session], LabelerAccess]
 
 
 async def get_answer_writer(request: Request) -> AnswerWriter:
@@ -32,7 +36,14 @@ class QuestionLeases:
 
     async def lease(self, caller: Caller, project: str, count: int) -> NextOut:
         """Lease so many questions to a caller; only if there is none, wait until the queue is topped up."""
-        taken = await self._take(caller, project, count)
+        return await self._lease(partial(service.admit, caller=caller, project_key=project), count)
+
+    async def lease_to(self, access: LabelerAccess, count: int) -> NextOut:
+        """Lease questions as `lease` does, to whom this request has admitted already."""
+        return await self._lease(lambda _: access, count)
+
+    async def _lease(self, admit: Admission, count: int) -> NextOut:
+        taken = await self._take(admit, count)
         for _ in range(TOP_UPS):
             if taken.short_project is None:
                 break
@@ -41,15 +52,15 @@ class QuestionLeases:
                 break
             # Others wait for it too, whatever becomes of this request.
             await asyncio.shield(asyncio.wrap_future(topped_up))
-            taken = await self._take(caller, project, count)
+            taken = await self._take(admit, count)
         return taken.questions
 
-    async def _take(self, caller: Caller, project: str, count: int) -> service.Taken:
+    async def _take(self, admit: Admission, count: int) -> service.Taken:
         state, words = self.request.app.state, asked_for(self.request)
 
         def take() -> service.Taken:
             with state.database.transaction() as session:
-                access = service.admit(session, caller, project)
+                access = admit(session)
                 seconds = state.settings.triplet_lease_seconds
                 heads = state.queue_heads
                 return service.next_triplets(session, state.storage, access, count, seconds, words, heads)

@@ -68,6 +68,13 @@ class CheckedAnswers(NamedTuple):
     repeated: int
 
 
+class StoredAnswers(NamedTuple):
+    """The response to a request whose answers are stored, and the access with which it stored them."""
+
+    response: AnswersOut
+    access: LabelerAccess
+
+
 def admit(session: Session, caller: Caller, project_key: str) -> LabelerAccess:
     """Return the caller's access if they may label, or raise."""
     rows = queries.caller_rows(session, project_key, in_browsers([caller]))
@@ -131,7 +138,7 @@ def new_answers(project: ProjectView, rows: Sequence[ConstraintRow], contents: d
     return list(new.values())
 
 
-def store_answers(session: Session, checked: Sequence[CheckedAnswers]) -> list[AnswersOut]:
+def store_answers(session: Session, checked: Sequence[CheckedAnswers]) -> list[StoredAnswers]:
     """Store the answers of requests about one project, all or none, and queue a run if they make one due."""
     project = checked[0].access.project
     new = [answer for request in checked for answer in request.new]
@@ -150,8 +157,8 @@ def store_answers(session: Session, checked: Sequence[CheckedAnswers]) -> list[A
     else:
         progress = get_progress(session, project.id, user_ids)
     return [
-        AnswersOut(stored=len(request.new), repeated=request.repeated, progress=progress[request.access.user_id])
-        for request in checked
+        StoredAnswers(AnswersOut(stored=len(new), repeated=repeated, progress=progress[access.user_id]), access)
+        for access, new, repeated in checked
     ]
 
 
