@@ -25,7 +25,7 @@ Serve = Callable[[Settings, socket.socket], None]
 # A process that dies at once, as where memory is short, is not started again more often than this.
 RESTART_SECONDS = 1.0
 END_SECONDS = 5.0
-# Whether the system divides connections among the sockets of one address. Elsewhere one of them would get all.
+# Whether the system divides connections among the sockets of one address. Elsewhere one of them may get all.
 DIVIDES = sys.platform == "linux"
 
 

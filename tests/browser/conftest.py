@@ -105,7 +105,7 @@ def open_page(live_server: LiveServer, browser: Browser) -> Iterator[OpenPage]:
 
 
 def _cancel_what_is_due(database: Database) -> None:
-    """What nobody does is told to open pages as an outage after a while: those of the next tests."""
+    """Cancel what a test left to be done: nobody does it, and pages of the next tests would say so after a while."""
     with database.transaction() as session:
         for work in (Run, BackgroundJob):
             session.execute(update(work).where(work.status.in_(("queued", "running"))).values(status="cancelled"))

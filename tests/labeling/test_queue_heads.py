@@ -100,20 +100,31 @@ def test_what_becomes_free_at_the_head_is_asked_within_a_second(
     assert taken(database, project, last, heads) == screens[0]
 
 
+def top_up_evenly(database: Database, project: Project, wanted: int) -> int:
+    """Top up, with priorities at even distances in the order of the ids; return by how many questions."""
+    with database.transaction() as session:
+        last = session.scalar(select(func.max(Triplet.id))) or 0
+        n_queued = queue.top_up(session, project, wanted)
+        priority = TOP_UP_PRIORITY * (1 - (Triplet.id - last) / (n_queued + 1.0))
+        session.execute(update(Triplet).where(Triplet.id > last).values(priority=priority))
+        return n_queued
+
+
+def is_low(database: Database, project: Project, person: int, heads: QueueHeads) -> bool:
+    with database.transaction() as session:
+        return lease_next(session, project, person, SCREEN, 60, heads).is_low
+
+
 def test_a_queue_is_low_when_a_busy_one_has_few_of_its_random_questions_left(database: Database, clock: Clock) -> None:
     project, people = make_labelers(database, LABELERS, n_items=60)
     heads, asked = QueueHeads(), count(1)
-    with database.transaction() as session:
-        queue.top_up(session, project, LABELERS * SCREEN)
-        n_queued = session.scalar(select(func.count(Triplet.id))) or 0
-        session.execute(update(Triplet).values(priority=TOP_UP_PRIORITY * (1 - Triplet.id / (n_queued + 1.0))))
+    n_queued = top_up_evenly(database, project, LABELERS * SCREEN)
     began_at_top, seen_low = False, 0
     for person, number in zip(people, asked, strict=False):
-        with database.transaction() as session:
-            is_low = lease_next(session, project, person, SCREEN, 60, heads).is_low
         has_few = number > FROM_THE_TOP and 1 - number * SCREEN / (n_queued + 1) < LOW
-        assert is_low == (has_few and began_at_top), number
-        began_at_top, seen_low = has_few and not began_at_top, seen_low + is_low
+        low = is_low(database, project, person, heads)
+        assert low == (has_few and began_at_top), number
+        began_at_top, seen_low = has_few and not began_at_top, seen_low + low
     assert seen_low
     heads.begin_again(project.id)
     assert heads.begin_behind(project.id) == TOP
@@ -122,11 +133,13 @@ def test_a_queue_is_low_when_a_busy_one_has_few_of_its_random_questions_left(dat
 def test_a_queue_that_another_process_has_topped_up_is_not_low(database: Database, clock: Clock) -> None:
     project, people = make_labelers(database, LABELERS, n_items=60)
     heads = QueueHeads()
-    for person in people:
-        with database.transaction() as session:
-            queue.top_up(session, project, 2 * SCREEN)
-        with database.transaction() as session:
-            assert not lease_next(session, project, person, SCREEN, 60, heads).is_low
+    top_up_evenly(database, project, LABELERS * SCREEN)
+    *before, behind, at_top = people[: FROM_THE_TOP + 2]
+    for person in before:
+        assert not is_low(database, project, person, heads)
+    top_up_evenly(database, project, 3 * SCREEN)  # in this process nothing tells of it
+    assert not is_low(database, project, behind, heads), "it sees few, but has passed by the new ones"
+    assert not is_low(database, project, at_top, heads)
 
 
 def test_when_too_little_is_left_behind_the_head_all_of_it_is_looked_through(

@@ -20,6 +20,7 @@ from tercet.web.rates import Rates
 # Most top-ups that a request waits for. More than one when others take what was added, or all of it is about items that
 # the labeler has flagged.
 TOP_UPS = 3
+# Gives the access of the one who is to get questions, or raises.
 Admission = Callable[[Session], LabelerAccess]
 
 
@@ -39,7 +40,7 @@ class QuestionLeases:
         return await self._lease(partial(service.admit, caller=caller, project_key=project), count)
 
     async def lease_to(self, access: LabelerAccess, count: int) -> NextOut:
-        """Lease questions as `lease` does, to whom this request has admitted already."""
+        """Lease questions as `lease` does, to somebody whom the request has admitted already."""
         return await self._lease(lambda _: access, count)
 
     async def _lease(self, admit: Admission, count: int) -> NextOut:

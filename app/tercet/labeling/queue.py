@@ -112,19 +112,13 @@ def lease_next(
             break  # otherwise other labelers were faster; read the queue again
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
     added = [LeasedTriplet(each.id, each.triplet, until) for each in candidates if each.id in new_ids]
-    return Leases(renewed + added, rows, _is_low(project.id, heads, begin, candidates))
-
-
-def _is_low(project_id: int, heads: QueueHeads, begin: QueuePlace, candidates: Sequence[Candidate]) -> bool:
-    """Return whether a busy queue has few questions of its last top-up left; only who began at its top can tell.
-
-    A request that began behind its head has passed by the questions of a newer top-up, which another web process may
-    have made. So where it sees few, the next request begins at the top.
-    """
     seems_low = bool(candidates) and candidates[-1].place.priority < LOW * TOP_UP_PRIORITY
+    # From behind its head a request passes by the questions of a newer top-up, which another web process may have made.
+    # So where it sees few, the next request begins at the top, and that one tells whether the queue is low.
     if seems_low and begin != TOP:
-        heads.begin_again(project_id)
-    return seems_low and begin == TOP and heads.is_busy(project_id)
+        heads.begin_again(project.id)
+    is_low = seems_low and begin == TOP and heads.is_busy(project.id)
+    return Leases(renewed + added, rows, is_low)
 
 
 def is_used_up(session: Session, project: ProjectView) -> bool:

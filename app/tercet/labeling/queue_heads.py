@@ -36,6 +36,11 @@ class _Head:
     requests: int = 0
     taken: QueuePlace = TOP
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether as many requests as should have begun at the top."""
+        return self.requests > self.from_the_top
+
 
 class QueueHeads:
     """The heads of the queues of all projects, as one process knows them."""
@@ -51,15 +56,15 @@ class QueueHeads:
             was_busy = head is not None and head.requests > FROM_THE_TOP and now < head.began + 2 * SECONDS
             head = self._heads[project_id] = _Head(now, 1 if was_busy else FROM_THE_TOP)
         head.requests += 1
-        return head.taken if head.requests > head.from_the_top else TOP
+        return head.taken if head.is_busy else TOP
 
     def is_busy(self, project_id: int) -> bool:
         """Return whether requests begin behind the head of this queue."""
         head = self._heads.get(project_id)
-        return head is not None and head.requests > head.from_the_top
+        return head is not None and head.is_busy
 
     def begin_again(self, project_id: int) -> None:
-        """Have the next request begin at the top, as there are new questions."""
+        """Have the next request begin at the top, as there may be new questions."""
         if head := self._heads.get(project_id):
             head.taken = TOP
 
