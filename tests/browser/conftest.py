@@ -56,7 +56,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """The system's Chromium, without its own errands on the network; its windows share a process: a sixth less work."""
+    """The system's Chromium, without its own errands on the network; its windows share one process, for less work."""
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
         reason = f"no Chromium on the PATH (on Debian: apt install {BROWSERS[0]})"
