@@ -6,8 +6,9 @@ import random
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -17,22 +18,31 @@ from sqlalchemy import Connection, event, func, select, text, update
 from tercet.database import Database
 from tercet.errors import Conflict
 from tercet.labeling import queries, queue, service, triplets
+from tercet.labeling.queue import LeasedTriplet
 from tercet.labeling.refill import MOST, SCREEN, Queued, demand, refill
 from tercet.labeling.service import ConstraintRow
 from tercet.labeling.sql import statements
-from tercet.labeling.sql.drivers import Query, Rows
+from tercet.labeling.sql.drivers import Query, Rows, run
 from tercet.models import Answer, Item, Lease, Membership, Project, Role, Run, Skip, Source, Triplet, now
 from tercet.web.languages import words_of
 from tests.factories import add_member, make_project
 from tests.labeling.support import lease, lease_among_others
+from tests.runs.support import wait_for
 
-THREADS = 20
+THREADS = 50
+
+
+@pytest.fixture
+def wide_database(database_url: str) -> Iterator[Database]:
+    """A database with a connection for each thread."""
+    with closing(Database(database_url, pool_size=THREADS)) as database:
+        yield database
 
 
 def make_labelers(database: Database, count: int, **values: object) -> tuple[Project, list[int]]:
     with database.transaction() as session:
         project = make_project(session, **values)
-        return project, [add_member(session, project, Role.LABELER, f"L{i}").id for i in range(count)]
+        return project, [add_member(session, project, Role.LABELER, f"{project.key} {i}").id for i in range(count)]
 
 
 def answer(database: Database, project: Project, user_id: int, triplet: tuple[int, int, int]) -> None:
@@ -55,41 +65,38 @@ def over_quota(database: Database, redundancy: int) -> list[int]:
 
 
 @pytest.mark.parametrize("redundancy", [1, 3])
-def test_twenty_labelers_at_once_never_exceed_the_redundancy(database_url: str, redundancy: int) -> None:
-    database = Database(database_url, pool_size=THREADS)
+def test_twenty_labelers_at_once_never_exceed_the_redundancy(wide_database: Database, redundancy: int) -> None:
     # 6 items make 60 questions: small enough to be used up, so that the fight for the last ones is tested too.
-    project, labelers = make_labelers(database, THREADS, n_items=6, redundancy=redundancy)
-    start = threading.Barrier(THREADS)
+    project, labelers = make_labelers(wide_database, 20, n_items=6, redundancy=redundancy)
+    start = threading.Barrier(len(labelers))
 
     def label(user_id: int) -> list[int]:
         asked: list[int] = []
         start.wait()
         while True:
-            held = lease_among_others(database, project, user_id, 2)
+            held = lease_among_others(wide_database, project, user_id, 2)
             asked += [question.id for question in held]
             if not held:
                 return asked
             for question in held:
-                answer(database, project, user_id, question.triplet)
+                answer(wide_database, project, user_id, question.triplet)
 
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(len(labelers)) as pool:
         asked = list(pool.map(label, labelers))
-    assert over_quota(database, redundancy) == []
+    assert over_quota(wide_database, redundancy) == []
     for questions in asked:
         assert len(questions) == len(set(questions)), "a question was asked twice of one labeler"
-    with database.reading() as session:
+    with wide_database.reading() as session:
         per_triplet = session.execute(select(Answer.triplet_id, func.count()).group_by(Answer.triplet_id)).all()
     counts = Counter(count for _, count in per_triplet)
     assert counts == {redundancy: 60}, "every question got exactly its answers: none starved, none too many"
-    database.close()
 
 
 @pytest.mark.parametrize("short", [False, True])
-def test_none_of_fifty_labelers_hears_of_an_end_while_there_are_questions(database_url: str, short: bool) -> None:
+def test_none_of_fifty_labelers_hears_of_an_end_while_there_are_questions(wide_database: Database, short: bool) -> None:
     """From a queue that holds enough for all, and from one that each of them has to top up."""
-    database = Database(database_url, pool_size=50)
-    project, labelers = make_labelers(database, 50, n_items=400)
-    with database.transaction() as session:
+    project, labelers = make_labelers(wide_database, THREADS, n_items=400)
+    with wide_database.transaction() as session:
         queue.top_up(session, project, 20 if short else 1_000)
     start = threading.Barrier(len(labelers))
 
@@ -97,18 +104,17 @@ def test_none_of_fifty_labelers_hears_of_an_end_while_there_are_questions(databa
         asked = []
         start.wait()
         for _ in range(6):
-            held = lease_among_others(database, project, user_id, 2)
+            held = lease_among_others(wide_database, project, user_id, 2)
             asked.append(len(held))
             for question in held:
-                answer(database, project, user_id, question.triplet)
+                answer(wide_database, project, user_id, question.triplet)
         return asked
 
     with ThreadPoolExecutor(len(labelers)) as pool:
         asked = [length for lengths in pool.map(label, labelers) for length in lengths]
     assert len(asked) == 300
     assert min(asked) > 0
-    assert over_quota(database, 1) == []
-    database.close()
+    assert over_quota(wide_database, 1) == []
 
 
 def test_every_question_of_a_tiny_project_is_asked_and_the_end_is_explained(database: Database) -> None:
@@ -157,6 +163,31 @@ def test_one_whose_questions_another_labeler_leased_first_gets_others(
     assert [len(ids) for ids in snatched] == [2] * times
     assert len(leased) == 2
     assert not {lease.id for lease in leased} & set.union(*snatched)
+
+
+@pytest.mark.only_on("postgres")
+def test_those_to_whom_others_were_faster_take_turns_in_their_project(database: Database) -> None:
+    project, [ada] = make_labelers(database, 1, n_items=9)
+    other, [ben] = make_labelers(database, 1, key="calls", n_items=9)
+
+    def take(project: Project, user_id: int) -> list[LeasedTriplet]:
+        with database.transaction() as session:
+            return queue.lease_next(session, project, user_id, 2, seconds=60).triplets
+
+    def is_one_waiting() -> bool:
+        with database.reading() as session:
+            return bool(
+                session.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+            )
+
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as session:
+            run(session.connection(), turn=(statements.WAIT_IN_LINE, {"project": project.id}))
+            taken = pool.submit(take, project, ada)
+            wait_for(is_one_waiting)
+            assert take(other, ben) == []
+            queue.top_up(session, project, 20)
+        assert len(taken.result()) == 2, "what was there when the turn came"
 
 
 def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:

@@ -191,6 +191,9 @@ _CANDIDATES = (
 )
 TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)
 TAKE_AFTER_WAITING = _CANDIDATES.with_for_update(key_share=True)
+# The line of a project that has this number in PostgreSQL; it ends with the transaction.
+_LINES = 1
+WAIT_IN_LINE = select(func.pg_advisory_xact_lock(literal_column(f"{_LINES}"), bindparam("project", type_=Integer)))
 RENEW_LEASES = {
     dialect: update(LEASES)
     .where(lease.labeler_id == LABELER, among(dialect, lease.triplet_id, "ids"))
