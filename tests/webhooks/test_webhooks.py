@@ -4,14 +4,21 @@ import asyncio
 import hashlib
 import hmac
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import ip_address
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -21,6 +28,7 @@ from tercet.runs import lifecycle
 from tercet.runs.lifecycle import RunStatus
 from tercet.runs.schedule import request_side_run
 from tercet.settings import Settings
+from tercet.web.outgoing import trusted_authorities
 from tercet.webhooks import courier, service
 from tercet.webhooks.addresses import fault_of_url, is_public
 from tercet.webhooks.courier import Courier
@@ -227,6 +235,46 @@ def test_addresses_that_are_not_public(address: str) -> None:
     assert not is_public(ip_address(address))
     host = f"[{address}]" if ":" in address else address
     assert fault_of_url(f"https://{host}/told", private_too=False) is not None
+
+
+def certificate_of(host: str) -> bytes:
+    """Make a key, and a certificate of a host that is signed with it and that nobody trusts by itself."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now() - timedelta(hours=1))
+        .not_valid_after(now() + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .sign(key, SHA256())
+    )
+    plain = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return key.private_bytes(*plain) + certificate.public_bytes(Encoding.PEM)
+
+
+@pytest.mark.parametrize("host", ["localhost", "elsewhere.example.org"])
+def test_a_message_goes_only_to_a_receiver_with_a_trusted_certificate_for_its_name(
+    owner: TestClient,
+    database: Database,
+    receiver: Receiver,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+) -> None:
+    certificate = tmp_path / "receiver.pem"
+    certificate.write_bytes(certificate_of(host))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    receiver.socket = tls.wrap_socket(receiver.socket, server_side=True)
+    make(owner, receiver, url=receiver.url.replace("http:", "https:"), runs=True)
+    end_a_run(database, "done")
+    look(database)
+    assert receiver.messages == [], "nobody has said that the certificate is to be trusted"
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    trusted_authorities.cache_clear()
+    retry_now(database)
+    look(database)
+    trusted_authorities.cache_clear()
+    assert len(receiver.messages) == (1 if host == "localhost" else 0)
 
 
 def test_addresses_that_are() -> None:

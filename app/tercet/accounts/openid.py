@@ -23,6 +23,7 @@ from tercet.errors import Invalid, Problem
 from tercet.models import Invitation, User, now
 from tercet.settings import Settings
 from tercet.translatable import to_translate
+from tercet.web.outgoing import trusted_authorities
 
 SCOPE = "openid email profile"
 # Signatures by keys that the provider publishes; one by the client's secret, or none, is refused.
@@ -109,7 +110,7 @@ class Provider:
             auth = httpx.BasicAuth(quote(self.client_id, safe=""), quote(self.client_secret, safe=""))
         elif self.client_secret:
             form["client_secret"] = self.client_secret
-        async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False) as client:
+        async with _client() as client:
             response = await client.post(self._endpoints["token_endpoint"], data=form, auth=auth)
         if response.status_code in (400, 401):
             raise SignInRefused(
@@ -162,7 +163,7 @@ class Provider:
 
     async def _read(self, address: str, headers: dict[str, str] | None = None) -> dict[str, Any]:
         """Read JSON of the provider."""
-        async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False) as client:
+        async with _client() as client:
             return _json_of(await client.get(address, headers=headers))
 
     def _away(self) -> ProviderAway:
@@ -173,6 +174,10 @@ class Provider:
                 provider=self.name,
             )
         )
+
+
+def _client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(verify=trusted_authorities(), timeout=TIMEOUT_SECONDS, follow_redirects=False)
 
 
 def _json_of(response: httpx.Response) -> dict[str, Any]:

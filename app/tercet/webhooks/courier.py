@@ -20,6 +20,7 @@ from sqlalchemy import select, update
 
 from tercet.database import Database
 from tercet.models import Delivery, DeliveryStatus, Project, Webhook, now
+from tercet.web.outgoing import trusted_authorities
 from tercet.webhooks import queries, service
 from tercet.webhooks.addresses import NoAddress, look_up
 from tercet.webhooks.signing import HEADER, sign
@@ -165,8 +166,11 @@ async def _post(message: Claimed, *, private_too: bool) -> int:
         HEADER: sign(message.secret, int(moment.timestamp()), body),
     }
     # Without the environment's proxy, which would look the name up again.
+    client = httpx.AsyncClient(
+        trust_env=False, verify=trusted_authorities(), timeout=ATTEMPT_SECONDS, follow_redirects=False
+    )
     async with (
-        httpx.AsyncClient(trust_env=False, timeout=ATTEMPT_SECONDS, follow_redirects=False) as client,
+        client,
         client.stream(
             "POST",
             url.copy_with(host=address),
