@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -221,7 +221,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not any(item.get_closest_marker(name) for name in ("browser", "postgres", "slow")):
             item.add_marker("quick")
         if not item.get_closest_marker("quick") or item.path in uncounted:
-            item.add_marker("no_cover")  # measuring takes a test half as long again
+            item.add_marker("uncounted")  # measuring takes a test half as long again
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Count no lines of coverage in uncounted tests and their fixtures; pytest-cov's `no_cover` counts the fixtures."""
+    coverage = item.config.pluginmanager.get_plugin("_cov")
+    if coverage is None or coverage.cov_controller is None or not item.get_closest_marker("uncounted"):
+        return (yield)
+    coverage.cov_controller.pause()
+    try:
+        return (yield)
+    finally:
+        coverage.cov_controller.resume()
 
 
 def pytest_collection_finish() -> None:

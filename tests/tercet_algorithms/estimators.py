@@ -150,7 +150,7 @@ GIVEN = questions(Y, N_ANSWERS)
 every = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 every_saving = pytest.mark.parametrize("variant", SAVING, ids=str)
 OF_ALL = [
-    pytest.mark.no_cover,  # the tests of each estimator reach the same lines, and counting takes a quarter of the time
+    pytest.mark.uncounted,  # the tests of each estimator reach the same lines, and counting takes a quarter of the time
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:answers about only"),  # too few for the folds
 ]

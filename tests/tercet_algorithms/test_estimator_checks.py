@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tercet_algorithms import CMBC, DCRC, DCRCCV, SKLR, BagSpectralClustering
 from tests.tercet_algorithms.estimators import CHECKED, SKLR_SMALL, SMALL, X, Y, questions
 
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.uncounted
 
 ALL = [
     DCRC(3, **SMALL),

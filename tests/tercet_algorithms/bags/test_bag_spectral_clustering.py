@@ -45,7 +45,7 @@ def without_labels(seed, **graph):
     return adjusted_rand_score(y, make(**graph).fit(features).labels_)
 
 
-@pytest.mark.no_cover
+@pytest.mark.uncounted
 @every_graph
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("spectral", "links-additive")])
 def test_bag_labels_help(method, graph):
@@ -492,7 +492,7 @@ def expected_to_fail(estimator):
     return {"check_clustering": "the check gives features whatever the tags say, not an affinity"}
 
 
-@pytest.mark.no_cover
+@pytest.mark.uncounted
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_to_fail)
 def test_scikit_learn_checks(estimator, check):

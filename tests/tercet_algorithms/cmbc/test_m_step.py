@@ -45,7 +45,7 @@ def test_the_maximum_is_that_of_a_generic_solver(n_clusters, n_values, gamma, bo
     assert scale * np.abs(slopes).max() < 2e-3
 
 
-@pytest.mark.no_cover
+@pytest.mark.uncounted
 @every
 @gammas
 def test_sweeps_end_where_newton_steps_do(n_clusters, n_values, gamma):

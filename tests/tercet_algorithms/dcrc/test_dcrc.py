@@ -76,12 +76,12 @@ def without_answers():
     ],
     ids=str,
 )
-@pytest.mark.no_cover
+@pytest.mark.uncounted
 def test_answers_make_clusters_better_in_every_variant(parameters, without_answers):
     assert mean_ari(**parameters) > without_answers + 0.05
 
 
-@pytest.mark.no_cover
+@pytest.mark.uncounted
 def test_a_few_wrong_answers_move_fewer_items_where_their_weight_is_shrunk():
     moved = {"balanced": 0, "shrunk": 0}
     for seed in range(6):
@@ -96,14 +96,14 @@ def test_a_few_wrong_answers_move_fewer_items_where_their_weight_is_shrunk():
     assert 0 < moved["shrunk"] < moved["balanced"]
 
 
-@pytest.mark.no_cover
+@pytest.mark.uncounted
 def test_more_answers_make_better_clusters_and_dont_know_helps(without_answers):
     few, many, without_dnk = mean_ari(n=60), mean_ari(n=240), mean_ari(n=240, use_dnk=False)
     assert many > few
     assert many > without_dnk > without_answers + 0.05
 
 
-@pytest.mark.no_cover
+@pytest.mark.uncounted
 def test_profile_climbs_at_least_as_high_as_em():
     gains = []
     for seed in range(2):

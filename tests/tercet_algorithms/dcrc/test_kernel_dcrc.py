@@ -93,7 +93,7 @@ def without_kernel():
     return mean_ari_of_new_items(circles), mean_ari_of_new_items(make_moons)
 
 
-@pytest.mark.no_cover
+@pytest.mark.uncounted
 @pytest.mark.parametrize("kernel", ["rbf", "nystroem", "rff"])
 def test_kernels_find_what_no_line_separates(kernel, without_kernel):
     of_circles, of_moons = without_kernel
