@@ -154,9 +154,7 @@ FIRST = (
 
 # Quick tests that count no lines of coverage either: it would take them several times as long.
 UNCOUNTED = {
-    "runs/test_sentences.py",
     "sounds/test_spectrograms.py",
-    "tercet_algorithms/dcrc/test_softmax.py",
     "test_architecture.py",
     "test_docs.py",
 }
