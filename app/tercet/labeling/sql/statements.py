@@ -191,7 +191,8 @@ _CANDIDATES = (
 )
 TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)
 TAKE_AFTER_WAITING = _CANDIDATES.with_for_update(key_share=True)
-# The line of a project that has this number in PostgreSQL; it ends with the transaction.
+# PostgreSQL names an advisory lock by two numbers: this one for all lines, and that of the project. Whoever holds it is
+# the first in the line, until their transaction ends.
 _LINES = 1
 WAIT_IN_LINE = select(func.pg_advisory_xact_lock(literal_column(f"{_LINES}"), bindparam("project", type_=Integer)))
 RENEW_LEASES = {
