@@ -13,12 +13,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, func, select, text, update
+from sqlalchemy import Connection, Select, event, func, select, text, update
 
 from tercet.database import Database
 from tercet.errors import Conflict
 from tercet.labeling import queries, queue, service, triplets
-from tercet.labeling.queue import LeasedTriplet
+from tercet.labeling.queue import UNDONE, Candidate, LeasedTriplet
+from tercet.labeling.queue_heads import QueueHeads, QueuePlace
 from tercet.labeling.refill import MOST, SCREEN, Queued, demand, refill
 from tercet.labeling.service import ConstraintRow
 from tercet.labeling.sql import statements
@@ -165,6 +166,11 @@ def test_one_whose_questions_another_labeler_leased_first_gets_others(
     assert not {lease.id for lease in leased} & set.union(*snatched)
 
 
+def is_one_waiting(database: Database) -> bool:
+    with database.reading() as session:
+        return bool(session.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")))
+
+
 @pytest.mark.only_on("postgres")
 def test_those_to_whom_others_were_faster_take_turns_in_their_project(database: Database) -> None:
     project, [ada] = make_labelers(database, 1, n_items=9)
@@ -174,20 +180,49 @@ def test_those_to_whom_others_were_faster_take_turns_in_their_project(database: 
         with database.transaction() as session:
             return queue.lease_next(session, project, user_id, 2, seconds=60).triplets
 
-    def is_one_waiting() -> bool:
-        with database.reading() as session:
-            return bool(
-                session.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
-            )
-
     with ThreadPoolExecutor(1) as pool:
         with database.transaction() as session:
             run(session.connection(), turn=(statements.WAIT_IN_LINE, {"project": project.id}))
             taken = pool.submit(take, project, ada)
-            wait_for(is_one_waiting)
+            wait_for(lambda: is_one_waiting(database))
             assert take(other, ben) == []
             queue.top_up(session, project, 20)
         assert len(taken.result()) == 2, "what was there when the turn came"
+
+
+@pytest.mark.only_on("postgres")
+def test_one_who_waits_in_line_holds_no_question_that_another_may_wait_for(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, [ada, ben] = make_labelers(database, 2, n_items=9)
+    with database.transaction() as session:
+        queue.top_up(session, project, 20)
+    read_queue, behind_the_head = queue._read_queue, QueuePlace(UNDONE, 0)
+    monkeypatch.setattr(QueueHeads, "begin_behind", lambda heads, project_id: behind_the_head)
+    monkeypatch.setattr(QueueHeads, "note", lambda heads, project_id, taken: None)
+
+    def read_before_ben_leases_all(
+        connection: Connection, taking: Select[Any], parameters: dict[str, Any], begin: QueuePlace
+    ) -> tuple[list[LeasedTriplet], list[Candidate]]:
+        read = read_queue(connection, taking, parameters, begin)
+        if begin == behind_the_head:
+            with database.transaction() as session:
+                until, every = now() + timedelta(seconds=60), session.scalars(select(Triplet.id))
+                session.add_all(Lease(triplet_id=key, labeler_id=ben, expires_at=until) for key in every)
+        return read
+
+    def take() -> list[LeasedTriplet]:
+        with database.transaction() as session:
+            return queue.lease_next(session, project, ada, 30, seconds=60).triplets
+
+    monkeypatch.setattr(queue, "_read_queue", read_before_ben_leases_all)
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as session:
+            run(session.connection(), turn=(statements.WAIT_IN_LINE, {"project": project.id}))
+            taken = pool.submit(take)
+            wait_for(lambda: is_one_waiting(database))
+            session.execute(select(Triplet.id).with_for_update(nowait=True))
+        assert taken.result() == []
 
 
 def test_nothing_is_left_for_one_who_saw_all(database: Database) -> None:

@@ -155,7 +155,10 @@ def _candidates(
     if begin != TOP and len(held) + len(candidates) < parameters["wanted"]:
         held, candidates = _read_queue(connection, statements.TAKE, parameters, TOP)
     if not held and not candidates:
-        # Others have locked every candidate for a moment. This transaction holds no lock, so it may wait for theirs.
+        # Others have locked every candidate for a moment, and this transaction waits for theirs. So it must hold no
+        # lock itself; behind the head it may have locked questions that others leased just before.
+        if begin != TOP:
+            run_last(connection)
         _wait_in_line(connection, parameters)
         held, candidates = _read_queue(connection, statements.TAKE_AFTER_WAITING, parameters, TOP)
     return held, candidates
