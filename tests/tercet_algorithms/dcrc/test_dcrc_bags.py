@@ -92,7 +92,7 @@ def test_the_bound_never_drops(solver, n_clusters):
     X, y, bags = bagged()
     states = []
     answered = {**questions(y, 100), **bags}
-    model = DCRC(n_clusters, solver=solver, n_init=3, n_moves=1, random_state=0, max_iter=40)
+    model = DCRC(n_clusters, epsilon=0.05, solver=solver, n_init=2, n_moves=1, random_state=0, max_iter=40)
     model.fit(X, **answered, callback=states.append)
     for start in {state.start for state in states}:
         bounds = [state.lower_bound for state in states if state.start == start]
@@ -120,7 +120,7 @@ def test_clusters_are_named_by_the_labels_that_they_go_with():
 def test_without_labelled_bags_nothing_changes(bags):
     X, y = overlapping()
     answered = questions(y, 60)
-    model = DCRC(4, n_init=2, n_moves=1, random_state=0)
+    model = DCRC(4, epsilon=0.05, n_init=2, n_moves=1, random_state=0)
     coef, posterior = model.fit(X, **answered).coef_, model.posterior_
     assert np.array_equal(model.fit(X, **answered, **bags).coef_, coef)
     assert np.array_equal(model.posterior_, posterior)
@@ -131,7 +131,7 @@ def test_without_labelled_bags_nothing_changes(bags):
 def test_a_resumed_fit_ends_like_one_that_ran_through(n_clusters, n, tmp_path):
     X, y, bags = bagged()
     answered, states = {**questions(y, n), **bags}, []
-    options = {"n_init": 3, "n_moves": 1}
+    options = {"epsilon": 0.05, "n_init": 3, "n_moves": 1}
     straight = DCRC(n_clusters, random_state=0, **options).fit(X, **answered, callback=states.append)
     for at in (0, len(states) // 2, len(states) - 1):
         state = FitState.from_arrays(saved_and_loaded(states[at].to_arrays(), tmp_path))
