@@ -39,14 +39,15 @@ print("closed")
 """
 
 
-@pytest.fixture
-def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """One worker of our own, which Dask soon gives up when it is gone."""
-    monkeypatch.setitem(module.CONFIG, "distributed.deploy.lost-worker-timeout", "500ms")
-    started = Engine(Settings(data=tmp_path, workers=1))
-    started.connect()
-    yield started
-    started.close()
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """One worker for several tests, since starting takes seconds; Dask soon gives it up when it is gone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(module.CONFIG, "distributed.deploy.lost-worker-timeout", "500ms")
+        started = Engine(Settings(data=tmp_path_factory.mktemp("engine"), workers=1))
+        started.connect()
+        yield started
+        started.close()
 
 
 REFUSED = 3
@@ -94,21 +95,21 @@ def test_a_worker_that_dask_has_given_up_is_replaced(engine: Engine) -> None:
     assert engine.submit(operator.add, 1, 2, key="sum", done=lambda future: None).result(timeout=30) == 3
 
 
+def test_a_single_worker_has_no_process_between_since_nobody_would_share_its_memory(engine: Engine) -> None:
+    assert set(engine._client.run(os.getppid).values()) == {os.getpid()}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
-@pytest.mark.parametrize("workers", [1, 2, 3])
-def test_several_workers_are_forked_from_one_process_and_share_its_memory(tmp_path: Path, workers: int) -> None:
-    engine = Engine(Settings(data=tmp_path, workers=workers))
+def test_several_workers_are_forked_from_one_process_and_share_its_memory(tmp_path: Path) -> None:
+    engine = Engine(Settings(data=tmp_path, workers=3))
     engine.connect()
     parents = engine._client.run(os.getppid).values()
     shared = engine._client.run(shared_megabytes).values()
     engine.close()
-    assert len(parents) == max(1, workers - 1), "the last of several is called up"
-    if workers == 1:
-        assert set(parents) == {os.getpid()}, "nobody would share the memory of a process between"
-    else:
-        assert len(set(parents)) == 1
-        assert set(parents) != {os.getpid()}
-        assert min(shared) > 50
+    assert len(parents) == 2, "the last of several is called up"
+    assert len(set(parents)) == 1
+    assert set(parents) != {os.getpid()}
+    assert min(shared) > 50
 
 
 def test_the_last_of_several_workers_is_there_while_it_is_called_up(tmp_path: Path) -> None:
