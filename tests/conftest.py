@@ -50,7 +50,6 @@ SLOW = {
     "dashboard/test_pages.py",
     "demo/test_birdsong.py",
     "demo/test_server.py",
-    "demo/test_simulation.py",
     "edits/test_edits.py",
     "exchange/test_constraints.py",
     "exchange/test_constraints_bad_input.py",
@@ -148,7 +147,6 @@ FIRST = (
     "browser/test_label.py",
     "worker/test_engine.py",
     "test_topology.py",
-    "demo/test_simulation.py",
     "browser/test_offline.py",
 )
 

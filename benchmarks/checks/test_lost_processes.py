@@ -1,10 +1,16 @@
-"""Killed servers and workers, and two servers over one database: every run is computed, each of them once."""
+"""Killed servers, schedulers and workers, and two servers over one database: every run is computed, and once."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import psutil
 from sqlalchemy import update
 
 from tercet.database import Database
-from tercet.demo.server import running_server
+from tercet.demo.server import free_port, running_server
 from tercet.models import Run
 from tercet.runs import lifecycle
 from tercet.settings import Settings
@@ -21,6 +27,8 @@ from tests.runs.support import (
     worker_processes,
 )
 from tests.worker.test_supervisor import N_STARTS, POSTGRES, SQLITE, supervised
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @SQLITE
@@ -80,4 +88,38 @@ def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: St
     with running_server(environment):
         run = wait_for(lambda: ended(database, run_id))
     assert (run.status, run.token) == ("done", 2)
+    assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1
+
+
+@contextmanager
+def dask_processes(port: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """A scheduler and a worker, as on machines of their own."""
+    dask, place = [sys.executable, "-m", "dask"], ["--host", "127.0.0.1", "--no-dashboard"]
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = subprocess.Popen([*dask, "scheduler", *place, "--port", str(port)], cwd=ROOT, stderr=subprocess.DEVNULL)
+    preload = ["--preload", "tercet.worker.warmup", "--nthreads", "1", "--no-nanny"]
+    worker = subprocess.Popen([*dask, "worker", address, *place, *preload], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        yield [worker, scheduler]
+    finally:
+        for process in (worker, scheduler):
+            process.terminate()
+            process.wait(20)
+
+
+@SQLITE
+def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage, settings: Settings) -> None:
+    project = make_hard_songs(database, storage, n_init=N_STARTS)
+    port = free_port()
+    changes = {"workers": 0, "dask_scheduler": f"tcp://127.0.0.1:{port}", "run_lease_seconds": 3.0}
+    with ExitStack() as machines, dask_processes(port) as first, supervised(database, settings, **changes):
+        run_id = request(database, project)
+        wait_for(lambda: get_run(database, run_id).progress > 0.1)
+        for process in first:
+            process.kill()
+            process.wait()
+        machines.enter_context(dask_processes(port))
+        run = wait_for(lambda: ended(database, run_id), 90)
+    assert run.status == "done"
+    assert run.token >= 2
     assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1

@@ -1,17 +1,13 @@
-"""The supervisor with real Dask workers: coalescing, a killed worker, a killed scheduler."""
+"""The supervisor with real Dask workers: coalescing, a killed worker, a fit that hangs."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 
 import distributed
 import pytest
 from sqlalchemy import func, select
 
 from tercet.database import Database
-from tercet.demo.server import free_port
 from tercet.models import Run
 from tercet.runs import lifecycle, results
 from tercet.settings import Settings
@@ -31,27 +27,10 @@ from tests.runs.support import (
 )
 from tests.runs.test_schedule import answer
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SQLITE = pytest.mark.only_on("sqlite")
 POSTGRES = pytest.mark.only_on("postgres")
 # Enough for the fastest machine to still be at work when the first progress, a second old, is seen.
 N_STARTS = 40
-
-
-@contextmanager
-def dask_processes(port: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A scheduler and a worker, as on machines of their own."""
-    dask, place = [sys.executable, "-m", "dask"], ["--host", "127.0.0.1", "--no-dashboard"]
-    address = f"tcp://127.0.0.1:{port}"
-    scheduler = subprocess.Popen([*dask, "scheduler", *place, "--port", str(port)], cwd=ROOT, stderr=subprocess.DEVNULL)
-    preload = ["--preload", "tercet.worker.warmup", "--nthreads", "1", "--no-nanny"]
-    worker = subprocess.Popen([*dask, "worker", address, *place, *preload], cwd=ROOT, stderr=subprocess.DEVNULL)
-    try:
-        yield [worker, scheduler]
-    finally:
-        for process in (worker, scheduler):
-            process.terminate()
-            process.wait(20)
 
 
 @contextmanager
@@ -140,21 +119,3 @@ def test_a_fit_that_hangs_is_ended_from_outside_and_the_next_is_computed(
         assert not worker.is_running()
     assert not storage.exists(checkpoint)
     assert get_run(database, hanging_run).attempts == 1
-
-
-@SQLITE
-def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_hard_songs(database, storage, n_init=N_STARTS)
-    port = free_port()
-    changes = {"workers": 0, "dask_scheduler": f"tcp://127.0.0.1:{port}", "run_lease_seconds": 3.0}
-    with ExitStack() as machines, dask_processes(port) as first, supervised(database, settings, **changes):
-        run_id = request(database, project)
-        wait_for(lambda: get_run(database, run_id).progress > 0.1)
-        for process in first:
-            process.kill()
-            process.wait()
-        machines.enter_context(dask_processes(port))
-        run = wait_for(lambda: ended(database, run_id), 90)
-    assert run.status == "done"
-    assert run.token >= 2
-    assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1
