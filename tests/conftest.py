@@ -153,13 +153,7 @@ FIRST = (
 
 # Quick tests that count no lines of coverage either: others reach their lines, and counting takes them twice as long.
 UNCOUNTED = {
-    "accounts/test_passwords.py",
-    "dashboard/test_summary.py",
-    "features/test_weighing.py",
-    "labeling/test_labeling_api.py",
     "labeling/test_labeling_queue.py",
-    "labeling/test_top_ups.py",
-    "projects/test_settings_page.py",
     "runs/test_schedule.py",
     "sounds/test_spectrograms.py",
     "tercet_algorithms/answers/test_temperature.py",
