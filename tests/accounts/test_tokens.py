@@ -55,7 +55,6 @@ def test_from_the_account_page_to_a_request_and_its_end(
     assert anonymous.get("/api/v1/projects/songs", headers=bearer(token)).status_code == 401
 
 
-@pytest.mark.only_on("sqlite")  # it is the app that refuses, not the database
 @pytest.mark.parametrize(
     ("form", "field"),
     [

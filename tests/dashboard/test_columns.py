@@ -68,7 +68,6 @@ def test_every_offered_column_has_a_value_for_each_item(app: FastAPI, owner: Use
     assert columns["feature:0"]["values"] == (np.arange(10) ** 1.5).tolist()
 
 
-@pytest.mark.only_on("sqlite")  # it is the app that refuses, not the database
 @pytest.mark.parametrize("by", ["column:none", "feature:2", "feature:x", "bag:x", "", "feature:²"])
 def test_an_unknown_column_is_refused(app: FastAPI, owner: User, by: str) -> None:
     with signed_in(app, owner) as client:

@@ -66,7 +66,6 @@ def test_conditions_choose_and_all_of_them_hold(client: TestClient) -> None:
     assert listed(client, cluster=3, bag="dusk", metadata="site=A1") == [4, 5]
 
 
-@pytest.mark.only_on("sqlite")  # it is the app that refuses, not the database
 @pytest.mark.parametrize(
     ("query", "field"),
     [("cluster=4", "cluster"), ("cluster=0", "cluster"), ("metadata=site", "metadata"), ("colour=1", "colour")],

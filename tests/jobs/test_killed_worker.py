@@ -16,7 +16,6 @@ from tests.runs.support import wait_for, worker_processes
 from tests.worker.test_supervisor import supervised
 
 
-@pytest.mark.only_on("postgres")  # its rules are those of runs, whose killed workers are tested on SQLite
 def test_a_killed_worker_costs_an_attempt(
     database: Database, storage: Storage, settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

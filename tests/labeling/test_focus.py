@@ -112,7 +112,6 @@ def test_what_is_confused_are_items_that_are_not_sure(
     assert anchors(database, clustered, Source.INFORMATION) <= doubtful
 
 
-@pytest.mark.only_on("sqlite")  # it is the app that refuses, not the database
 @pytest.mark.parametrize(
     ("focus", "field"),
     [

@@ -57,7 +57,6 @@ def test_settings_are_saved_and_shown(owner: TestClient, database: Database) -> 
     assert 'value="60.5"' in page.text
 
 
-@pytest.mark.only_on("sqlite")  # it is the app that refuses, not the database
 @pytest.mark.parametrize(
     ("field", "value"),
     [("n_clusters", "0"), ("n_clusters", "many"), ("name", ""), ("rerun_idle_seconds", "nan"), ("redundancy", "1.5")],

@@ -195,7 +195,6 @@ def test_other_resolutions_are_sent_where_there_are_any(
     assert sent.headers["etag"] != client.get(f"{API}/runs/1/map").headers["etag"]
 
 
-@pytest.mark.only_on("sqlite")  # it is the app that refuses, not the database
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "words"),
     [

@@ -68,7 +68,6 @@ def test_settings_say_what_is_lacking_beside_the_choice(analyst: TestClient) -> 
     assert "the columns bag and bag_labels of a table" in page.text
 
 
-@pytest.mark.only_on("sqlite")  # it is the app that refuses, not the database
 @pytest.mark.parametrize(
     ("algorithm", "parameters", "field"),
     [

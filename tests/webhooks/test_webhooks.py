@@ -283,7 +283,6 @@ def test_addresses_that_are() -> None:
     assert fault_of_url("https://example.org:8443/told?x=1", private_too=False) is None
 
 
-@pytest.mark.only_on("sqlite")  # it is the app that refuses, not the database
 @pytest.mark.parametrize(
     ("body", "field"),
     [
