@@ -5,7 +5,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
@@ -13,7 +12,7 @@ from tercet import __version__
 from tercet.audit import chain
 from tercet.backups.schedule import WrittenBackup, backups, seconds_until_due
 from tercet.database import Database
-from tercet.migrate import alembic_config
+from tercet.migrate import newest_revision
 from tercet.settings import Settings
 from tercet.system.state import Failure, SystemState, failures, read_state
 
@@ -57,7 +56,7 @@ def view_system(database: Database, settings: Settings) -> Overview:
 def _versions(session: Session, database: Database) -> dict[str, str]:
     kind = "SQLite" if database.is_sqlite else "PostgreSQL"
     number = "SELECT sqlite_version()" if database.is_sqlite else "SHOW server_version"
-    newest = ScriptDirectory.from_config(alembic_config(database)).get_current_head()
+    newest = newest_revision()
     revision = session.scalar(text("SELECT version_num FROM alembic_version"))
     return {
         "Tercet": __version__,
