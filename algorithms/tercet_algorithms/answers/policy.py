@@ -108,10 +108,14 @@ class Batch:
         A step adds none where no cluster with questions left has less; its part grows with the questions added by
         others.
         """
-        clusters = self.labels[ranking.triplets[:, 0]]
+        item_of = ranking.triplets[:, 0].tolist()
+        clusters = self.labels[item_of]
         rows_of = [np.flatnonzero(clusters == cluster).tolist()[::-1] for cluster in range(self.n_clusters)]
         taken = [0] * self.n_clusters
         while len(self.chosen) < self.n and any(rows_of):
+            for rows in rows_of:
+                while rows and item_of[rows[-1]] in self.items:
+                    rows.pop()
             part = -(-_PARTS * (len(self.chosen) + 1) // self.n_clusters)
             open_clusters = [cluster for cluster, rows in enumerate(rows_of) if rows and taken[cluster] < part]
             if not open_clusters:
