@@ -176,7 +176,7 @@ LYING_HEADER = npy(np.ones((2, 2))).replace(b"(2, 2), }" + b" " * 12, b"(2222222
         ("X.npy", b"", None, "features", "begins with nothing"),
         ("X.npy", GOOD[:-5], None, "features", "cannot be read"),
         ("X.npy", LYING_HEADER, None, "features", "cannot be read"),
-        ("X.npy", b"\x93NUMPY\x01\0\x06\0\0\0\0'''", None, "features", "as a NumPy file: EOF in multi-line string"),
+        ("X.npy", b"\x93NUMPY\x01\0\x06\0   '''", None, "features", "as a NumPy file: EOF in multi-line string"),
         ("X.npz", npz(Y=np.ones((3, 2))), None, "features", "there is: Y"),
         ("X.npz", npz(X=np.ones((3, 2)), keys=["a", "b"]), None, "keys", "2 keys for 3 rows"),
         ("X.npz", npz(X=np.ones((3, 2)), keys=["a", "b", "z"]), 3, "key", "no item 'z'"),
