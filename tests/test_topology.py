@@ -1,5 +1,6 @@
 """The processes of docker-compose.yml on loopback, and its file; two servers are in `benchmarks/checks`."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -99,8 +100,9 @@ def wait_for_processes(server: DemoServer, *, without: int = 0) -> set[int]:
 
 
 def test_processes_on_one_port_share_events_and_leases_and_one_that_dies_is_replaced(
-    postgres_database_url: str, tmp_path: Path
+    postgres_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PYTHONFAULTHANDLER", "1")
     database = Database(postgres_database_url)
     with database.transaction() as session:
         token = three_blobs(session, Storage(Settings(data=tmp_path).resolved_storage_url()))
@@ -125,7 +127,12 @@ def test_processes_on_one_port_share_events_and_leases_and_one_that_dies_is_repl
         assert {httpx.get(api, headers=headers).status_code for _ in range(12)} == {200}
         third = psutil.Process(*(web_processes(server) - {server.process.pid}))
         server.process.kill()
-        assert third.wait(timeout=60) is not None or not third.is_running(), "its port is free for the next"
+        try:  # its port is free for the next
+            third.wait(timeout=60)
+        except psutil.TimeoutExpired:  # seen twice, in whole runs alone
+            third.send_signal(signal.SIGABRT)  # which has all its threads say where they are
+            third.wait(timeout=10)
+            raise
 
 
 @pytest.mark.skipif(not DIVIDES, reason="this system does not divide connections among sockets")
