@@ -190,6 +190,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: watcher.communicate(timeout=60))
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Three processes on two cores, since many tests wait for a browser, a server or a database; quick ones do not."""
+    return 2 if config.getoption("markexpr") == "quick" else 3
+
+
 def unmarked_environment() -> dict[str, str]:
     """The environment of processes that clear up by themselves when the test run has ended."""
     return {name: value for name, value in os.environ.items() if name != VARIABLE}
