@@ -108,8 +108,7 @@ class Batch:
         A step adds none where no cluster with questions left has less; its part grows with the questions added by
         others.
         """
-        item_of = ranking.triplets[:, 0].tolist()
-        clusters = self.labels[item_of]
+        clusters, item_of = self.labels[ranking.triplets[:, 0]], ranking.triplets[:, 0].tolist()
         rows_of = [np.flatnonzero(clusters == cluster).tolist()[::-1] for cluster in range(self.n_clusters)]
         taken = [0] * self.n_clusters
         while len(self.chosen) < self.n and any(rows_of):
