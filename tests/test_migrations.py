@@ -5,7 +5,7 @@ from alembic import command
 
 from tercet.database import Database
 from tercet.jobs.lifecycle import claim_next
-from tercet.migrate import alembic_config
+from tercet.migrate import alembic_config, upgrade
 from tercet.models import BackgroundJob, Base, Item, Project, now
 from tests.factories import make_project
 
@@ -19,6 +19,12 @@ def test_models_and_migrations_agree(database: Database) -> None:
 def test_downgrade_and_upgrade_again(database: Database) -> None:
     command.downgrade(alembic_config(database), "base")
     command.upgrade(alembic_config(database), "head")
+    command.check(alembic_config(database))
+
+
+def test_a_database_that_is_behind_is_migrated_at_the_start(database: Database) -> None:
+    command.downgrade(alembic_config(database), "-1")
+    upgrade(database)
     command.check(alembic_config(database))
 
 

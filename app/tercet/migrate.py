@@ -13,7 +13,7 @@ from tercet.settings import asset
 
 
 def alembic_config(database: Database | None = None) -> Config:
-    """Return alembic's configuration for this database and the migrations of this installation."""
+    """Return alembic's configuration for the migrations of this installation, and for the database that they change."""
     config = Config()
     config.set_main_option("script_location", str(asset("migrations")))
     config.attributes["database"] = database

@@ -112,7 +112,7 @@ class Batch:
         rows_of = [np.flatnonzero(clusters == cluster).tolist()[::-1] for cluster in range(self.n_clusters)]
         taken = [0] * self.n_clusters
         while len(self.chosen) < self.n and any(rows_of):
-            for rows in rows_of:
+            for rows in rows_of:  # what is about an item that has a question by now could not be added
                 while rows and item_of[rows[-1]] in self.items:
                     rows.pop()
             part = -(-_PARTS * (len(self.chosen) + 1) // self.n_clusters)
