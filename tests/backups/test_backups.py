@@ -3,6 +3,7 @@
 import json
 import shutil
 import threading
+import time
 import uuid
 import zipfile
 from collections.abc import Iterator
@@ -119,6 +120,7 @@ def test_every_answer_acknowledged_before_a_backup_is_in_it(
         for turn in range(4):
             while len(acknowledged) < 5 * (turn + 1):
                 assert thread.is_alive()
+                time.sleep(0.001)  # looking without a pause would hold up the labeler
             before = set(acknowledged)
             file = tmp_path / f"{turn}.zip"
             write_backup(database, storage, file)

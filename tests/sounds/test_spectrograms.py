@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -71,11 +72,16 @@ def test_a_long_recording_has_a_bounded_number_of_columns(minutes: int) -> None:
     assert picture.times[-1] == pytest.approx(60 * minutes, rel=0.01)
 
 
+@cache
+def faint_noise(seconds: int) -> np.ndarray:
+    """Noise 60 dB below full scale."""
+    return (0.001 * np.random.default_rng(2).normal(size=seconds * RATE)).astype(np.float32)
+
+
 @pytest.mark.parametrize("place", np.linspace(0.11, 0.93, 9).tolist())
 def test_a_faint_click_of_5_ms_shows_in_a_long_recording(place: float) -> None:
     """Four minutes of noise with a loud song, and a click 12 dB above the noise of its own frequencies."""
-    rng = np.random.default_rng(2)
-    samples = (0.001 * rng.normal(size=240 * RATE)).astype(np.float32)
+    samples = faint_noise(240).copy()
     samples[:RATE] += 0.3 * sine(2_000, 1.0)
     begin, length = round(place * samples.size), round(0.005 * RATE)
     samples[begin : begin + length] += 0.012 * np.hanning(length) * sine(6_000, 0.006)[:length]

@@ -1,5 +1,6 @@
 """How sure posteriors are made: against enumeration, and where the right temperature is known."""
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -48,22 +49,30 @@ def test_the_likelihood_is_that_of_all_labelings(kind: Kind) -> None:
     np.testing.assert_allclose(log_likelihoods(P, triplets, columns, table, np.array(weights)), expected)
 
 
+@cache
+def expected_answers(n_items: int, n_clusters: int, n_triplets: int) -> tuple[Array, Array, Array]:
+    """A posterior, triplets, and the probability of each answer to each triplet, a row a triplet."""
+    P, table = random_posterior(n_items, n_clusters, seed=2), answer_table("relative", "people")
+    triplets = np.array([np.random.default_rng(seed).permutation(n_items)[:3] for seed in range(n_triplets)])
+    at_one = int(np.argmin(np.abs(TEMPERATURES - 1)))
+    shares = [
+        [log_likelihoods(P, row[None], np.array([column]), table)[at_one] for column in range(table.shape[1])]
+        for row in triplets
+    ]
+    return P, triplets, np.exp(shares)
+
+
 @pytest.mark.parametrize("too_sure", [1.0, 2.0, 4.0])
 def test_answers_as_often_as_they_are_expected_give_the_temperature_back(too_sure: float) -> None:
     """Cross entropy is least where the prediction is the distribution (Gibbs): no sampling, so no tolerance for it."""
-    P, table = random_posterior(30, 4, seed=2), answer_table("relative", "people")
-    triplets = np.array([np.random.default_rng(seed).permutation(30)[:3] for seed in range(200)])
-    at_one = int(np.argmin(np.abs(TEMPERATURES - 1)))
-    answers = range(table.shape[1])
-    shares = [
-        np.exp([log_likelihoods(P, row[None], np.array([a]), table)[at_one] for a in answers]) for row in triplets
-    ]
+    P, triplets, shares = expected_answers(30, 4, 200)
+    n_triplets, n_answers = shares.shape
     likelihoods = log_likelihoods(
         tempered(P, 1 / too_sure),
-        np.repeat(triplets, len(answers), axis=0),
-        np.tile(answers, len(triplets)),
-        table,
-        1000 * np.concatenate(shares),
+        np.repeat(triplets, n_answers, axis=0),
+        np.tile(np.arange(n_answers), n_triplets),
+        answer_table("relative", "people"),
+        1000 * shares.ravel(),
     )
     assert TEMPERATURES[likelihoods.argmax()] == pytest.approx(too_sure)
     assert temperature_of(likelihoods) == pytest.approx(too_sure, rel=1e-3)
