@@ -77,16 +77,19 @@ SLOW = {
     "jobs/test_killed_worker.py",
     "labeling/test_focus.py",
     "labeling/test_histories.py",
+    "labeling/test_labeling_queue.py",
     "live/test_events.py",
     "prediction/test_models_of_runs.py",
     "runs/test_api.py",
     "runs/test_side_runs.py",
     "sounds/test_decoding.py",
     "sounds/test_segments.py",
+    "sounds/test_spectrograms.py",
     "tercet_algorithms/answers/test_questions.py",
     "tercet_algorithms/bags/test_bag_spectral_clustering.py",
     "tercet_algorithms/cmbc/test_cmbc.py",
     "tercet_algorithms/cmbc/test_m_step.py",
+    "tercet_algorithms/cmbc/test_mixture.py",
     "tercet_algorithms/common/test_model_selection.py",
     "tercet_algorithms/dcrc/test_bag_evidence.py",
     "tercet_algorithms/dcrc/test_belief.py",
@@ -191,8 +194,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Three processes on two cores, since many tests wait for a browser, a server or a database; quick ones do not."""
-    return 2 if config.getoption("markexpr") == "quick" else 3
+    """Four processes on two cores, since many tests wait for a browser, a server or a database; quick ones do not."""
+    return 2 if config.getoption("markexpr") == "quick" else 4
 
 
 def unmarked_environment() -> dict[str, str]:
@@ -210,6 +213,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "database_url" in metafunc.fixturenames:
         mark = metafunc.definition.get_closest_marker("only_on")
         metafunc.parametrize("database_url", mark.args if mark else ["sqlite", "postgres"], indirect=True)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave slow files out of the quick tests before they are imported, which takes each process seconds.
+
+    Where coverage is measured they stay, since modules that they alone import count too.
+    """
+    is_quick = config.getoption("markexpr") == "quick" and not config.getoption("cov_source", None)
+    return (is_quick and collection_path in {ROOT / "tests" / path for path in SLOW}) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -245,11 +257,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         coverage.cov_controller.resume()
 
 
-def pytest_collection_finish() -> None:
-    """Have the garbage collector spare modules and come less often: a tenth of the time of tests over HTTP."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Have the garbage collector come less often, and spare modules: a tenth of the time of tests over HTTP."""
+    gc.set_threshold(100_000, 50, 1_000)
+    result = yield
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 1_000)
+    return result
 
 
 def needs_postgres(item: pytest.Item) -> bool:
