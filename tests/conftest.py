@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
+from coverage import Coverage
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
@@ -251,6 +252,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if coverage is None or coverage.cov_controller is None or not item.get_closest_marker("uncounted"):
         return (yield)
     coverage.cov_controller.pause()
+    # A process of pytest-xdist has begun to count before pytest-cov knew that it is one, and goes on with that.
+    if (begun_before := Coverage.current()) is not None:
+        begun_before.stop()
     try:
         return (yield)
     finally:
