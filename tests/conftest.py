@@ -7,6 +7,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -245,27 +246,40 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("uncounted")  # measuring takes a test half as long again
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Count no lines of coverage in uncounted tests and their fixtures; pytest-cov's `no_cover` counts the fixtures."""
-    coverage = item.config.pluginmanager.get_plugin("_cov")
-    if coverage is None or coverage.cov_controller is None or not item.get_closest_marker("uncounted"):
-        return (yield)
+@contextmanager
+def no_lines_counted(config: pytest.Config) -> Iterator[None]:
+    """Count no lines of coverage meanwhile, if any are counted at all."""
+    coverage = config.pluginmanager.get_plugin("_cov")
+    if coverage is None or coverage.cov_controller is None:
+        yield
+        return
     coverage.cov_controller.pause()
     # A process of pytest-xdist has begun to count before pytest-cov knew that it is one, and goes on with that.
     if (begun_before := Coverage.current()) is not None:
         begun_before.stop()
     try:
-        return (yield)
+        yield
     finally:
         coverage.cov_controller.resume()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Have the garbage collector come less often, and spare modules: a tenth of the time of tests over HTTP."""
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Count no lines of coverage in uncounted tests and their fixtures; pytest-cov's `no_cover` counts the fixtures."""
+    with no_lines_counted(item.config) if item.get_closest_marker("uncounted") else nullcontext():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Have the garbage collector come less often, and spare modules: a tenth of the time of tests over HTTP.
+
+    All processes import the same modules; the first one counts their lines.
+    """
     gc.set_threshold(100_000, 50, 1_000)
-    result = yield
+    is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
+    with nullcontext() if is_first else no_lines_counted(session.config):
+        result = yield
     gc.collect()
     gc.freeze()
     return result

@@ -303,6 +303,11 @@ def test_files_that_are_called_slow_or_first_exist() -> None:
     assert [path for path in sorted({*SLOW, *FIRST}) if not (ROOT / "tests" / path).exists()] == []
 
 
+def test_tests_that_count_no_lines_are_not_traced() -> None:
+    """These here are such: tracing them for nothing would take half as long again."""
+    assert "coverage" not in repr(sys.gettrace())
+
+
 def test_no_third_party_file_is_committed() -> None:
     names = [p.name for p in ROOT.glob("static/**/*")]
     assert not [name for name in names if re.search(r"\.min\.(js|css)$", name)]
