@@ -158,9 +158,7 @@ FIRST = (
 
 # Quick tests that count no lines of coverage either: others reach their lines, and counting takes them twice as long.
 UNCOUNTED = {
-    "labeling/test_labeling_queue.py",
     "runs/test_schedule.py",
-    "sounds/test_spectrograms.py",
     "tercet_algorithms/answers/test_temperature.py",
     "tercet_algorithms/bags/test_constraints.py",
     "test_architecture.py",
