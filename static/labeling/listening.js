@@ -19,6 +19,8 @@ export class Listening {
   #speed = 0;
   #pause = 0;
   #isLooping = false;
+  /** @type {number | null} the place of the sound that has ended, with nothing played or stopped since */
+  #ended = null;
   /** Whether sounds are played at one loudness instead of that of the recordings. */
   isLevelled = false;
 
@@ -75,6 +77,7 @@ export class Listening {
 
   /**
    * Play the sound of a place and that of the first item by turns, until `stop`; what is being played goes on to its end.
+   * A sound may be so short that it has ended before its key repeats; then it is the turn of the first item.
    * @param {number} place
    */
   compare(place) {
@@ -83,7 +86,7 @@ export class Listening {
       this.play(current, 0, () => playNext(current ? 0 : place));
     };
     if (this.#playing) this.#playing.then = () => playNext(0);
-    else playNext(place);
+    else playNext(this.#ended === place ? 0 : place);
   }
 
   /** Play the part that is on the screen again and again from now on, or no longer; return which. */
@@ -129,6 +132,7 @@ export class Listening {
 
   stop() {
     clearTimeout(this.#pause);
+    this.#ended = null;
     if (!this.#playing) return;
     const { place, audio } = this.#playing;
     this.#playing = null;
@@ -140,6 +144,7 @@ export class Listening {
   #end(current) {
     if (this.#playing !== current) return;
     this.stop();
+    this.#ended = current.place;
     this.onHeard(current.place);
     const { from } = this.region(current.place);
     if (this.#isLooping && from < current.audio.duration) this.play(current.place, from, current.then);

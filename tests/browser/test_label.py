@@ -663,10 +663,15 @@ def test_a_key_that_is_held_plays_two_sounds_by_turns(live_server: LiveServer, o
     assert third != first
     assert others[:2] == [third, first]
     expect(page.locator(".playing")).to_have_count(0)
+    page.evaluate("played.length = 0")
     page.keyboard.down("3")
+    wait_until(lambda: page.evaluate("played") == [third])
+    expect(page.locator(".playing")).to_have_count(0)
     page.keyboard.down("3")
+    wait_until(lambda: len(page.evaluate("played")) >= 2)
     page.evaluate("window.dispatchEvent(new Event('blur'))")
     expect(page.locator(".playing")).to_have_count(0)
+    assert page.evaluate("played")[:2] == [third, first]
     n_played = len(page.evaluate("played"))
     page.wait_for_timeout(500)
     assert len(page.evaluate("played")) == n_played
