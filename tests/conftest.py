@@ -33,7 +33,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent.parent
 
-# Files whose tests take more than three seconds of one processor together, but for those that hold the architecture.
+# Files whose tests take seconds of one processor together, but for those that hold the architecture. Where quick tests
+# without a file would reach less of the code than they must, it stays among them.
 SLOW = {
     "alternatives/test_alternatives_api.py",
     "alternatives/test_alternatives_pages.py",
@@ -61,6 +62,7 @@ SLOW = {
     "exchange/test_report.py",
     "features/test_plugins.py",
     "features/test_recipes.py",
+    "features/test_weighing.py",
     "help/test_guides.py",
     "history/test_history.py",
     "intake/reading/test_hostile.py",
@@ -83,11 +85,16 @@ SLOW = {
     "live/test_events.py",
     "prediction/test_models_of_runs.py",
     "runs/test_api.py",
+    "runs/test_schedule.py",
     "runs/test_side_runs.py",
     "sounds/test_decoding.py",
     "sounds/test_segments.py",
     "sounds/test_spectrograms.py",
+    "tercet_algorithms/answers/test_error_rates.py",
+    "tercet_algorithms/answers/test_gains.py",
+    "tercet_algorithms/answers/test_independence.py",
     "tercet_algorithms/answers/test_questions.py",
+    "tercet_algorithms/answers/test_temperature.py",
     "tercet_algorithms/bags/test_bag_spectral_clustering.py",
     "tercet_algorithms/cmbc/test_cmbc.py",
     "tercet_algorithms/cmbc/test_m_step.py",
@@ -104,6 +111,7 @@ SLOW = {
     "tercet_algorithms/dcrc/test_large_data.py",
     "tercet_algorithms/dcrc/test_moves.py",
     "tercet_algorithms/dcrc/test_pattern_evidence.py",
+    "tercet_algorithms/dcrc/test_softmax.py",
     "tercet_algorithms/dcrc/test_starts.py",
     "tercet_algorithms/embedding/test_answer_embedding.py",
     "tercet_algorithms/sklr/test_dual.py",
@@ -116,6 +124,7 @@ SLOW = {
     "test_install.py",
     "test_interop.py",
     "test_leftovers.py",
+    "test_migrations.py",
     "test_routes.py",
     "test_settings.py",
     "test_style.py",
@@ -138,6 +147,7 @@ SLOW = {
     "worker/test_long_jobs.py",
     "worker/test_other_systems.py",
     "worker/test_points_beside_features.py",
+    "worker/test_repeats.py",
     "worker/test_reports.py",
     "worker/test_sklr_runs.py",
     "worker/test_supervisor.py",
@@ -158,13 +168,9 @@ FIRST = (
 
 # Quick tests that count no lines of coverage either: others reach their lines, and counting takes them twice as long.
 UNCOUNTED = {
-    "runs/test_schedule.py",
-    "tercet_algorithms/answers/test_temperature.py",
     "tercet_algorithms/bags/test_constraints.py",
     "test_architecture.py",
     "test_docs.py",
-    "test_migrations.py",
-    "worker/test_repeats.py",
 }
 
 
@@ -281,6 +287,12 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     gc.collect()
     gc.freeze()
     return result
+
+
+def pytest_sessionfinish() -> None:
+    """Spare what is left when the tests are done, which pytest would collect five times before the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def needs_postgres(item: pytest.Item) -> bool:

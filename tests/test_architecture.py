@@ -146,6 +146,7 @@ def test_nothing_imports_the_worker_but_what_starts_it() -> None:
     assert importers == {"main", "cli"}, "the server starts workers, and a command without one works itself"
 
 
+@pytest.mark.slow
 def test_the_web_process_loads_nothing_that_fits() -> None:
     heavy = ["numba", "scipy", "sklearn", "distributed", "joserfc", "tercet_algorithms.dcrc.dcrc", "tercet.worker.job"]
     code = f"import sys, tercet.main; print([name for name in {heavy} if name in sys.modules])"
@@ -153,6 +154,7 @@ def test_the_web_process_loads_nothing_that_fits() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_a_worker_loads_nothing_that_serves() -> None:
     needed = ["tercet.worker.job", "tercet.worker.jobs", "tercet_algorithms.dcrc.dcrc"]
     heavy = ["fastapi", "starlette", "anyio", "httpx", "jinja2", "babel", "markdown_it", "prometheus_client"]

@@ -51,10 +51,8 @@ def test_messages_are_distinct_and_as_many_of_each_topic() -> None:
 
 
 def test_digits_are_distinct_and_as_many_of_each() -> None:
-    digits = make_digits(500)
-    assert len({digit.content for digit in digits}) >= 499
-    assert set(Counter(digit.digit for digit in digits).values()) == {50}
-    assert len(make_digits(1_797)) == 1_797
+    assert set(Counter(digit.digit for digit in make_digits(100)).values()) == {10}
+    assert len({digit.content for digit in make_digits(1_797)}) >= 1_790
 
 
 def test_words_alone_tell_topics_apart_in_part() -> None:
