@@ -260,3 +260,27 @@ def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path, workers:
     assert out.decode().startswith(f"Tercet serves on {address} (")
     assert Settings(data=tmp_path).site_url() == address, "links of commands lead to the port that was chosen"
     assert "Traceback" not in log.read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked there alone")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_ends_soon_while_its_workers_still_start(
+    workers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers, and the process that they are forked from, take a minute here to import what they need."""
+    starts = "multiprocessing.forkserver" if workers == "2" else "multiprocessing.spawn"
+    (tmp_path / "sitecustomize.py").write_text(f"import sys, time\nif {starts!r} in str(sys.orig_argv): time.sleep(60)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    log, data = tmp_path / "log", str(tmp_path / "data")
+    with log.open("wb") as stderr, running_server({"data": data, "workers": workers}, stderr=stderr) as server:
+        deadline = time.monotonic() + 60
+        while not any(starts in str(child.cmdline()) for child in psutil.Process(server.process.pid).children()):
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        children = psutil.Process(server.process.pid).children(recursive=True)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=15) in (0, -signal.SIGTERM)
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert alive == []
+    assert "Traceback" not in log.read_text()
+    assert "leaked" not in log.read_text()

@@ -7,12 +7,14 @@ has that function. The module imports Dask only when it connects, so that a serv
 
 import asyncio
 import logging
+import multiprocessing
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from typing import Any
 
 from tercet.settings import Settings
@@ -53,6 +55,8 @@ class Engine:
         self.workers = settings.workers
         self._client: Any = None
         self._cluster: Any = None
+        self.is_connecting = False
+        self._is_fork_prepared = True
         self._places = 0
         self._count_again = 0.0
         # The last of several workers is there only while it is called up: it takes 200 MB.
@@ -69,16 +73,25 @@ class Engine:
         """Start workers here or connect to the scheduler; do nothing while the connection and the workers are well."""
         if self._is_well():
             return
-        self.close()
+        self.is_connecting = True
+        try:
+            self.close()
+            self._connect()
+        finally:
+            self.is_connecting = False
+
+    def _connect(self) -> None:
         import dask
         from distributed import Client, LocalCluster
 
         dask.config.set(CONFIG)
         logging.getLogger("distributed").setLevel(logging.ERROR)  # its import sets a lower one
         if self.is_local:
-            if self.workers > 1:
-                _fork_workers()
             with _ctrl_c_blocked():
+                self._is_fork_prepared = False
+                if self.workers > 1:
+                    _fork_workers()
+                self._is_fork_prepared = True
                 self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
                     n_workers=self.always,
                     threads_per_worker=1,
@@ -94,6 +107,19 @@ class Engine:
                 )
         self._client = Client(self._cluster or self.address, set_as_default=False)  # type: ignore[no-untyped-call]
         log.info("Runs are computed by %s", self._client)
+
+    def kill_starting(self) -> None:
+        """End by force the workers that are being started, or the process that they are forked from.
+
+        What they import first takes many seconds on a busy machine, and more where Python may keep no bytecode.
+        """
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # as in `close`
+        if self._is_fork_prepared:
+            for process in multiprocessing.active_children():
+                if process.name.startswith("Dask Worker"):
+                    process.kill()
+        elif pid := getattr(forkserver._forkserver, "_forkserver_pid", None):
+            os.kill(pid, signal.SIGKILL)
 
     def _is_well(self) -> bool:
         if self._client is None or self._client.status != "running":
@@ -202,4 +228,11 @@ def _fork_workers() -> None:
     dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     # Dask would import pandas here, 50 MB, only to know whether the workers could.
     utils._forkserver_preload_set = True
-    utils.get_mp_context().set_forkserver_preload(["distributed", WARMUP, BEFORE_FORK])  # type: ignore[no-untyped-call]
+    context = utils.get_mp_context()  # type: ignore[no-untyped-call]
+    context.set_forkserver_preload(["distributed", WARMUP, BEFORE_FORK])
+    # It forks this process, which does nothing, once it has imported everything. If it is ended before, nothing of
+    # Dask's is under way yet that would be left behind.
+    try:
+        context.Process(target=int, daemon=True).start()
+    except EOFError:
+        raise RuntimeError("the process that workers are forked from has ended") from None

@@ -43,6 +43,8 @@ REST_SECONDS = 1.0
 # wait. It ends when so long nothing of the kind was there.
 LONG_SECONDS, CALLED_UP_SECONDS = 5.0, 60.0
 UPKEEP_SECONDS = 5.0
+# How long to wait at the end for the thread to clear up after workers that were being started.
+START_PATIENCE_SECONDS = 2.0
 SELDOM_SECONDS = 3600.0
 
 
@@ -82,13 +84,23 @@ class Supervisor:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and the workers started here; unfinished runs go on from their checkpoint elsewhere."""
+        """End the thread and the workers started here; unfinished runs go on from their checkpoint elsewhere.
+
+        Workers that are only being started are ended by force, and a thread that still imports what starts them is left
+        to end with the process.
+        """
         if not self._thread.is_alive():
             return
         self._stopping = True
         self._wake_up.set()
-        self._thread.join()
         wake_up.unregister(self._wake_up)
+        patience_ends = time.monotonic() + START_PATIENCE_SECONDS
+        while self._thread.is_alive():
+            if self.engine.is_connecting:
+                self.engine.kill_starting()
+                if time.monotonic() > patience_ends:
+                    return
+            self._thread.join(0.1)
 
     def _work(self) -> None:
         pauses = outages.pauses()
@@ -109,6 +121,8 @@ class Supervisor:
 
     def _sit_out(self, seconds: float, words: str) -> None:
         """Log an outage and wait, whatever becomes due meanwhile."""
+        if self._stopping:
+            return  # it ended what was being started
         log.warning(words, seconds, exc_info=True)
         self._wake_up.clear()
         if not self._stopping:  # which is set before the event is
