@@ -82,6 +82,7 @@ def test_set_aside_and_put_back_without_leaving_the_page(live_server: LiveServer
     page.get_by_role("button", name="Show", exact=True).click()
     first = page.locator(".answer").first
     expect(first).to_contain_text("suspect 1")
+    page.wait_for_load_state()  # before its script runs, a form is sent by leaving the page
     expect(first).to_contain_text("Run 1 finds it 7 % probable by all else that it knows.")
     assert first.locator("img").first.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
     page.evaluate("window.stayed = true")
