@@ -59,12 +59,10 @@ SLOW = {
     "exchange/test_downloads.py",
     "exchange/test_file_predictions.py",
     "exchange/test_foreign.py",
-    "exchange/test_report.py",
     "features/test_plugins.py",
     "features/test_recipes.py",
     "features/test_weighing.py",
     "help/test_guides.py",
-    "history/test_history.py",
     "intake/reading/test_hostile.py",
     "intake/reading/test_pictures.py",
     "intake/test_editing.py",
@@ -96,6 +94,7 @@ SLOW = {
     "tercet_algorithms/answers/test_questions.py",
     "tercet_algorithms/answers/test_temperature.py",
     "tercet_algorithms/bags/test_bag_spectral_clustering.py",
+    "tercet_algorithms/bags/test_constraints.py",
     "tercet_algorithms/cmbc/test_cmbc.py",
     "tercet_algorithms/cmbc/test_m_step.py",
     "tercet_algorithms/cmbc/test_mixture.py",
@@ -168,7 +167,6 @@ FIRST = (
 
 # Quick tests that count no lines of coverage either: others reach their lines, and counting takes them twice as long.
 UNCOUNTED = {
-    "tercet_algorithms/bags/test_constraints.py",
     "test_architecture.py",
     "test_docs.py",
 }

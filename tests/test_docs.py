@@ -31,6 +31,7 @@ def test_settings_table() -> None:
     assert settings_table() in README
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_runs() -> None:
     code = re.search(r"## In Python, without the service.*?```python\n(.*?)```", README, re.DOTALL)
     assert code is not None
@@ -89,6 +90,7 @@ def test_the_words_of_a_glossary_are_those_of_the_code(path: Path) -> None:
         assert not words or any(word in code for word in words), term
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_imports_is_up_to_date() -> None:
     drawn = architecture.draw(architecture.read_graph())
     assert architecture.FILE.read_text(encoding="utf-8") == drawn, "run: python -m benchmarks.architecture"
