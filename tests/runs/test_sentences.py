@@ -71,9 +71,7 @@ def test_a_run_with_too_many_clusters_says_so(database: Database, storage: Stora
     said = {}
     for n_clusters in (3, 6):
         key = f"songs-{n_clusters}"
-        project = make_songs(
-            database, storage, key=key, parameters={"n_clusters": n_clusters, "candidates": "features"}
-        )
+        project = make_songs(database, storage, key=key, parameters={"n_clusters": n_clusters})
         answer_truly(database, project, 200)
         run_id = request(database, project)
         assert compute(database, settings) == "done"
