@@ -33,8 +33,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent.parent
 
-# Files whose tests take seconds of one processor together, but for those that hold the architecture. Where quick tests
-# without a file would reach less of the code than they must, it stays among them.
+# Files whose tests take a second of one processor or more together, but for those that hold the architecture and those
+# without which the quick tests would miss the floor of coverage.
 SLOW = {
     "alternatives/test_alternatives_api.py",
     "alternatives/test_alternatives_pages.py",

@@ -56,7 +56,8 @@ class Engine:
         self._client: Any = None
         self._cluster: Any = None
         self.is_connecting = False
-        self._is_fork_prepared = True
+        # While the process that workers are forked from imports what they need, before Dask starts anything.
+        self._is_preparing_fork = False
         self._places = 0
         self._count_again = 0.0
         # The last of several workers is there only while it is called up: it takes 200 MB.
@@ -78,7 +79,7 @@ class Engine:
             self.close()
             self._connect()
         finally:
-            self.is_connecting = False
+            self.is_connecting = self._is_preparing_fork = False
 
     def _connect(self) -> None:
         import dask
@@ -88,10 +89,10 @@ class Engine:
         logging.getLogger("distributed").setLevel(logging.ERROR)  # its import sets a lower one
         if self.is_local:
             with _ctrl_c_blocked():
-                self._is_fork_prepared = False
                 if self.workers > 1:
+                    self._is_preparing_fork = True
                     _fork_workers()
-                self._is_fork_prepared = True
+                    self._is_preparing_fork = False
                 self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
                     n_workers=self.always,
                     threads_per_worker=1,
@@ -114,12 +115,13 @@ class Engine:
         What they import first takes many seconds on a busy machine, and more where Python may keep no bytecode.
         """
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # as in `close`
-        if self._is_fork_prepared:
-            for process in multiprocessing.active_children():
-                if process.name.startswith("Dask Worker"):
-                    process.kill()
-        elif pid := getattr(forkserver._forkserver, "_forkserver_pid", None):
-            os.kill(pid, signal.SIGKILL)
+        if self._is_preparing_fork:
+            if pid := getattr(forkserver._forkserver, "_forkserver_pid", None):
+                os.kill(pid, signal.SIGKILL)
+            return
+        for process in multiprocessing.active_children():
+            if process.name.startswith("Dask Worker"):
+                process.kill()
 
     def _is_well(self) -> bool:
         if self._client is None or self._client.status != "running":
