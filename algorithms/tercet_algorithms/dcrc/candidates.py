@@ -25,6 +25,8 @@ VECTORS = 3
 TEMPERATURES = (1.0, 0.7, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 # Answers about the same items are dependent, so each counts half.
 _COUNT = 0.5
+# By so much is the log probability of the features alone, the simplest model, above that of others before any answer.
+_HEAD_START = 1.0
 # A candidate with less weight is left out.
 LEAST_WEIGHT = 0.02
 # The difference in log P(answers) from the best at which a candidate has that weight.
@@ -45,7 +47,8 @@ class Weighing(NamedTuple):
     @property
     def weights(self) -> Array:
         """How much each candidate counts, (C,), summing to 1."""
-        weights: Array = softmax(_COUNT * np.array([held_out_score(table) for table in self.tables]))
+        before = _HEAD_START * (np.array(self.names) == FEATURES)
+        weights: Array = softmax(before + _COUNT * np.array([held_out_score(table) for table in self.tables]))
         weights[weights < LEAST_WEIGHT] = 0
         weights /= weights.sum()
         return weights

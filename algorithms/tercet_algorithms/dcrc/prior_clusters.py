@@ -1,8 +1,9 @@
 """Clusters found without answers, as columns that answers are read beside.
 
 A dozen answers, some of them wrong, cannot tell good clusters from bad ones, and a model that follows them is often
-worse than K-means, which reads none. So the clusters of K-means and of spectral clustering are further columns. Weights
-are penalised, and where a column is large a small weight says much: the scores lean towards these clusters, as under a
+worse than K-means, which reads none. So the clusters of K-means and of spectral clustering are further columns, and
+those of a mixture of normal distributions where there are items enough to know the shapes of clusters. Weights are
+penalised, and where a column is large a small weight says much: the scores lean towards these clusters, as under a
 Gaussian prior.
 
 How large is right depends on how many items such a clustering has right. Answers tell: if each item is in its cluster
@@ -17,6 +18,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
 
 from tercet_algorithms.answers.patterns import Array, Errors, pattern_probabilities
 from tercet_algorithms.answers.reading import Constraints
@@ -28,6 +30,10 @@ _SHARES = 40
 SURE = 0.95
 # Clusterings whose sizes have a smaller entropy, relative to that of equal sizes, have found outliers and no clusters.
 _LOPSIDED = 0.65
+# Items for each cluster and feature with which the covariances of clusters can be told from chance.
+_ITEMS_PER_FEATURE = 10
+# Least variance of a cluster in any direction, in those of the standardised features.
+_LEAST_VARIANCE = 1e-3
 
 
 def beside_clusters(
@@ -64,11 +70,17 @@ def shares_of_wrong(labels: Array, n_clusters: int, answers: Constraints, epsilo
 
 
 def _clusterings(graph: GraphMap, n_clusters: int) -> list[Array]:
-    """Return the clusters, (n, K) of 0 and 1, of K-means and spectral clustering of the points, but lopsided ones."""
-    coordinates = graph.points, graph.vectors[:, : n_clusters - 1]
+    """Return the clusters, (n, K) of 0 and 1, of each way to find some without answers, but lopsided ones."""
+    k_means = KMeans(n_clusters, n_init=10, random_state=0)
+    ways = [(k_means, graph.points), (k_means, graph.vectors[:, : n_clusters - 1])]
+    n_points, n_features = graph.points.shape
+    if n_points >= _ITEMS_PER_FEATURE * n_features * n_clusters:
+        # Not from clusters of K-means, near which it would stay.
+        start = {"init_params": "k-means++", "n_init": 5, "random_state": 0}
+        ways.append((GaussianMixture(n_clusters, reg_covar=_LEAST_VARIANCE, **start), graph.points))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # there may be fewer different rows than clusters
-        labels = [KMeans(n_clusters, n_init=10, random_state=0).fit(rows).labels_ for rows in coordinates]
+        labels = [model.fit_predict(rows) for model, rows in ways]
     return [np.eye(n_clusters)[clusters] for clusters in labels if _evenness(clusters) > _LOPSIDED]
 
 

@@ -73,15 +73,15 @@ def test_pool_is_the_model_of_new_items(fitted: DCRC) -> None:
     assert loaded.candidate_weights_ == fitted.candidate_weights_
 
 
-def test_warm_start_keeps_weights_and_graph() -> None:
-    X, _, asked = _moons(60)
-    some = {name: values[:50] for name, values in asked.items()}
+def test_warm_start_keeps_the_graph_and_what_was_left_out() -> None:
+    X, _, asked = _moons(110)
+    some = {name: values[:100] for name, values in asked.items()}
     model = DCRC(2, epsilon=0.05, candidates="auto", n_init=2, n_moves=0, warm_start=True, random_state=0).fit(
         X, **some
     )
     weights, vectors = model.candidate_weights_, model.state_arrays()["graph_vectors"]
     model.fit(X, **asked)
-    assert model.candidate_weights_ == weights
+    assert model.candidate_weights_ == weights == {"graph": 1}
     assert model.state_arrays()["graph_vectors"] is vectors
 
 
@@ -172,6 +172,32 @@ def test_a_model_beside_prior_clusters_is_one_of_new_items_too() -> None:
         assert loaded.fit(X, **answers).predict_proba(X).shape == (len(X), 2)
 
 
+def test_few_answers_are_read_beside_clusters_of_any_shape() -> None:
+    """Stretched classes beside each other: K-means cuts across them, and a dozen answers do not tell enough."""
+    indices = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y = np.arange(180) % 3
+        X = rng.normal(size=(180, 2)) * [6, 0.5] + np.outer(y, [1, 4])
+        triplets = random_triplets(len(y), 20, rng)
+        asked = {"triplets": triplets, "answers": true_answers(y, triplets)}
+        fits = [DCRC(3, candidates=choice, n_init=3, n_moves=1, random_state=0) for choice in ("auto", "features")]
+        indices.append([adjusted_rand_score(y, model.fit(X, **asked).labels_) for model in fits])
+    beside, alone = np.mean(indices, axis=0)
+    assert beside > 0.95 > 0.9 > alone
+
+
+def test_too_few_items_for_the_shapes_of_clusters_have_no_mixture() -> None:
+    X, y = make_blobs(59, n_features=2, centers=3, random_state=1)
+    asked = _asked(y, 20)
+    widths = []
+    for n_items in (59, 60):
+        rows = np.concatenate([X, X[:1]])[:n_items]
+        answers = read_constraints(**asked, n_items=n_items)
+        widths.append(beside_clusters(graph_map(rows, 2), 3, rows, answers, 0.05, 0).n_others)
+    assert widths == [6, 9]
+
+
 def test_clusters_of_outliers_are_no_prior() -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[:2] = [999, 999], [-999, 0]
@@ -207,7 +233,7 @@ def test_columns_of_clusters_that_answers_agree_with() -> None:
     graph = graph_map(X, 6)
     right = read_constraints(**_asked(y, 60), n_items=120)
     wide = beside_clusters(graph, 3, X, right, 0.05, SURE)
-    assert wide.n_others == 6, "K-means and spectral clustering, three clusters each"
+    assert wide.n_others == 9, "K-means, spectral clustering and normal distributions, three clusters each"
     shares, chances = shares_of_wrong(y, 3, right, 0.05)
     wrong = chances @ shares
     assert wide.vectors.max() == pytest.approx(np.log((1 - wrong) / wrong * 2))
@@ -303,7 +329,7 @@ def test_groups_that_are_none(groups: list[object], message: str) -> None:
 
 
 def test_weights_by_brute_force() -> None:
-    """Each part of the answers is judged at the temperature that is best for all others."""
+    """Each part of the answers is judged at the temperature that is best for all others; features have a head start."""
     rng = np.random.default_rng(0)
     tables = rng.normal(size=(2, 4, len(TEMPERATURES)))
     evidence = []
@@ -313,7 +339,7 @@ def test_weights_by_brute_force() -> None:
             others = [sum(table[other, t] for other in range(4) if other != part) for t in range(len(TEMPERATURES))]
             total += table[part, others.index(max(others))]
         evidence.append(total)
-    odds = np.exp((evidence[0] - evidence[1]) / 2)
+    odds = np.e * np.exp((evidence[0] - evidence[1]) / 2)
     assert Weighing(("features", "graph"), tables, 4).by_name() == pytest.approx(
         {"features": odds / (1 + odds), "graph": 1 / (1 + odds)}
     )
