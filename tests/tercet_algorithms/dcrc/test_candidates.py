@@ -173,7 +173,7 @@ def test_a_model_beside_prior_clusters_is_one_of_new_items_too() -> None:
 
 
 def test_few_answers_are_read_beside_clusters_of_any_shape() -> None:
-    """Stretched classes beside each other: K-means cuts across them, and a dozen answers do not tell enough."""
+    """Stretched classes beside each other: K-means cuts across them, and twenty answers do not tell enough."""
     indices = []
     for seed in range(5):
         rng = np.random.default_rng(seed)
