@@ -202,7 +202,7 @@ def make_routes() -> list[BaseRoute]:
 
 # FastAPI analyses routes at their first use, 0.15 s for all: once for all apps of a process.
 ROUTES = make_routes()
-# Before the others, which would all be tried in vain for each of the fifty files of a page.
+# Before the others, which would all be tried in vain for each of the scripts and styles of a page.
 STATIC = Mount("/static", StaticFiles(directory=asset("static")), name="static")
 
 
