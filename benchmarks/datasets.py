@@ -76,12 +76,12 @@ def load(name: str, folder: Path | None) -> Dataset:
 
 def available(names: list[str] | None, folder: Path | None) -> list[str]:
     """The names that can be loaded, in the order of NAMES; says which cannot."""
-    unknown = set(names or []) - set(NAMES)
+    unknown = set(names or ()) - set(NAMES)
     if unknown:
         raise ValueError(f"no such data set: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     rows = []
     for name in NAMES:
-        if names and name not in names:
+        if names is not None and name not in names:
             continue
         if name in BUNDLED or (folder is not None and (folder / f"{name}.npz").exists()):
             rows.append(name)

@@ -64,7 +64,7 @@ def main() -> None:
     arguments = datasets.parser(__doc__).parse_args()
     chosen = [name for name in PLANS if name in (arguments.datasets or PLANS)]
     loaded = [name for name in chosen if name != SONGS]
-    names = chosen[: len(chosen) - len(loaded)] + (datasets.available(loaded, arguments.data) if loaded else [])
+    names = chosen[: len(chosen) - len(loaded)] + datasets.available(loaded, arguments.data)
     cache = Cache(arguments.cache, "questions")
     rounds.run(tasks(names, arguments.runs), partial(ask_and_refit, folder=arguments.data), cache, arguments.jobs)
     curves_of = {(name, setting): curves(cache, name, setting) for name in PLANS for setting in SETTINGS}
