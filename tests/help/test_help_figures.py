@@ -168,11 +168,11 @@ def test_every_figure_in_the_text_is_tied(help_page: str) -> None:
     assert f"50,000 items it takes about {graph:.0f} s to find them and {fit:.0f} s more, in {memory:.1f} GB" in text
     assert f"it compares all pairs for up to {MOST_DENSE:,} items" in text
     assert f"rbf, for curved borders, is for up to {MOST_EXACT:,} items" in text
-    assert f"until new answers have been {EARNED:.0f} times as probable by the fit’s clusters" in text
+    assert f"until new answers have been {EARNED:,.0f} times as probable by the fit’s clusters" in text
     advice = {"100,000", "5,000"}  # where rules of thumb end
     assert "SKLR takes a few seconds for 5,000 items" in text
     parts = only("estimators.txt", r"^n = 5000 +([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+) +([\d.]+)$")
     assert sum(parts) < 5_000, "milliseconds for the kernel, learning and one start of K-means"
     tied = {f"{items:,.0f}", f"{features:.0f}", f"{clusters:.0f}", f"{refit / 1000:.2f}", "50,000"}
-    tied |= {f"{graph:.0f}", f"{fit:.0f}", f"{memory:.1f}", f"{MOST_DENSE:,}", f"{MOST_EXACT:,}", f"{EARNED:.0f}"}
+    tied |= {f"{graph:.0f}", f"{fit:.0f}", f"{memory:.1f}", f"{MOST_DENSE:,}", f"{MOST_EXACT:,}", f"{EARNED:,.0f}"}
     assert set(re.findall(r"\d[\d,.]*\d|\d", text)) == tied | advice

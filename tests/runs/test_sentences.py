@@ -84,15 +84,18 @@ def test_a_run_with_too_many_clusters_says_so(database: Database, storage: Stora
     assert f"The answers so far support {supported['n_clusters']} clusters, not 6: " in said[6]
 
 
-@pytest.mark.parametrize(("factor", "said"), [(1.0, "1."), (3.24, "3.2."), (41.7, "42."), (5e6, "more than 1,000.")])
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(1.0, "1."), (3.24, "3.2."), (41.7, "42."), (1820.0, "1,820."), (5e6, "more than 10,000.")],
+)
 def test_the_outlook_says_whose_clusters_are_shown_and_how_far_the_fit_is(factor: float, said: str) -> None:
-    figures = {"shown": True, "factor": factor, "needed": 100.0, "items_as_fitted": 1234}
+    figures = {"shown": True, "factor": factor, "needed": 10_000.0, "items_as_fitted": 1234}
     sentence = outlook.of_first_clusters({"first_clusters": figures})
     assert "1,234 items are where answers or edits place them" in sentence
-    assert "once new answers were 100 times as probable" in sentence
+    assert "once new answers were 10,000 times as probable" in sentence
     assert sentence.endswith(f"so far the factor is {said}")
-    earned = outlook.of_first_clusters({"first_clusters": {**figures, "shown": False, "factor": 120.0}})
-    assert earned.startswith("From this run on, the clusters shown are those of the fit: new answers were 120 times")
+    earned = outlook.of_first_clusters({"first_clusters": {**figures, "shown": False, "factor": 12_000.0}})
+    assert earned.startswith("From this run on, the clusters shown are those of the fit: new answers were more than")
     assert outlook.of_first_clusters({}) == ""
 
 

@@ -92,7 +92,7 @@ def test_answers_about_items_that_are_seen_where_the_fit_has_them_count_for_neit
     assert withheld.log_ratio == pytest.approx(0.5 + np.log(fitted / seen), rel=1e-4)
 
 
-def test_the_fit_is_shown_from_a_hundred_times_on() -> None:
+def test_the_fit_is_shown_from_ten_thousand_times_on() -> None:
     """Each right answer makes the fit more probable by the same factor: so many of them are needed, not one less."""
     triplet = [0, 1, 2]
     factor = probability(FITTED, triplet, 1) / probability(FIRST, triplet, 1)
@@ -124,7 +124,7 @@ def test_what_early_fits_got_wrong_does_not_count_against_later_ones() -> None:
 
 def test_what_is_earned_stays_earned() -> None:
     """Later answers may all be against the fit: there is nothing to go back to."""
-    earned = Withheld(FIRST, FITTED, float(np.log(100)))
+    earned = Withheld(FIRST, FITTED, float(np.log(first_clusters.EARNED)))
     inputs = inputs_after(previous(earned, FITTED), [[0, 2, 5]] * 50, ["no"] * 50)
     assert withheld_after(inputs) is None
     assert first_clusters.shown(inputs, result(FITTED), None) is not FIRST
@@ -256,7 +256,7 @@ def test_a_project_shows_its_first_clusters_until_answers_go_by_the_fit(
     assert run.metrics["first_clusters"] == {
         "shown": True,
         "factor": 1.0,
-        "needed": 100.0,
+        "needed": first_clusters.EARNED,
         "items_as_fitted": len(placed),
     }, "no refit was there before the first answers"
     assert "still those from before any answer" in describe(RunOut.of(run))
@@ -268,7 +268,7 @@ def test_a_project_shows_its_first_clusters_until_answers_go_by_the_fit(
         if not figures["shown"]:
             break
     assert not figures["shown"]
-    assert figures["factor"] >= 100
+    assert figures["factor"] >= first_clusters.EARNED
     y = misleading()[1]
     assert adjusted_rand_score(y, clusters_of(storage, run)) > 0.9 > adjusted_rand_score(y, first)
     assert "clusters shown are those of the fit" in describe(RunOut.of(run))

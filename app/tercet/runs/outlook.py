@@ -83,9 +83,9 @@ def of_errors(metrics: dict[str, Any]) -> str:
 
 
 def _factor(factor: float) -> str:
-    if factor >= 1000:
-        return "more than 1,000"
-    return f"{factor:.0f}" if factor >= 10 else f"{factor:.2g}"
+    if factor > 10_000:
+        return "more than 10,000"
+    return f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
 
 
 def _range(estimate: dict[str, float]) -> str:

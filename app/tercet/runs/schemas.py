@@ -39,7 +39,7 @@ RUN_EXAMPLE: dict[str, Any] = {
         "random_expected": 0.87,
         "items_moved": 4,
         "clusters_supported": {"n_clusters": 12, "alike": [[5, 9]]},
-        "first_clusters": {"shown": False, "factor": 315.0, "needed": 100.0, "items_as_fitted": 340},
+        "first_clusters": {"shown": False, "factor": 18200.0, "needed": 10000.0, "items_as_fitted": 340},
         "mean_confidence": 0.88,
         "temperature": 1.42,
         "lower_bound": -0.61,

@@ -1,7 +1,7 @@
 """Shows the clusters of the features alone until the fit has earned it, so that few answers do not make them worse.
 
 The first answers are few and some are wrong: they move items that nobody has been asked about, and as often as not to
-the wrong place. Until fits have made the answers that came after them 100 times as probable as what people saw did,
+the wrong place. Until fits have made the answers that came after them 10,000 times as probable as what people saw did,
 people see the clusters of the fit without answers, but items that answers place where the fit has them, and items that
 analysts moved where they put them: an edit is about the clusters that its analyst saw.
 Questions, reports and what is foreseen go by the fit all along. Once earned, it stays earned.
@@ -26,8 +26,9 @@ from tercet_algorithms.answers.temperature import tempered
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
 # The factor from which on the fit's clusters are shown. A fit no better than the first clusters takes at least as many
-# answers until then, on average.
-EARNED = 100.0
+# answers until then, on average: more than most projects have, while a better one needs but twice as many as for a
+# hundredfold.
+EARNED = 10_000.0
 
 
 def withhold(run: Run, inputs: JobInputs, outcome: FitOutcome, fitted: Result) -> Withheld | None:
