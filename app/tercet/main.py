@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, FastAPI
-from fastapi.staticfiles import StaticFiles
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp
@@ -75,6 +74,7 @@ from tercet.web.rates import RateLimit, Rates
 from tercet.web.readiness import Readiness
 from tercet.web.security import AllowedHosts, OriginCheck, PlainAddress, SecurityHeaders
 from tercet.web.shedding import LoadShedding
+from tercet.web.static_files import VersionedFiles
 from tercet.web.sub_path import SubPath, sub_path_of
 from tercet.webhooks import api as webhooks_api
 from tercet.webhooks.courier import Courier
@@ -203,7 +203,7 @@ def make_routes() -> list[BaseRoute]:
 # FastAPI analyses routes at their first use, 0.15 s for all: once for all apps of a process.
 ROUTES = make_routes()
 # Before the others, which would all be tried in vain for each of the scripts and styles of a page.
-STATIC = Mount("/static", StaticFiles(directory=asset("static")), name="static")
+STATIC = Mount("/static", VersionedFiles(directory=asset("static")), name="static")
 
 
 def create_app(settings: Settings) -> FastAPI:

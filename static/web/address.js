@@ -1,6 +1,7 @@
 // Where the service is on its host: at the top, or below the path that its public address has.
 
-const top = new URL("../..", import.meta.url).pathname;
+const { pathname } = new URL(import.meta.url);
+const top = pathname.slice(0, pathname.lastIndexOf("static/"));
 
 /**
  * Return the address of a path of the service.

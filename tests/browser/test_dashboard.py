@@ -4,7 +4,7 @@ import uuid
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from tercet.models import Project, Role, Run, now
 from tercet.runs import lifecycle
@@ -251,3 +251,25 @@ def test_accessible_and_never_wider_than_the_window(live_server: LiveServer, ope
     page.get_by_role("link", name="8 items").click()
     expect(page.locator("#item-list tbody tr")).to_have_count(8)
     assert_accessible(page, "dashboard")
+
+
+def test_a_dashboard_loads_the_modules_it_names_and_asks_for_none_again(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, analyst = make_board(live_server)
+    page = open_page(analyst, "/help")
+    loaded: list[Request] = []
+    page.on("requestfinished", lambda request: loaded.append(request))
+    page.goto(f"/projects/{project.key}")
+    expect(page.locator("#map")).to_have_attribute("data-points", "30")
+    named = page.evaluate("""[...document.querySelectorAll("link[rel=modulepreload], script[src]")].map(
+        (element) => element.href || element.src)""")
+    modules = {request.url for request in loaded if request.url.endswith(".js")}
+    assert len(modules) > 20
+    assert modules <= set(named), "every other module would be found one round trip later"
+    page.reload()
+    expect(page.locator("#map")).to_have_attribute("data-points", "30")
+    loads = page.evaluate("performance.getEntriesByType('resource').map((load) => [load.name, load.transferSize])")
+    sizes = {name: size for name, size in loads if "/static/" in name}
+    assert set(sizes) >= modules
+    assert set(sizes.values()) == {0}, "the browser has them"

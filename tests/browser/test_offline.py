@@ -163,7 +163,8 @@ def test_a_new_version_replaces_the_old_one(prepared: tuple[Project, Page]) -> N
     page.evaluate(
         """async ([current]) => {
           const old = await caches.open(current.replace(/ [^ ]+$/, " older"));
-          await old.put("/static/labeling/label.js", new Response("throw new Error('an old page')"));
+          const address = document.querySelector("script[src$='/labeling/label.js']").src;
+          await old.put(address, new Response("throw new Error('an old page')"));
           await (await navigator.serviceWorker.ready).unregister();
           await caches.delete(current);
         }""",

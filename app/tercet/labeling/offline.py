@@ -11,6 +11,7 @@ from tercet.models import Project
 from tercet.request_context import local
 from tercet.settings import asset
 from tercet.web import languages
+from tercet.web.static_files import address_of
 
 SCRIPT = "labeling/service_worker.js"
 FOLDERS = ("labeling", "web")
@@ -28,7 +29,7 @@ def worker_script() -> str:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     page = {
         "version": digest.hexdigest()[:16],
-        "files": [f"static/{path.relative_to(asset('static')).as_posix()}" for path in files],
+        "files": [address_of(path.relative_to(asset("static")).as_posix()).removeprefix("/") for path in files],
     }
     return f"self.page = {json.dumps(page)};\n{(asset('static') / SCRIPT).read_text()}"
 
@@ -42,7 +43,7 @@ def manifest(project: Project) -> dict[str, Any]:
     page = local(f"/projects/{quote(project.key, safe='')}/label")
     icons = [
         {
-            "src": local(f"/static/web/icon-{size}.png"),
+            "src": local(address_of(f"web/icon-{size}.png")),
             "sizes": f"{size}x{size}",
             "type": "image/png",
             "purpose": purpose,

@@ -16,16 +16,21 @@ from tercet.request_context import local
 from tercet.settings import asset
 from tercet.web.languages import ENGLISH, Words, current, gettext, ngettext, words_of
 from tercet.web.markdown import to_html
+from tercet.web.static_files import address_of, module
 
 ADDRESS = re.compile(r'(?<=\s)((?:href|src|action|data-[a-z-]+)=")(?=/(?!/))')
+STATIC = re.compile(r'(?<==")/static/')
 
 
 class LocalAddresses(Extension):
-    """Puts the path below which the service is reached before the addresses that attributes of templates begin with."""
+    """Puts the path below which the service is reached before the addresses that attributes of templates begin with.
+
+    Those of scripts, styles and pictures get the version under which browsers keep them.
+    """
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         """Return the template with `href="/help"` as `href="{{ local('') }}/help"`."""
-        return ADDRESS.sub(r"\1{{ local('') }}", source)
+        return ADDRESS.sub(r"\1{{ local('') }}", STATIC.sub(address_of(""), source))
 
 
 @cache
@@ -38,7 +43,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         extensions=["jinja2.ext.i18n", LocalAddresses],
     )
-    environment.globals["local"] = local
+    environment.globals |= {"local": local, "module": module}
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
     environment.lstrip_blocks = True
     environment.filters["json"] = lambda value: json.dumps(value, default=str)
