@@ -70,9 +70,14 @@ class Weighing(NamedTuple):
         return dict(zip(names, shares.tolist(), strict=True))
 
     def with_answers(self, tables: Array, triplets: Array) -> "Weighing":
-        """Return the same after answers to these triplets, which each candidate gave these log likelihoods, (C, T)."""
+        """Return the same after answers to these triplets, which each candidate gave these log likelihoods, (C, T).
+
+        What fits to fewer answers foresaw says less of fits to more: which candidate is best changes with their number.
+        So every fold counts by how many answers there were then, as a share of how many there are now.
+        """
         asked = np.concatenate([self.asked, triplets])
-        return self._replace(tables=np.concatenate([self.tables, tables[:, None]], axis=1), asked=asked)
+        earlier = self.tables * (len(self.asked) / len(asked))
+        return self._replace(tables=np.concatenate([earlier, tables[:, None]], axis=1), asked=asked)
 
     def are_new(self, triplets: Array) -> Array:
         """Return which of these questions (M, 3) the tables hold no answer to, (M,)."""
