@@ -86,7 +86,7 @@ def simulate(task: Task, folder: Path, data_folder: Path | None) -> Row:
     keep(kept, model, data)
     triplets, answers, is_random = np.empty((0, 3), int), np.empty(0, int), np.empty(0, bool)
     for _ in range(N_BATCHES):
-        drawn = random_questions(len(data.X), BATCH, rng)
+        drawn = random_questions(len(data.X), BATCH, np.arange(len(data.X)), rng)
         chance = np.ones(BATCH, bool)
         if task.setting == "policy":
             chosen = model.suggest(BATCH, asked=triplets, X=data.X, random_state=rng)[0]
