@@ -40,7 +40,8 @@ class Weighing(NamedTuple):
     """
 
     names: tuple[str, ...]
-    tables: Array  # (C, F, T) log likelihood of each of F folds, with the scores divided by each temperature
+    # (C, F, T) log likelihood of each of F folds, with the scores divided by each temperature; earlier ones count less.
+    tables: Array
     n_answers: int  # answers that there were when these candidates were chosen; 0 where nothing was compared
     asked: Array = np.empty((0, 3), np.int64)  # (M, 3) triplets of the answers that the tables hold
 

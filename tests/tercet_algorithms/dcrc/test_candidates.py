@@ -130,8 +130,11 @@ def test_a_warm_start_weighs_candidates_by_what_they_foresaw_of_new_answers() ->
     earlier = arrays["candidate_tables"] * 60 / 70
     tables = np.concatenate([earlier, np.array(foreseen)[:, None]], axis=1)
     expected = Weighing(("features", "graph"), tables, 60).by_name()
+    tables[:, :-1] = arrays["candidate_tables"]
+    alike = Weighing(("features", "graph"), tables, 60).by_name()
     before = model.candidate_weights_
     assert expected["graph"] != pytest.approx(before["graph"], abs=0.001)
+    assert expected["graph"] != pytest.approx(alike["graph"], abs=0.01)
     assert model.fit(X, **asked).candidate_weights_ == pytest.approx(expected)
     assert model.fit(X, **asked).candidate_weights_ == pytest.approx(expected), "no answer counts twice"
 
