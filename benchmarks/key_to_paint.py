@@ -11,6 +11,8 @@ of the responses on the wire, compressed and with their headers, without sounds,
 import json
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
@@ -107,29 +109,36 @@ def sign_in(browser: Browser, url: str, path: str) -> BrowserContext:
     return context
 
 
-def main() -> None:
-    """Measure, print and keep the table."""
+@contextmanager
+def demo_in_browser() -> Iterator[tuple[str, BrowserContext]]:
+    """Serve the demo; yield its address, and a browser's profile in which its owner is signed in."""
     with tempfile.TemporaryDirectory() as folder:
         links = make_demo(Settings(data=Path(folder)), print)
         settings = {"data": folder, "workers": "0", "log_level": "warning"}
         with running_server(settings) as server, sync_playwright() as playwright:
             executable = shutil.which("chromium-headless-shell") or shutil.which("chromium")
             browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-            context = sign_in(browser, server.url, links.sign_in)
-            board, label = f"{server.url}/projects/{PROJECT}", f"{server.url}/projects/{PROJECT}/label"
-            visits = {
-                name: (bytes_of(context, at), bytes_of(context, at))
-                for name, at in (("label", label), ("dashboard", board))
-            }
-            page, bare = context.new_page(), context.new_page()
-            page.goto(label)
-            page.keyboard.press("Escape")
-            page.locator(".media img").nth(2).wait_for()
-            bare.goto(f"{server.url}/help")
-            bare.evaluate(BARE, page.evaluate(PICTURES, PROJECT))
-            pressed, swapped = press_by_turns(page, bare)
-            about = json.dumps({"browser": browser.version, "window": "1440 x 900", "presses": PRESSES})
+            yield server.url, sign_in(browser, server.url, links.sign_in)
             browser.close()
+
+
+def main() -> None:
+    """Measure, print and keep the table."""
+    with demo_in_browser() as (url, context):
+        board, label = f"{url}/projects/{PROJECT}", f"{url}/projects/{PROJECT}/label"
+        visits = {
+            name: (bytes_of(context, at), bytes_of(context, at))
+            for name, at in (("label", label), ("dashboard", board))
+        }
+        page, bare = context.new_page(), context.new_page()
+        page.goto(label)
+        page.keyboard.press("Escape")
+        page.locator(".media img").nth(2).wait_for()
+        bare.goto(f"{url}/help")
+        bare.evaluate(BARE, page.evaluate(PICTURES, PROJECT))
+        pressed, swapped = press_by_turns(page, bare)
+        assert context.browser is not None
+        about = json.dumps({"browser": context.browser.version, "window": "1440 x 900", "presses": PRESSES})
     lines = ["Key to paint, and bytes on the wire", about, "                 median ms  p95 ms"]
     for name, times in (("labeling page", pressed), ("bare page", swapped)):
         lines.append(f"{name:<15} {quantile(times, 0.5):>10.1f} {quantile(times, 0.95):>7.1f}")
