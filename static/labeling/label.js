@@ -99,7 +99,7 @@ let isFetching = false;
 let fetchAgain = false; // whether to fetch once more: the response under way may not know the latest answer
 let changes = 0; // answers and undos of this page so far
 /** @type {Set<string>} answered or skipped here, whether or not the server knows it yet: not shown again, unless undone */
-const settled = new Set();
+const settled = new Set(history.map(keyOf));
 /** @type {Set<string>} the items that were flagged here: nothing about them is shown */
 const flagged = new Set();
 
@@ -243,16 +243,17 @@ function loadAgain() {
 }
 
 /**
- * Apply an entry from before this page was opened that the server has not acknowledged yet.
+ * Apply an entry that the server may not have known when it wrote this page.
  * @param {Entry} entry
  */
 function replay(entry) {
   if (entry.kind === "withdraw") {
     const undone = history.find((past) => past.kind === "answer" && past.id === entry.id);
+    if (!undone) return; // the server knew it, or it is older than what this page can undo
     history = history.filter((past) => past !== undone);
     countAnswers(-1);
-    if (undone) settled.delete(keyOf(undone));
-    if (undone) addUpcoming([undone]);
+    settled.delete(keyOf(undone));
+    addUpcoming([undone]);
     return;
   }
   if (entry.kind === "comment") {
@@ -265,7 +266,8 @@ function replay(entry) {
   }
   settled.add(keyOf(entry));
   if (entry.kind === "flag") flagged.add(entry.item);
-  if (entry.kind === "answer") {
+  upcoming = upcoming.filter((question) => keyOf(question) !== keyOf(entry) && !isAboutFlagged(question));
+  if (entry.kind === "answer" && !history.some((past) => past.kind === "answer" && past.id === entry.id)) {
     history.push(entry);
     countAnswers(1);
   }
@@ -278,10 +280,7 @@ function replay(entry) {
 function follow(entry) {
   const first = upcoming[0];
   replay(entry);
-  if ("triplet" in entry) {
-    upcoming = upcoming.filter((question) => keyOf(question) !== keyOf(entry) && !isAboutFlagged(question));
-    history = history.slice(-UNDOABLE);
-  }
+  history = history.slice(-UNDOABLE);
   view.showHistory(history);
   if (upcoming[0] !== first) showNext();
   refill();
@@ -620,7 +619,8 @@ async function keepPage() {
   await keepInThisLanguage(`${address}?without_questions=true`);
 }
 
-outbox.entries.forEach(replay);
+const requestedAt = Date.now() - performance.now(); // `performance.timeOrigin` is wrong after a computer has slept
+[...outbox.sentSince(requestedAt), ...outbox.entries].forEach(replay);
 addUpcoming(page.next.triplets);
 showProgress(progress);
 view.showHistory(history);

@@ -1,8 +1,12 @@
 // The outbox: answers that the server has not acknowledged yet. Each is in localStorage under its own key until then, so
 // that neither a reload nor a lost network nor a second tab can lose one. They are sent one after the other in their
 // order; the server recognises an answer by its id, so an answer that is sent twice is stored once.
+//
+// What was sent stays for a minute: while a page is loading, the one before it or another tab may send answers that the
+// server did not know when it wrote the page, and without them the page would ask their questions again.
 
 import { local } from "../web/address.js";
+import { SENT } from "../web/kept.js";
 import { readBody, readProblem } from "../web/problem.js";
 import { say } from "../web/words.js";
 
@@ -28,6 +32,7 @@ import { say } from "../web/words.js";
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 const LONGEST_RETRY_AFTER = 300_000; // however long a Retry-After asks to wait
+const SENT_STAYS = 60_000;
 const NO_NETWORK = "no network";
 
 // Statuses of the server that are the same at every attempt. After any other the request is repeated: a proxy's page,
@@ -37,6 +42,7 @@ const TAKING_BACK = new Set(["withdraw", "unflag"]);
 
 export class Outbox {
   #prefix;
+  #sentPrefix;
   #troubleKey;
   #base;
   #storage;
@@ -56,6 +62,7 @@ export class Outbox {
    */
   constructor({ project, user, onChange, onSettled, onOther = () => {}, onElsewhere = () => {}, ask = () => 0 }) {
     this.#prefix = `tercet-outbox/${project}/${user}/`;
+    this.#sentPrefix = `${SENT}${project}/${user}/`;
     this.#troubleKey = `tercet-outbox-trouble/${project}/${user}`;
     this.#base = local(`/api/v1/projects/${encodeURIComponent(project)}`);
     this.onChange = onChange;
@@ -68,7 +75,8 @@ export class Outbox {
     this.refusals = [];
     this.#storage = openStorage();
     this.isStored = this.#storage !== null;
-    this.#pending = this.#load();
+    this.#pending = this.#load(this.#prefix);
+    this.#dropOldSent();
     window.addEventListener("online", () => {
       if (this.isOffline) this.#wake();
     });
@@ -97,11 +105,18 @@ export class Outbox {
     return this.#pending.map(({ entry }) => entry);
   }
 
+  /**
+   * The entries that were sent since a time of the last minute, from any tab.
+   * @param {number} time
+   */
+  sentSince(time) {
+    const sent = this.#load(this.#sentPrefix);
+    return sent.filter(({ key }) => timeOf(key, this.#sentPrefix) >= time).map(({ entry }) => entry);
+  }
+
   /** @param {Entry} entry */
   add(entry) {
-    // Keys sort in the order of the answers, and are unique even if the clock is coarse or another window is open.
-    this.#added += 1;
-    const key = `${this.#prefix}${String(Date.now()).padStart(15, "0")}-${String(this.#added).padStart(6, "0")}-${newId()}`;
+    const key = this.#newKey(this.#prefix);
     try {
       this.#storage?.setItem(key, JSON.stringify(entry));
     } catch {
@@ -110,6 +125,16 @@ export class Outbox {
     this.#pending.push({ key, entry });
     this.onChange();
     this.send();
+  }
+
+  /**
+   * Return a new key. Keys sort in the order of their entries, and are unique even if the clock is coarse or another
+   * window is open.
+   * @param {string} prefix
+   */
+  #newKey(prefix) {
+    this.#added += 1;
+    return `${prefix}${String(Date.now()).padStart(15, "0")}-${String(this.#added).padStart(6, "0")}-${newId()}`;
   }
 
   /** Send the pending entries, one after the other, until there are none; of several tabs one sends. */
@@ -142,12 +167,30 @@ export class Outbox {
         } else {
           wait = FIRST_WAIT;
           this.#pending = this.#pending.filter((other) => other.key !== key);
+          this.#keepSent(entry);
           this.#storage?.removeItem(key);
           if ("refusal" in outcome && outcome.refusal) this.refusals.push(outcome.refusal);
           this.onSettled(entry, "body" in outcome ? outcome.body : null);
         }
       }
       this.onChange();
+    }
+  }
+
+  /** @param {Entry} entry */
+  #keepSent(entry) {
+    this.#dropOldSent();
+    try {
+      this.#storage?.setItem(this.#newKey(this.#sentPrefix), JSON.stringify(entry));
+    } catch {
+      // Storage is full: a page that is loading may ask a question again.
+    }
+  }
+
+  #dropOldSent() {
+    const old = Date.now() - SENT_STAYS;
+    for (const { key } of this.#load(this.#sentPrefix)) {
+      if (timeOf(key, this.#sentPrefix) < old) this.#storage?.removeItem(key);
     }
   }
 
@@ -225,10 +268,11 @@ export class Outbox {
     });
   }
 
-  #load() {
+  /** @param {string} prefix */
+  #load(prefix) {
     const storage = this.#storage;
     if (!storage) return [];
-    const keys = Object.keys(storage).filter((key) => key.startsWith(this.#prefix));
+    const keys = Object.keys(storage).filter((key) => key.startsWith(prefix));
     return keys.sort().map((key) => ({ key, entry: JSON.parse(storage.getItem(key) ?? "") }));
   }
 }
@@ -239,6 +283,15 @@ function openStorage() {
   } catch {
     return null; // disabled in the browser's settings
   }
+}
+
+/**
+ * Return when an entry was added, in milliseconds.
+ * @param {string} key
+ * @param {string} prefix
+ */
+function timeOf(key, prefix) {
+  return Number(key.slice(prefix.length).split("-")[0]);
 }
 
 /**

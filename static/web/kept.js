@@ -1,11 +1,15 @@
 // What a browser keeps of a labeling page for the time without a network. It is forgotten on signing out, so that the next
 // person at the same computer finds nothing; answers that were not sent yet stay until their labeler comes back.
 
-export const AHEAD = "tercet-ahead/"; // what the names of the entries in localStorage begin with
+// What the names of the entries in localStorage begin with: questions for the time without a network, and what was sent
+// a moment ago.
+export const AHEAD = "tercet-ahead/";
+export const SENT = "tercet-sent/";
 
-/** Forget pages, questions, pictures and sounds. */
+/** Forget pages, questions, pictures and sounds, and what was sent. */
 export async function forgetKept() {
-  for (const key of Object.keys(localStorage)) if (key.startsWith(AHEAD)) localStorage.removeItem(key);
+  const forgotten = Object.keys(localStorage).filter((key) => key.startsWith(AHEAD) || key.startsWith(SENT));
+  forgotten.forEach((key) => localStorage.removeItem(key));
   if (!("caches" in window)) return; // over plain http from another machine there are none
   const names = await caches.keys();
   await Promise.all(names.filter((name) => name.startsWith("tercet ")).map((name) => caches.delete(name)));

@@ -800,6 +800,33 @@ def test_a_second_window_catches_up_when_it_comes_to_the_front(live_server: Live
     expect(second_page.locator("#mine")).to_have_text("1")
 
 
+def test_a_page_asks_nothing_again_that_was_sent_while_it_was_loading(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    project, lea = make_songs(live_server)
+    page = open_page(lea, f"/projects/{project.key}/label", service_workers="block")
+    first = shown(page)
+    press_and_see(page, "n")
+    settle(page)
+    second_page = page.context.new_page()
+    held: list[Route] = []  # without a service worker: there is no route for what it requests
+    second_page.route("**/label.js", lambda route: held.append(route))
+    second_page.goto(page.url, wait_until="commit")
+    for key in ["y", "s", "d", "Backspace", "n"]:
+        press_and_see(page, key)
+    settle(page)
+    held[0].continue_()
+    wait_for_paint(second_page)
+    assert shown(second_page) == shown(page)
+    expect(second_page.locator("#mine")).to_have_text("3")
+    expect(second_page.locator("#last li")).to_have_text(["no", "yes", "no"])
+    for _ in range(3):
+        press_and_see(second_page, "Backspace")
+    assert shown(second_page) == first
+    settle(second_page)
+    assert standing_answers(live_server, project) == []
+
+
 def test_answers_wait_in_a_browser_that_forbids_storage(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     forbid = (

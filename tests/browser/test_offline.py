@@ -20,9 +20,8 @@ from tests.browser.test_label import (
 
 pytestmark = pytest.mark.browser
 READY = 200
-KEPT = (
-    "caches.keys().then((names) => [names.length, Object.keys(localStorage).filter((k) => k.includes('ahead')).length])"
-)
+KEPT = """caches.keys().then((names) => [names.length,
+  Object.keys(localStorage).filter((key) => !key.startsWith('tercet-outbox')).length])"""
 REGISTRATIONS = "navigator.serviceWorker.getRegistrations().then((all) => all.length)"
 
 
@@ -122,7 +121,7 @@ def test_two_tabs_agree_within_a_second(live_server: LiveServer, prepared: tuple
 
 
 def kept(context: BrowserContext) -> list[int]:
-    """How many caches and lists of questions a browser has of this server, on a page that keeps none itself."""
+    """How many caches, and lists of questions and sent answers, a browser has, on a page that keeps none itself."""
     page = context.new_page()
     page.goto("/help/systems")
     numbers: list[int] = page.evaluate(KEPT)
@@ -133,6 +132,9 @@ def kept(context: BrowserContext) -> list[int]:
 def test_signing_out_leaves_nothing_behind(prepared: tuple[Project, Page]) -> None:
     _, page = prepared
     assert kept(page.context) == [2, 1]
+    answer_many(page, 3)
+    settle(page)
+    assert kept(page.context) == [2, 1 + 3]
     page.get_by_role("link", name="Account").click()
     page.get_by_role("button", name="Sign out").first.click()
     page.wait_for_url("**/")
