@@ -167,7 +167,7 @@ export class Outbox {
         } else {
           wait = FIRST_WAIT;
           this.#pending = this.#pending.filter((other) => other.key !== key);
-          this.#keepSent(entry);
+          if ("body" in outcome) this.#keepSent(entry);
           this.#storage?.removeItem(key);
           if ("refusal" in outcome && outcome.refusal) this.refusals.push(outcome.refusal);
           this.onSettled(entry, "body" in outcome ? outcome.body : null);

@@ -193,7 +193,29 @@ def test_a_reload_sends_what_was_not_acknowledged(outbox: Page) -> None:
     outbox.evaluate("() => { outbox.send() }")
     state = wait(outbox, 0)
     assert [entry for entry, _ in state["settled"]] == ["first", "second"]
-    assert outbox.evaluate("localStorage.length") == 0
+    assert outbox.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('tercet-outbox'))") == []
+
+
+def test_what_was_stored_is_known_for_a_minute_to_pages_that_were_asked_for_before(outbox: Page) -> None:
+    answer_with(outbox, STORED, from_server(404), STORED)
+    before = outbox.evaluate("Date.now()")
+    add(outbox, "first", "refused")
+    wait(outbox, 59_000)
+    add(outbox, "second")
+    wait(outbox, 0)
+    outbox.reload()
+    outbox.evaluate(OPEN)
+    sent_since = "time => outbox.sentSince(time).map(({ id }) => id)"
+    assert outbox.evaluate(sent_since, before) == ["first", "second"]
+    assert outbox.evaluate(sent_since, before + 59_000) == ["second"]
+    outbox.clock.run_for(1_001)
+    outbox.evaluate(OPEN)
+    assert outbox.evaluate(sent_since, before) == ["second"]
+    answer_with(outbox, STORED)
+    outbox.clock.run_for(60_000)
+    add(outbox, "third")
+    wait(outbox, 0)
+    assert outbox.evaluate(sent_since, before) == ["third"]
 
 
 def test_each_kind_of_entry_has_its_request(outbox: Page) -> None:
