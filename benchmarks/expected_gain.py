@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import datasets, rounds
 from benchmarks.gain_projects import BATCH, RANDOM_SHARE, SETS, SETTINGS, Trajectory, path_of, read, simulate
-from benchmarks.rounds import Cache, Task
+from benchmarks.rounds import Cache, Task, mean_and_half_width
 from tercet_algorithms.answers.forecast import ExpectedGain, Stretch, forecast_gain, question_sensitivity
 from tercet_algorithms.answers.gains import direct_gain
 from tercet_algorithms.answers.patterns import answer_probabilities, answer_table, patterns_of, right_answers
@@ -114,13 +114,23 @@ def report(outcomes: dict[Task, list[Outcome]]) -> str:
                 line(f"{setting} questions, {n_answers} answers", [o for o in of if o.gain.answers == n_answers])
             )
     every = [outcome for all_of in outcomes.values() for outcome in all_of]
-    lines += ["", line("all", every), ""]
+    lines += ["", line("all", every), over_projects(list(outcomes.values())), ""]
     for name in SETS:
         lines.append(line(name, [o for task, all_of in outcomes.items() if task.dataset == name for o in all_of]))
     lines.append("")
     for stage in sorted({outcome.stage for outcome in every}):
         lines.append(line(f"after {stage} answers", [outcome for outcome in every if outcome.stage == stage]))
     return "\n".join(lines)
+
+
+def over_projects(projects: list[list[Outcome]]) -> str:
+    """The shares of the line for all again, as means over projects, whose intervals count forecasts of one as one."""
+    held = [[(o.moved_lies_within(), o.predicted_lies_within()) for o in all_of] for all_of in projects]
+    shares = np.array([np.mean(of_project, axis=0) for of_project in held])
+    (moved, moved_half), (predicted, predicted_half) = (mean_and_half_width(list(column)) for column in shares.T)
+    return (
+        f"means over projects: moved {moved:.3f} +-{moved_half:.3f}, predicted {predicted:.3f} +-{predicted_half:.3f}"
+    )
 
 
 def line(title: str, outcomes: list[Outcome]) -> str:

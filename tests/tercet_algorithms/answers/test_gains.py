@@ -111,6 +111,18 @@ def test_chosen_questions_buy_more_predicted_answers_than_random_ones() -> None:
     assert forecast(past, random_share=0.0)[1, 1] > forecast(past, random_share=1.0)[1, 1] > 0
 
 
+@pytest.mark.parametrize(("n", "share", "lasting"), [(50, 0.0, 50 / 200), (200, 1.0, 200 / 600), (275, 0.5, 1 / 2)])
+def test_of_items_that_surely_move_some_are_right_and_their_spread_grows_as_a_sum_does(
+    n: int, share: float, lasting: float
+) -> None:
+    for m in (9, 400):
+        gain = forecast_gain(n, 1e9, [], n_items=m, sensitivity=0.001, random_share=share)
+        assert gain.moved == (m, m, m)
+        deviation = 1.2816 * np.sqrt((0.15 * m) ** 2 + m)
+        expected = 0.75 * lasting * m + deviation * np.array([-1, 0, 1])
+        np.testing.assert_allclose(gain.predicted, expected / 1000, atol=0.1 * deviation / 1000)
+
+
 def right_answer(anchor: int, left: int, right: int) -> int:
     """Yes, no and don't know as 0, 1, 2."""
     if left == right:
