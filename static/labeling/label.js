@@ -96,7 +96,8 @@ let screen = null;
 /** Since when the labeler has answered without a break, the time of the last answer, and how many there were. */
 const work = { since: 0, last: 0, answers: 0 };
 let isFetching = false;
-let fetchAgain = false; // whether to fetch once more: the response under way may not know the latest answer
+/** @type {{ inAnyCase: boolean } | null} to fetch once more: the response under way may not know the latest answer */
+let fetchAgain = null;
 let changes = 0; // answers and undos of this page so far
 /** @type {Set<string>} answered or skipped here, whether or not the server knows it yet: not shown again, unless undone */
 const settled = new Set(history.map(keyOf));
@@ -111,13 +112,15 @@ const outbox = new Outbox({
   onChange: () => view.showOutbox(outbox),
   onOther: follow,
   onElsewhere: refill,
+  onProgress: showProgress,
   ask: countToAsk,
   onSettled(entry, body) {
-    if (body?.progress && !outbox.waiting) showProgress(body.progress);
+    if (body?.progress && !outbox.waiting) takeInProgress(body.progress);
     if (body?.progress) effects.count(body.progress.mine);
     if (page.feedback && entry.kind === "answer") effects.tellRight(entry, view.ANSWER_NAMES);
     if (body?.next) takeIn(body.next);
-    else refill();
+    else if (outbox.waiting || body?.progress) refill();
+    else fetchQuestions(true); // which says the progress, too
   },
 });
 
@@ -155,6 +158,15 @@ function keyOf(question) {
 function showProgress(update) {
   progress = update;
   view.showProgress(progress);
+}
+
+/**
+ * Show a progress that counts all answers of this browser, here and in other tabs.
+ * @param {view.Progress} update
+ */
+function takeInProgress(update) {
+  showProgress(update);
+  outbox.tellProgress(update);
 }
 
 /** @param {number} change */
@@ -335,11 +347,11 @@ function refill() {
   if (!outbox.isAsking || !upcoming.length) fetchQuestions();
 }
 
-/** Fetch questions if there are few, or in any case after the window was away. */
-async function fetchQuestions(wasAway = false) {
-  if (upcoming.length >= LEAST_UPCOMING && !wasAway) return;
+/** Fetch questions if there are few, or in any case, as after the window was away. */
+async function fetchQuestions(inAnyCase = false) {
+  if (upcoming.length >= LEAST_UPCOMING && !inAnyCase) return;
   if (isFetching) {
-    fetchAgain = true;
+    fetchAgain = { inAnyCase: inAnyCase || Boolean(fetchAgain?.inAnyCase) };
     return;
   }
   isFetching = true;
@@ -350,11 +362,11 @@ async function fetchQuestions(wasAway = false) {
     const body = response.ok ? await readBody(response) : null;
     if (response.status === 401) await forgetKept(); // signed out: nothing stays here but answers that were not sent
     if (!body) throw new Error(await explain(response));
-    if (changesBefore === changes) showProgress(body.progress); // otherwise it does not include the latest answers
+    if (changesBefore === changes) takeInProgress(body.progress); // otherwise it does not include the latest answers
     const first = upcoming[0];
-    if (wasAway && changesBefore === changes) dropAllBut(body.triplets);
+    if (inAnyCase && changesBefore === changes) dropAllBut(body.triplets);
     takeIn(body, first);
-    if (!upcoming.length && !outbox.waiting && changesBefore !== changes) fetchAgain = true;
+    if (!upcoming.length && !outbox.waiting && changesBefore !== changes) fetchAgain = { inAnyCase: false };
   } catch (error) {
     askAhead();
     const reason = error instanceof Error ? error.message : String(error);
@@ -362,8 +374,9 @@ async function fetchQuestions(wasAway = false) {
   }
   isFetching = false;
   if (!fetchAgain) return;
-  fetchAgain = false;
-  fetchQuestions();
+  const { inAnyCase: again } = fetchAgain;
+  fetchAgain = null;
+  fetchQuestions(again);
 }
 
 /**

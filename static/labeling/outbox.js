@@ -6,7 +6,7 @@
 // server did not know when it wrote the page, and without them the page would ask their questions again.
 
 import { local } from "../web/address.js";
-import { SENT } from "../web/kept.js";
+import { PROGRESS, SENT } from "../web/kept.js";
 import { readBody, readProblem } from "../web/problem.js";
 import { say } from "../web/words.js";
 
@@ -43,6 +43,7 @@ const TAKING_BACK = new Set(["withdraw", "unflag"]);
 export class Outbox {
   #prefix;
   #sentPrefix;
+  #progressKey;
   #troubleKey;
   #base;
   #storage;
@@ -55,20 +56,32 @@ export class Outbox {
   /**
    * `onChange()` is called after every change of `waiting` or `trouble`; `onSettled(entry, body)` once the server has
    * stored an entry, with the response's body, or has refused it for good, with null; `onOther(entry)` when another tab
-   * has added one, and `onElsewhere()` when another tab has sent some. `ask()` is how many questions are to come with the
-   * response to an answer.
+   * has added one, `onElsewhere()` when another tab has sent some, and `onProgress(progress)` when another tab knows
+   * one that counts all answers. `ask()` is how many questions are to come with the response to an answer.
    * @param {{ project: string, user: string, onChange: () => void, onSettled: (entry: Entry, body: any) => void,
-   *   onOther?: (entry: Entry) => void, onElsewhere?: () => void, ask?: () => number }} options
+   *   onOther?: (entry: Entry) => void, onElsewhere?: () => void, onProgress?: (progress: any) => void,
+   *   ask?: () => number }} options
    */
-  constructor({ project, user, onChange, onSettled, onOther = () => {}, onElsewhere = () => {}, ask = () => 0 }) {
+  constructor({
+    project,
+    user,
+    onChange,
+    onSettled,
+    onOther = () => {},
+    onElsewhere = () => {},
+    onProgress = () => {},
+    ask = () => 0,
+  }) {
     this.#prefix = `tercet-outbox/${project}/${user}/`;
     this.#sentPrefix = `${SENT}${project}/${user}/`;
+    this.#progressKey = `${PROGRESS}${project}/${user}`;
     this.#troubleKey = `tercet-outbox-trouble/${project}/${user}`;
     this.#base = local(`/api/v1/projects/${encodeURIComponent(project)}`);
     this.onChange = onChange;
     this.onSettled = onSettled;
     this.onOther = onOther;
     this.onElsewhere = onElsewhere;
+    this.onProgress = onProgress;
     this.ask = ask;
     this.trouble = "";
     /** @type {string[]} */
@@ -112,6 +125,19 @@ export class Outbox {
   sentSince(time) {
     const sent = this.#load(this.#sentPrefix);
     return sent.filter(({ key }) => timeOf(key, this.#sentPrefix) >= time).map(({ entry }) => entry);
+  }
+
+  /**
+   * Tell the other tabs a progress that counts all answers of this browser.
+   * @param {unknown} progress
+   */
+  tellProgress(progress) {
+    try {
+      // With the time, since tabs are told only of what changes.
+      this.#storage?.setItem(this.#progressKey, JSON.stringify({ at: Date.now(), progress }));
+    } catch {
+      // Storage is full: they count by themselves.
+    }
   }
 
   /** @param {Entry} entry */
@@ -213,6 +239,8 @@ export class Outbox {
   #followOtherTab({ key, newValue }) {
     if (key === this.#troubleKey) {
       this.trouble = newValue ?? "";
+    } else if (key === this.#progressKey) {
+      if (newValue && !this.waiting) this.onProgress(JSON.parse(newValue).progress);
     } else if (!key?.startsWith(this.#prefix)) {
       return;
     } else if (newValue === null) {

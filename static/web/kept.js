@@ -1,15 +1,18 @@
 // What a browser keeps of a labeling page for the time without a network. It is forgotten on signing out, so that the next
 // person at the same computer finds nothing; answers that were not sent yet stay until their labeler comes back.
 
-// What the names of the entries in localStorage begin with: questions for the time without a network, and what was sent
-// a moment ago.
+// What the names of the entries in localStorage begin with: questions for the time without a network, what was sent a
+// moment ago, and how many answers there were then.
 export const AHEAD = "tercet-ahead/";
 export const SENT = "tercet-sent/";
+export const PROGRESS = "tercet-progress/";
+const FORGOTTEN = [AHEAD, SENT, PROGRESS];
 
-/** Forget pages, questions, pictures and sounds, and what was sent. */
+/** Forget pages, questions, pictures and sounds, what was sent, and how much. */
 export async function forgetKept() {
-  const forgotten = Object.keys(localStorage).filter((key) => key.startsWith(AHEAD) || key.startsWith(SENT));
-  forgotten.forEach((key) => localStorage.removeItem(key));
+  for (const key of Object.keys(localStorage)) {
+    if (FORGOTTEN.some((beginning) => key.startsWith(beginning))) localStorage.removeItem(key);
+  }
   if (!("caches" in window)) return; // over plain http from another machine there are none
   const names = await caches.keys();
   await Promise.all(names.filter((name) => name.startsWith("tercet ")).map((name) => caches.delete(name)));

@@ -120,8 +120,28 @@ def test_two_tabs_agree_within_a_second(live_server: LiveServer, prepared: tuple
     assert len(stored(live_server, project)) == 4
 
 
+def test_tabs_that_were_opened_without_a_network_count_all_answers_once_it_is_back(
+    prepared: tuple[Project, Page],
+) -> None:
+    project, first = prepared
+    answer_many(first, 3)
+    settle(first)
+    first.context.set_offline(True)
+    first.reload()
+    second = first.context.new_page()
+    second.goto(f"/projects/{project.key}/label")
+    for page in (first, second):
+        wait_for_paint(page)
+        expect(page.locator("#mine")).to_have_text("0")  # as the browser has kept the page
+    press_and_see(first, "s")
+    first.context.set_offline(False)
+    for page in (first, second):
+        settle(page)
+        expect(page.locator("#mine")).to_have_text("3")
+
+
 def kept(context: BrowserContext) -> list[int]:
-    """How many caches, and lists of questions and sent answers, a browser has, on a page that keeps none itself."""
+    """How many caches a browser has, and of other entries but unsent answers, on a page that keeps none itself."""
     page = context.new_page()
     page.goto("/help/systems")
     numbers: list[int] = page.evaluate(KEPT)
@@ -134,7 +154,7 @@ def test_signing_out_leaves_nothing_behind(prepared: tuple[Project, Page]) -> No
     assert kept(page.context) == [2, 1]
     answer_many(page, 3)
     settle(page)
-    assert kept(page.context) == [2, 1 + 3]
+    assert kept(page.context) == [2, 1 + 3 + 1]
     page.get_by_role("link", name="Account").click()
     page.get_by_role("button", name="Sign out").first.click()
     page.wait_for_url("**/")
