@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -23,6 +24,7 @@ from tercet.demo.project import PROJECT
 from tercet.demo.server import running_server
 from tercet.settings import Settings
 
+ServiceWorkers = Literal["allow", "block"]
 PRESSES, TURNS = 60, 10
 RESULTS = Path(__file__).parent / "results" / "key_to_paint.txt"
 # Presses keys once the question can be answered, and returns the milliseconds from each to the paint of other images.
@@ -98,9 +100,9 @@ def press_by_turns(page: Page, bare: Page) -> tuple[list[float], list[float]]:
     return sorted(times[0]), sorted(times[1])
 
 
-def sign_in(browser: Browser, url: str, path: str) -> BrowserContext:
-    """Return a browser's profile in which the owner is signed in; a service worker would send what nobody counts."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, service_workers="block")
+def sign_in(browser: Browser, url: str, path: str, service_workers: ServiceWorkers) -> BrowserContext:
+    """Return a browser's profile in which the owner is signed in."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, service_workers=service_workers)
     page = context.new_page()
     page.goto(url + path)
     page.get_by_role("button", name="Sign in").click()
@@ -110,15 +112,18 @@ def sign_in(browser: Browser, url: str, path: str) -> BrowserContext:
 
 
 @contextmanager
-def demo_in_browser() -> Iterator[tuple[str, BrowserContext]]:
-    """Serve the demo; yield its address, and a browser's profile in which its owner is signed in."""
+def demo_in_browser(service_workers: ServiceWorkers = "block") -> Iterator[tuple[str, BrowserContext]]:
+    """Serve the demo; yield its address, and a browser's profile in which its owner is signed in.
+
+    A service worker would send what nobody counts, and no route of the profile sees its requests.
+    """
     with tempfile.TemporaryDirectory() as folder:
         links = make_demo(Settings(data=Path(folder)), print)
         settings = {"data": folder, "workers": "0", "log_level": "warning"}
         with running_server(settings) as server, sync_playwright() as playwright:
             executable = shutil.which("chromium-headless-shell") or shutil.which("chromium")
             browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-            yield server.url, sign_in(browser, server.url, links.sign_in)
+            yield server.url, sign_in(browser, server.url, links.sign_in, service_workers)
             browser.close()
 
 
