@@ -91,6 +91,21 @@ def test_an_empty_state_says_what_to_do(
     assert ("Nobody has answered yet" in page) == bool(items)
 
 
+def test_what_to_look_at_before_people_label_is_folded_once_they_have(
+    app: FastAPI, database: Database, owner: User
+) -> None:
+    with database.transaction() as session:
+        for item in session.scalars(select(Item)):
+            item.media_type, item.media, item.content_hash, item.media_seconds = "audio/wav", "x", "same", 1.0
+    page = read(app, owner, "/projects/songs")
+    assert "<h2>Before people label</h2>" in page
+    with database.transaction() as session:
+        add_answers(session, session.scalars(select(Project)).one(), owner, [("yes", 1000, 0, False)])
+    page = read(app, owner, "/projects/songs")
+    assert "Before people label" not in page
+    assert "<summary>1 finding about the items: what may mislead labelers</summary>" in page
+
+
 def test_hostile_names_stay_text(app: FastAPI, database: Database, storage: Storage) -> None:
     with database.transaction() as session:
         project = make_project(session, n_items=4)
