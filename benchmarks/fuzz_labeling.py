@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from playwright.sync_api import BrowserContext, Error, Page, Request, Route
+from playwright.sync_api import BrowserContext, Error, Page
 
 from benchmarks.key_to_paint import demo_in_browser
 from tercet.demo.project import PROJECT
@@ -76,13 +76,9 @@ class Labeler:
         """Take the whole network away, or only what answers are sent by."""
         self.context.unroute("**/answers*")
         if is_refused:
-            self.context.route("**/answers*", lambda route, _: abort_sending(route, route.request))
+            self.context.route("**/answers*", lambda route: route.abort())
         self.context.set_offline(is_offline)
         self.is_offline, self.is_refused = is_offline, is_refused
-
-
-def abort_sending(route: Route, request: Request) -> None:
-    route.fallback() if request.method == "GET" else route.abort()
 
 
 def wait_for_paint(page: Page) -> None:

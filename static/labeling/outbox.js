@@ -2,8 +2,9 @@
 // that neither a reload nor a lost network nor a second tab can lose one. They are sent one after the other in their
 // order; the server recognises an answer by its id, so an answer that is sent twice is stored once.
 //
-// What was sent stays for a minute: while a page is loading, the one before it or another tab may send answers that the
-// server did not know when it wrote the page, and without them the page would ask their questions again.
+// What was sent stays for a minute, and from then on until a page next sends something or opens: while a page is loading,
+// the one before it or another tab may send answers that the server did not know when it wrote the page, and without them
+// the page would ask their questions again.
 
 import { local } from "../web/address.js";
 import { PROGRESS, SENT } from "../web/kept.js";

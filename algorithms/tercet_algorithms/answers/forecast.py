@@ -7,13 +7,13 @@ variance of the project (conjugate prior: A. Gelman et al., Bayesian Data Analys
 stretches count more, and the forecast is a Student's t. The deviations of single stretches average out: over as many
 answers as h stretches have, the variance is that of the mean plus 1 / h of that of a stretch.
 
-An item that moves comes to its true cluster (+1), leaves it (-1) or does neither (0). The mean of these is
+An item that moves comes to its true cluster (+1), leaves it (-1) or does neither (0). Over n answers these average
 
-    lasting n / (n + h)
+    L n / (n + h)
 
-after n answers, since refits move uncertain items to and fro, as many after few answers as after many, and what answers
-teach adds up. It differs between projects, and around it the sum over m items has a standard deviation of at most
-sqrt(m).
+with a limit L, of which half is reached after h answers: refits move uncertain items to and fro, as many after few
+answers as after many, while what answers teach adds up. The average differs between projects; around it the sum over m
+items has a standard deviation of at most sqrt(m).
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ from tercet_algorithms.answers.patterns import Array, Kind, patterns_of, right_a
 _STRETCHES_OF_MEAN, _STRETCHES_OF_SPREAD, _SPREAD = 1.0, 4.0, 0.25
 # Weight of a stretch relative to the next newer one.
 _FADE = 0.5
-# The formula above: its limit, after how many chosen or random questions half of that is reached, and the standard
-# deviation between projects (chosen on two seeds of `benchmarks.expected_gain`; its other seeds are forecast as well).
-_LASTING, _HALF_CHOSEN, _HALF_RANDOM, _NET_SPREAD = 0.75, 150, 400, 0.15
+# L, h for chosen and for random questions, and the standard deviation of the average between projects, fitted to two
+# seeds of `benchmarks.expected_gain`, whose table says how often the intervals hold on others.
+_LIMIT, _HALF_CHOSEN, _HALF_RANDOM, _NET_SPREAD = 0.75, 150, 400, 0.15
 _DRAWS, _QUESTIONS = 4_000, 2_000
 INTERVAL = 0.8  # probability of the intervals; half of the rest lies on either side
 
@@ -99,7 +99,7 @@ def forecast_gain(
     ratios = centre + spread * stats.t.ppf((np.arange(_DRAWS) + 0.5) / _DRAWS, freedom)
     moved = np.clip(np.exp(ratios + np.log1p(expected)) - 1, 0, n_items)
     half = _HALF_RANDOM * random_share + _HALF_CHOSEN * (1 - random_share)
-    of_each = rng.normal(_LASTING * n_answers / (n_answers + half), _NET_SPREAD, _DRAWS)
+    of_each = rng.normal(_LIMIT * n_answers / (n_answers + half), _NET_SPREAD, _DRAWS)
     drawn = rng.permutation(moved)
     settled = drawn * of_each + np.sqrt(drawn) * rng.normal(size=_DRAWS)
     return ExpectedGain(n_answers, _estimate(moved), _estimate(sensitivity * settled))

@@ -1,7 +1,8 @@
 """Compiles loops that numpy could make only with a temporary array for each step.
 
 Only loops whose measured time asks for it are compiled: the first run of each takes seconds. The machine code is
-stored beside the source, or in the user's cache where that folder cannot be written.
+stored beside the source, or in the user's cache where that folder cannot be written. The process that compiles a loop
+may round its sums otherwise than those that load it later, so fits with the same seed can differ between the two.
 """
 
 from collections.abc import Callable
