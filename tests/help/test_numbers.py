@@ -9,6 +9,7 @@ from tercet.answers.schemas import LabelerOut
 from tercet.dashboard.schemas import AnswerFigures, LabelerFigures, NextRun
 from tercet.help.numbers import NUMBERS
 from tercet.runs.schemas import RUN_EXAMPLE
+from tercet.worker.outputs.first_clusters import EARNED
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
 ENTRIES = [number for part in NUMBERS.values() for number in part]
@@ -50,3 +51,10 @@ def test_the_page_shows_all_of_it(anonymous: TestClient) -> None:
     assert 'href="/help/numbers"' in anonymous.get("/help").text
     page = anonymous.get("/help/numbers").text
     assert [entry.title for entry in ENTRIES if f">{entry.title}</h3>" not in page] == []
+
+
+def test_what_the_fit_has_to_earn_is_the_same_everywhere() -> None:
+    readme = (TEMPLATES.parent / "README.md").read_text()
+    texts = [readme, *(entry.how for entry in ENTRIES if "first-clusters" in entry.marks)]
+    named = [number for text in texts for number in re.findall(r"([\d,]+) times as\s+probable", text)]
+    assert named == [f"{EARNED:,.0f}"] * 3

@@ -190,8 +190,8 @@ NUMBERS = {
             ("first-clusters",),
             ("first_clusters",),
             "Whether the clusters shown are still those from before the first answers, and how far the fit has come.",
-            "Answers that are new to a run are predicted by both; once the fit’s clusters have made them 100 "
-            "times as probable, they are shown.",
+            "Answers that are new to a run are predicted by both; once the fit’s clusters have made them "
+            "10,000 times as probable, they are shown.",
             "Always: it keeps a few wrong answers from making clusters worse.",
         ),
         Number(
