@@ -29,6 +29,13 @@ from tests.runs.support import (
 from tests.worker.test_supervisor import N_STARTS, POSTGRES, SQLITE, supervised
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# Preloaded by a worker: in place of every fit a C function that keeps the interpreter's lock, as a compiled loop may.
+HANGS = """
+import ctypes
+from tercet.worker import job
+
+job.JOBS = dict.fromkeys(job.JOBS, lambda job: ctypes.PyDLL(None).sleep(600))
+"""
 
 
 @SQLITE
@@ -92,12 +99,12 @@ def test_a_killed_server_takes_its_runs_up_again(database: Database, storage: St
 
 
 @contextmanager
-def dask_processes(port: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """A scheduler and a worker, as on machines of their own."""
+def dask_processes(port: int, *options: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """A scheduler and a worker with these options, as on machines of their own."""
     dask, place = [sys.executable, "-m", "dask"], ["--host", "127.0.0.1", "--no-dashboard"]
     address = f"tcp://127.0.0.1:{port}"
     scheduler = subprocess.Popen([*dask, "scheduler", *place, "--port", str(port)], cwd=ROOT, stderr=subprocess.DEVNULL)
-    preload = ["--preload", "tercet.worker.warmup", "--nthreads", "1", "--no-nanny"]
+    preload = ["--preload", "tercet.worker.warmup", "--nthreads", "1", "--no-nanny", *options]
     worker = subprocess.Popen([*dask, "worker", address, *place, *preload], cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
         yield [worker, scheduler]
@@ -123,3 +130,26 @@ def test_a_killed_scheduler_is_found_again(database: Database, storage: Storage,
     assert run.status == "done"
     assert run.token >= 2
     assert run.metrics["resumed_start"] >= N_STARTS * 0.1 - 1
+
+
+@SQLITE
+def test_a_run_that_hangs_takes_a_worker_without_a_nanny_with_it(
+    database: Database, storage: Storage, settings: Settings, tmp_path: Path
+) -> None:
+    project = make_songs(database, storage)
+    (tmp_path / "hangs.py").write_text(HANGS)
+    port = free_port()
+    changes = {"workers": 0, "dask_scheduler": f"tcp://127.0.0.1:{port}", "run_lease_seconds": 3.0}
+    preload, hours = ("--preload", str(tmp_path / "hangs.py")), 1e-6
+    with (
+        dask_processes(port, *preload) as [worker, _],
+        supervised(database, settings, **changes, run_hours=hours),
+    ):
+        hanging_run = request(database, project)
+        run = wait_for(lambda: ended(database, hanging_run))
+        assert (run.status, run.error, run.attempts) == ("failed", lifecycle.STUCK.format(hours=hours), 1)
+        assert worker.wait(30) == 1
+    with dask_processes(port), supervised(database, settings, **changes):
+        next_run = request(database, project)
+        assert wait_for(lambda: ended(database, next_run), 90).status == "done"
+    assert get_run(database, hanging_run).attempts == 1

@@ -165,12 +165,15 @@ class Engine:
         return future
 
     def end_worker_of(self, key: str) -> None:
-        """End the process that is at the task of this key, by force if need be; its nanny starts another."""
+        """End the process that is at the task of this key, by force if need be; its nanny starts another.
+
+        One without a nanny ends soon by itself (`watchdog.py`).
+        """
         workers = [address for address, keys in self._client.processing().items() if key in keys]
         try:
             self._client.restart_workers(workers, timeout=RESTART_SECONDS, raise_for_error=False)
         except ValueError:
-            log.warning("The worker at %s has no nanny, and has to be ended by hand", key)
+            log.warning("The worker at %s has no nanny: it ends by itself, and what started it has to do so again", key)
 
     def close(self) -> None:
         """Close the client and end the workers that were started here."""

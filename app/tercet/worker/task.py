@@ -6,14 +6,19 @@ when it calls the function.
 
 from tercet.memory import give_back_memory
 from tercet.worker.place import JobPlace
+from tercet.worker.watchdog import end_process_after
 
 
 def run_task(place: JobPlace, run_id: int) -> str:
-    """Compute a run in this process by `job.run_job`; return its outcome."""
+    """Compute a run in this process by `job.run_job`; return its outcome.
+
+    A run that does not stop when its time is up takes the process with it, once the supervisor had time to give it up.
+    """
     from tercet.worker.job import run_job
 
     try:
-        return run_job(place, run_id)
+        with end_process_after(3600 * place.run_hours + place.lease_seconds):
+            return run_job(place, run_id)
     finally:
         give_back_memory()
 
