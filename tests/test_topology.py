@@ -1,5 +1,6 @@
 """The processes of docker-compose.yml on loopback, and its file; two servers are in `benchmarks/checks`."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -181,6 +182,14 @@ def test_compose_has_these_processes_with_health_checks_and_no_default_password(
     assert COMPOSE["networks"]["inside"]["internal"] is True
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
     assert all(services[name]["read_only"] for name in ("proxy", "web", "scheduler", "worker"))
+
+
+def test_compose_names_images_by_their_content() -> None:
+    built = COMPOSE["x-tercet"]["build"]["dockerfile_inline"]
+    images = [service["image"] for service in COMPOSE["services"].values() if service["image"] != "tercet"]
+    images += re.findall(r"^FROM (.+)$", built, re.MULTILINE)
+    assert len(images) == 3
+    assert [image for image in images if not re.fullmatch(r"[a-z]+:[\d.]+[a-z-]*@sha256:[0-9a-f]{64}", image)] == []
 
 
 def test_compose_names_only_settings_that_exist() -> None:
