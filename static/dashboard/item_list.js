@@ -63,7 +63,7 @@ export class ItemStore {
    * @param {number[]} positions
    */
   async askAbout(positions) {
-    const keys = (await this.at(positions)).map((item) => item.key);
+    const keys = (await this.all(positions)).map((item) => item.key);
     if (keys.length < positions.length) return NOT_REACHED;
     const headers = { "Content-Type": "application/json" };
     const response = await fetch(this.focus, { method: "PUT", headers, body: JSON.stringify({ about: "items", items: keys }) }).catch(() => null);

@@ -11,7 +11,7 @@ import { LONGEST_TAG } from "./tags.js";
 /** @typedef {import("./map.js").ClusterMap} ClusterMap */
 /** @typedef {import("./tags.js").Tags} Tags */
 
-const MOST_ASKED = 500; // items that labelers are asked about, as the server has it
+const MOST_ASKED = 10_000; // items that labelers are asked about, as the server has it
 
 export class SelectionBar {
   /** @type {number[]} */
@@ -180,7 +180,7 @@ export class SelectionBar {
 
   async ask() {
     if (this.positions.length > MOST_ASKED) {
-      this.status.textContent = `Questions can be about ${MOST_ASKED} items at most.`;
+      this.status.textContent = `Questions can be about ${MOST_ASKED.toLocaleString("en")} items at most.`;
       return;
     }
     const problem = await this.edits.items.askAbout(this.positions);

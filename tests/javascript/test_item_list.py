@@ -1,5 +1,7 @@
 """Items of the map: fetched once each, and a server that is not reached is said to be, not passed over."""
 
+import json
+
 import pytest
 from playwright.sync_api import Page
 
@@ -31,6 +33,19 @@ def test_a_server_that_is_not_reached_is_reported(page: Page, response: object) 
 def test_a_question_that_is_lost_on_the_way_is_reported(page: Page) -> None:
     served = [{"status": 200, "body": ITEMS}, None]
     assert page.evaluate(ASK, [served, [0, 2]]) == [["a", "c"], NOT_REACHED, ["GET", "PUT"]]
+
+
+def test_questions_can_be_about_more_items_than_one_request_describes(page: Page) -> None:
+    program = """async (responses) => {
+      const { ItemStore } = await import("/static/dashboard/item_list.js");
+      window.responses = responses;
+      const problem = await new ItemStore("/api").askAbout(Array.from({ length: 501 }, (_, position) => position));
+      return [problem, requests.map((request) => request.method), JSON.parse(requests.at(-1).body).items.length];
+    }"""
+    pages = [range(500), range(500, 501)]
+    served = [json.dumps({"items": [{"position": number, "key": str(number)} for number in page]}) for page in pages]
+    responses = [{"status": 200, "body": body} for body in [*served, "{}"]]
+    assert page.evaluate(program, responses) == ["", ["GET", "GET", "PUT"], 501]
 
 
 def test_what_is_forgotten_meanwhile_leaves_no_gap(page: Page) -> None:
