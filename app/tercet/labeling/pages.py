@@ -26,7 +26,7 @@ router = APIRouter(include_in_schema=False)
 
 # The question on the screen and the next five, whose media the page fetches ahead.
 AHEAD = 6
-UNDOABLE = 10
+UNDOABLE = 20
 
 Keys = Annotated[list[str], Form(min_length=3, max_length=3)]
 
