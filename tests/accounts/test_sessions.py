@@ -135,6 +135,16 @@ def test_a_session_ends_without_use_and_at_the_latest_after_a_month(
     Uses(database).note_session("unknown")
 
 
+def test_sessions_that_are_over_are_forgotten(database: Database, ada: User) -> None:
+    with database.transaction() as session:
+        make_session(session, ada.id)
+        session.execute(update(BrowserSession).values(expires_at=now()))
+        make_session(session, ada.id)
+    sessions.forget_ended(database)
+    with database.reading() as session:
+        assert session.scalars(select(BrowserSession.expires_at)).one() > now()
+
+
 def test_a_session_that_ended_stores_no_answer(app: FastAPI, database: Database) -> None:
     with database.transaction() as session:
         labeler = add_member(session, make_project(session, n_items=3), Role.LABELER)

@@ -15,6 +15,7 @@ from tercet.accounts.dependencies import caller_of
 from tercet.accounts.service import make_secret
 from tercet.accounts.usage import IDLE, LONGEST
 from tercet.audit import chain
+from tercet.database import Database
 from tercet.errors import NotFound
 from tercet.models import BrowserSession, User, now
 from tercet.web.rendering import site_address
@@ -43,7 +44,6 @@ def start(session: Session, request: Request, user: User, until: datetime | None
     """
     if earlier := caller_of(request).session:
         session.execute(delete(BrowserSession).where(BrowserSession.token_hash == earlier))
-    session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now()))
     token = make_secret()
     browser = browser_name(request.headers.get("user-agent", ""))
     address = request.client.host[:45] if request.client else ""
@@ -53,6 +53,12 @@ def start(session: Session, request: Request, user: User, until: datetime | None
     session.add(row)
     session.flush()
     return token
+
+
+def forget_ended(database: Database) -> None:
+    """Delete the sessions that are over, with the browser and the address that each was of."""
+    with database.transaction() as session:
+        session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now()))
 
 
 def browser_name(user_agent: str) -> str:

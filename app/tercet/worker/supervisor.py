@@ -3,7 +3,7 @@ whose worker died.
 
 Every server may have one: the tables decide who gets which run and job (`runs/lifecycle.py`, `jobs/lifecycle.py`). It
 wakes at once when this process makes one due or a task ends, and otherwise looks every quarter of a second. What it
-submits is in `task.py`. Now and then it puts in order what nobody else would: see `intake/imports.py`.
+submits is in `task.py`. Now and then it ends or removes what nobody else would.
 """
 
 import logging
@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from tercet.accounts import sessions
 from tercet.database import Database
 from tercet.exchange.file_predictions import forget_old
 from tercet.intake.imports import clean_up
@@ -201,6 +202,7 @@ class Supervisor:
         if time.monotonic() >= self._next_seldom:
             self._next_seldom = time.monotonic() + SELDOM_SECONDS
             erase_silent(self.database)
+            sessions.forget_ended(self.database)
 
     def _resting(self) -> list[int]:
         """Return the projects that still rest, and forget the others."""
