@@ -180,6 +180,7 @@ def test_compose_has_these_processes_with_health_checks_and_no_default_password(
     assert "data:/data" in services["worker"]["volumes"]
     assert "container_name" not in services["worker"]
     assert COMPOSE["networks"]["inside"]["internal"] is True
+    assert {name for name, service in services.items() if "outside" in service["networks"]} == {"proxy", "web"}
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
     assert all(services[name]["read_only"] for name in ("proxy", "web", "scheduler", "worker"))
 
