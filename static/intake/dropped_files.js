@@ -9,7 +9,7 @@
  * @typedef {{ files: SourceFile[], folder: string, hidden: number }} Selection
  */
 
-const LITTER = new Set(["thumbs.db", "desktop.ini", "__macosx"]);
+const LITTER = new Set(["thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle.bin", "icon\r"]);
 
 /**
  * Return whether nobody means to send the file with this path: it is hidden, or created by an operating system.
