@@ -69,7 +69,7 @@ class ProjectSettings(BaseModel):
     guidelines: Annotated[Text, Field(max_length=20_000)] | None = Field(
         None, description="Markdown; `![words](item)` is the picture of an item"
     )
-    n_clusters: Annotated[Count, Field(ge=1, le=10_000)] | None = None
+    n_clusters: Annotated[Count, Field(ge=1, le=1_000)] | None = None
     algorithm: Annotated[Name, Field(max_length=40)] | None = None
     parameters: dict[str, Any] | None = None
     informative_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
@@ -334,7 +334,7 @@ class NewShareLinkOut(ShareLinkOut):
 
 
 class ShareLinkList(BaseModel):
-    """All labeling links."""
+    """The labeling links; of revoked ones those that somebody came by."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"links": [SHARE_LINK_EXAMPLE]}]})
 
