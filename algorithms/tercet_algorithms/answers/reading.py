@@ -163,7 +163,9 @@ def read_constraints(
         rows = swapped & (codes == code)
         columns[rows] = _MIRRORED[kind][columns[rows]]
     people, names = _read_labelers(labelers, len(places))
-    constraints = Constraints(places, columns, codes, people, names, _read_weights(weights, len(places)))
+    constraints = Constraints(
+        places, columns, codes, people, names, _read_weights("weights", weights, len(places), "answers")
+    )
     return constraints.merged() if merge else constraints
 
 
@@ -199,7 +201,7 @@ def read_weighted_pairs(
     """
     places = _read_places(name, pairs, ("one item", "the other"), n_items, item_names)
     different = read_pairs(name, places, n_items)
-    counts = _read_weights(weights, len(places))
+    counts = _read_weights(name.replace("link", "weights"), weights, len(places), "pairs")
     if counts is None:
         return different, np.ones(len(different))
     _, rows = np.unique(np.sort(places, axis=1), axis=0, return_inverse=True)
@@ -321,16 +323,16 @@ def number_labelers(labelers: Iterable[Any]) -> tuple[Array, tuple[Any, ...]]:
     return codes, tuple(code_of)
 
 
-def _read_weights(weights: object, n_rows: int) -> Array | None:
+def _read_weights(name: str, weights: object, n_rows: int, rows: str) -> Array | None:
     if weights is None:
         return None
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (n_rows,):
-        raise ValueError(f"weights must have one number for each of the {n_rows} answers, got shape {values.shape}")
+        raise ValueError(f"{name} must have one number for each of the {n_rows} {rows}, got shape {values.shape}")
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"weights row {row} is {values[row]}: expected a finite number of at least 0")
+        raise ValueError(f"{name} row {row} is {values[row]}: expected a finite number of at least 0")
     return values
 
 

@@ -197,8 +197,10 @@ def test_a_link_of_weight_two_counts_as_two():
 
 def test_weights_of_links_are_checked_and_a_repeated_pair_has_the_largest():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.raises(ValueError, match=r"weights row 0 is -1"):
+    with pytest.raises(ValueError, match=r"must_weights row 0 is -1"):
         DCRC(2).fit(X, must_link=[[0, 1]], must_weights=[-1])
+    with pytest.raises(ValueError, match="cannot_weights must have one number for each of the 1 pairs"):
+        DCRC(2).fit(X, cannot_link=[[0, 1]], cannot_weights=[1, 2])
     pairs, weights = read_weighted_pairs("must_link", [[1, 0], [2, 3], [0, 1]], [1, 2, 5], 4)
     assert pairs.tolist() == [[0, 1], [2, 3]]
     assert weights.tolist() == [5, 2]
