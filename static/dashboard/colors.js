@@ -4,7 +4,7 @@
 export const PALETTE = 20;
 const LEVELS = 8;
 const PALEST = 0.3;
-export const RAMP = 16; // steps of a number's colour, from the lowest to the highest
+const RAMP = 16; // steps of a number's colour, from the lowest to the highest
 export const UNKNOWN_SHADE = PALETTE * LEVELS + RAMP; // after the shades of clusters and the ramp
 
 /** @typedef {number[]} Color red, green and blue, 0 to 255 each */

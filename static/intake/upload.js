@@ -22,7 +22,6 @@ export class Uploads {
   /** @type {Upload[]} */
   #waiting = [];
   #working = 0;
-  #isStopped = false;
   /** @type {Set<() => void>} */
   #sleepers = new Set();
 
@@ -92,15 +91,9 @@ export class Uploads {
     return left.filter(({ sent }) => sent > 0).map(({ path }) => path);
   }
 
-  /** Send nothing more. */
-  stop() {
-    this.#isStopped = true;
-    this.#wakeAll();
-  }
-
   async #work() {
     this.#working += 1;
-    for (let upload = this.#waiting.pop(); upload && !this.#isStopped; upload = this.#waiting.pop()) {
+    for (let upload = this.#waiting.pop(); upload; upload = this.#waiting.pop()) {
       upload.state = "sending";
       this.sending.add(upload);
       await this.#send(upload);
@@ -113,7 +106,7 @@ export class Uploads {
   /** @param {Upload} upload */
   async #send(upload) {
     let wait = FIRST_WAIT;
-    while (upload.state === "sending" && !this.#isStopped) {
+    while (upload.state === "sending") {
       const response = await this.#sendPart(upload);
       if (response?.ok) {
         wait = FIRST_WAIT;

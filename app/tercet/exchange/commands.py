@@ -3,16 +3,13 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tercet.command_setup import DataOption, make_settings, opened_database
 from tercet.exchange.contents import ExportContent
 from tercet.web.row_formats import RowFormat
-
-if TYPE_CHECKING:
-    pass
 
 
 def export(

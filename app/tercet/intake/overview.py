@@ -148,7 +148,7 @@ def view_import(session: Session, access: Access, row: Import) -> ImportView:
     )
 
 
-def preview(session: Session, storage: Storage, project: Project, row: Import) -> PreviewView | None:
+def preview(storage: Storage, project: Project, row: Import) -> PreviewView | None:
     """Collect the preview of an import; None while it is not checked."""
     if row.status != ImportStatus.READY:
         return None
@@ -281,7 +281,7 @@ def context(session: Session, storage: Storage, access: Access, row: Import) -> 
     return {
         "project": project,
         "view": view_import(session, access, row),
-        "preview": preview(session, storage, project, row),
+        "preview": preview(storage, project, row),
         "files_received": _files_received(session, row) if row.status in OPEN else [],
         "outcome": outcome(session, storage, row, project),
     }

@@ -254,7 +254,7 @@ class Reading:
             unnamed = sorted((file for file in all_media if file not in named), key=lambda file: file.path)
             self._leave_out([file for file in unnamed if file not in cuts], drafts)
             drafts = drafts + [_draft_of_file(file) for file in unnamed if file in cuts]
-        drafts = self._with_texts(drafts, texts, named)
+        drafts = self._with_texts(drafts, texts)
         media_files = {*all_media}
         return [self._completed(draft, keys, media_files) for draft in drafts]
 
@@ -264,9 +264,7 @@ class Reading:
             detail = f"no row of {tables} names it: add a row, or leave the table out"
             self.findings.note(FileReport(str(file.path), "skipped", detail))
 
-    def _with_texts(
-        self, drafts: list[ItemDraft], texts: dict[SourceFile, str], named: set[SourceFile]
-    ) -> list[ItemDraft]:
+    def _with_texts(self, drafts: list[ItemDraft], texts: dict[SourceFile, str]) -> list[ItemDraft]:
         """Add each text to the draft of the file with the same name; where there are no other drafts, make it one."""
         owners = {(d.media.file.path.parent, d.media.file.path.stem): d for d in drafts if d.media}
         result = list(drafts)
