@@ -77,7 +77,7 @@ def from_cblearn(triplets: ArrayLike, items: Sequence[str], responses: ArrayLike
     Returns
     -------
     list of dict
-        Rows with anchor, left, right and answer, which `Project.constraints` takes.
+        Rows with anchor, left, right and answer, which `ProjectClient.constraints` takes.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def from_metric_learn(tuples: ArrayLike, items: Sequence[str], y: ArrayLike | No
 
 
 def to_pairs(table: Any, items: Sequence[str]) -> tuple[Positions, Positions]:
-    """Return the pairs that must and that cannot be in one cluster, as DCRC and SKLR take them.
+    """Return the pairs that must and that cannot be in one cluster, as the estimators take them.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def to_label_studio(triplets: Iterable[Sequence[str]], address: Callable[[str], 
     Parameters
     ----------
     triplets : iterable of sequences of str
-        Keys of anchor, left and right, as `Project.ask` has them in `triplet`.
+        Keys of anchor, left and right, as `ProjectClient.ask` has them in `triplet`.
     address : callable
         Gives what Label Studio is to show for the key of an item: an address, or a text.
     """
@@ -378,7 +378,7 @@ def from_coco(
     Returns
     -------
     list of dict
-        Rows that `Project.push` takes with `media="file"`. The column category has the names of the categories.
+        Rows that `ProjectClient.push` takes with `media="file"`. The column category has the names of the categories.
 
     Raises
     ------
@@ -416,7 +416,7 @@ def to_coco(document: Mapping[str, Any], clusters: Any, names: Mapping[int, str]
     document : mapping
         The file that the items are of.
     clusters : frame of pandas or polars, list of dicts, or dict of columns
-        With the columns item, cluster and confidence, as `Project.clusters` returns it.
+        With the columns item, cluster and confidence, as `ProjectClient.clusters` returns it.
     names : mapping of int to str, optional
         Names of clusters by their numbers; the others are called "cluster 3".
 

@@ -111,7 +111,7 @@ class Storage:
         return stream
 
     def local_path(self, key: str) -> Path | None:
-        """Return the path of a blob if blobs are local files, which can be sent in ranges."""
+        """Return the path of a blob if blobs are local files."""
         return Path(self._path(key)) if self.is_local else None
 
     def exists(self, key: str) -> bool:

@@ -30,7 +30,6 @@ OTHER_DEFAULTS = {
     "n_moves": "a run may take longer than a call of fit",
     "random_state": "runs can be repeated",
     ("dcrc-cv", "balance"): "true, false or both, by names",
-    ("dcrc", "candidates"): "two models take twice as long, and with questions that are chosen the second gains less",
     ("dcrc", "weight"): "labelers are asked what is hard to tell, and runs begin with few answers",
 }
 # What is no parameter of the estimator itself: those of another inside, the range of clusters, what it gets to read.

@@ -3,7 +3,7 @@
 f, the probability of an answer as foreseen by a fit that had not used it, is compared with q, how often the labeler
 gives such answers anyway. An answer has probability (1 - w) q + w f, where w, the trust, says how far answers follow
 what is foreseen: little while the fit knows little. The trust of the other labelers is estimated; a labeler who looks
-has about the same. A labeler who does not look has half of it at most; not 0, where the fit has learned from the very
+has about the same. A labeler who does not look has about half of it; not 0, where the fit has learned from the very
 answers that are judged. The ratio of the two likelihoods is a sequential test (A. Wald, Sequential Analysis, 1947): if
 answers were foreseen from earlier ones only, and the trust were known, the odds against a labeler who looks would reach
 1 / alpha with probability alpha at most, however often they are computed (Ville's inequality). Both hold only roughly.

@@ -2,9 +2,9 @@
 
 In turns it takes the most informative question and a question about an item that was seldom asked about; all are about
 different items as long as possible. Informative ones alone would repeat the mistakes of a fit: if it is sure of a wrong
-cluster, it never asks about the item again. Among the informative ones no cluster gets much more than an equal part, so
-that answers which come together do not repeat one another. This holds for every beginning of a batch, since it is
-unknown how many of its questions are asked before the next fit.
+cluster, it never asks about the item again. Of the informative ones no cluster gets more than `_PARTS` equal parts of
+all questions, so that answers which come together do not repeat one another. This holds for every beginning of a batch,
+since it is unknown how many of its questions are asked before the next fit.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """The affinity graph that spectral clustering cuts: of all pairs of items, or of nearest neighbours only.
 
 The affinity of two items is exp(-d^2 / (2 sigma_p sigma_q)), where an item's sigma is the distance to its t-th nearest
-other item (local scaling; Zelnik-Manor and Perona, 2004), so that dense and sparse regions count the same. Up to some
-thousand items all pairs are kept, as in the paper; beyond, the nearest neighbours of each item.
+other item (local scaling; Zelnik-Manor and Perona, 2004), so that dense and sparse regions count the same. Without a
+number of neighbours all pairs are kept, as in the paper, up to some thousand items, and beyond the nearest neighbours.
 """
 
 from dataclasses import dataclass

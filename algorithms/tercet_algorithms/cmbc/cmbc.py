@@ -56,14 +56,14 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
         squares fit on the known clusterings, and clusters the residuals by k-means. See Notes for which to choose.
     gamma : float or "auto", default="auto"
         Weight of the difference from the known clusterings against the likelihood (a mean over items), in [0, 1), for
-        "dibws" at least 0. "auto" looks among 1 - gamma = 10^-0.5, 10^-1, ..., 10^-7.5, by halving, for the smallest
-        gamma whose clustering shares less than 0.05 of the information of every known one (and of the negative
-        features together): the mutual information less its expectation by chance, over the smaller entropy. A warning
-        says if there is none.
+        "dibws" at least 0. "auto" looks among 1 - gamma = 10^-0.5, 10^-1, ..., 10^-7.5, for "dibws" among gamma = 0.5,
+        0.65, ..., 19.7, each 1.3 times the last, by halving, for the smallest gamma whose clustering shares less than
+        0.05 of the information of every known one (and of the negative features together): the mutual information less
+        its expectation by chance, over the smaller entropy. A warning says if there is none.
     update : {"exact", "batch", "partial"}, default="exact"
         The M-step: its maximum, by Newton steps; one sweep over the coordinates (CMBCbu); or one coordinate after
-        each E-step (CMBCpm), several times slower. "dibws" has "exact", whose steps are halved until the objective
-        gains, and "batch", the paper's update, which cycles where noise is large.
+        each E-step (CMBCpm), about as slow as the maximum. "dibws" has "exact", whose steps are halved until the
+        objective gains, and "batch", the paper's update, which cycles where noise is large.
     bound : {"variance", "joint"}, default="variance"
         Lower bound of H(C, Y-): (3.7) with d = K V cells ("joint"), or with the smallest factor that keeps the penalty
         concave ("variance"). The penalty is then the variance of p(y- | c) over the clusters and nothing else; "joint"
@@ -106,7 +106,8 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
     gamma_ : float
         The gamma that was chosen; 0 where the method has none.
     objective_ : float
-        (3.14); for "regress-out" minus the mean squared distance to the centres.
+        (3.14); for "dibws" (5.19), with the links that are kept; for "regress-out" minus the mean squared distance to
+        the centres.
     objective_trace_ : ndarray
         The objective before every iteration of the winning start, each at its own temperature.
     known_nmi_ : ndarray of shape (c,)
@@ -125,14 +126,15 @@ class CMBC(ClusterMixin, Estimator):  # type: ignore[misc]  # scikit-learn is un
     "regress-out" is the simpler rival and hard to beat. Where features are numbers and clusters round (Gaussian ones,
     rotated or not) it finds more than "cmbc", which uses only bits of them, and is several times faster. Prefer "cmbc"
     where features are bits, the more so the noisier they are, or pixel-like; where known clusters differ in more than
-    their means, say in spread, which regressing out leaves (13 species of birds: NMI with them .16 after regressing
-    out, .07 with "cmbc"); and for items whose known clusters are unknown. Figures: benchmarks/results/papers_cmbc.txt.
+    their means, say in spread, which regressing out leaves; and for items whose known clusters are unknown. Figures:
+    benchmarks/results/papers_cmbc.txt.
 
     Known clusterings enter only as the sets of items that share a combination of all of them; the codes themselves and
     redundant columns do not matter. Where there are more than 64 combinations, each known clustering and each negative
     feature is avoided by itself: many combinations have too few items each to be told from chance.
 
-    More than 2,000 items are annealed through a random 2,000 of them; the best anneal then continues with all.
+    With "cmbc" and "em", more than 2,000 items are annealed through a random 2,000 of them, unless they go on from
+    given clusters; the best anneal then continues with all.
 
     Links between items multiply the probability of their clusters. The E-step of "cmbc" and "em" is then a mean-field
     one, which raises a lower bound of (3.14); "dibws" adds the links that are kept to its objective, and the k-means of

@@ -79,8 +79,8 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         How answers err. A number is the probability that an answer is wrong (Table I); the smaller, the more an answer
         counts. 0 means hard answers (Eq 14); these are approached through a schedule of smaller and smaller numbers.
         "people" is the table of people's errors: in 22 % of the clear cases they say "don't know", in 4 % they choose
-        the wrong item. "auto" chooses epsilon together with `answer_weight`: "people" with weight 1/2 or 1, or 0.05
-        with weight 1, whichever predicts held-out answers best.
+        the wrong item (each of two, where the odd one of three is asked for). "auto" chooses epsilon together with
+        `answer_weight`: "people" with weight 1/2 or 1, or 0.05 with weight 1, whichever predicts held-out answers best.
     answer_weight : float in (0, 1] or None
         Power that the likelihood of every answer is raised to. Below 1 it makes up for mean field, which counts
         dependent evidence more than once. None is 1/2 for "people", 1 for a number, and chosen with epsilon="auto".

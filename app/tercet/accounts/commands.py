@@ -141,7 +141,7 @@ def sign_out(email: str, data: DataOption = None) -> None:
 
 @people.command("delete")
 def delete(email: str, data: DataOption = None) -> None:
-    """Remove somebody who has answered nothing."""
+    """Remove somebody who has answered and decided nothing."""
     from tercet.accounts import service
 
     with opened_user(data, email) as (session, user):

@@ -81,7 +81,7 @@ def password_form(request: Request, status: int = 200, email: str = "", detail: 
 
 @router.post("/sign-in")
 def sign_in_with_password(request: Request, db: Db, email: Text, password: Text) -> Response:
-    """Sign in who has this address and password; for each address, a few wrong ones a minute are looked at."""
+    """Sign in who has this address and password; `rates.py` says how many tries are looked at."""
     request.app.state.rates.count_password(request.scope, email)
     try:
         with db.transaction() as session:

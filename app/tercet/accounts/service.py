@@ -363,7 +363,7 @@ def end_sessions(session: Session, user: User) -> None:
 
 
 def delete_user(session: Session, user: User) -> None:
-    """Remove a user who has answered nothing; raise Conflict for one whose answers would go too."""
+    """Remove a user who has answered and decided nothing; raise Conflict for one whose answers would go too."""
     if user.is_admin and queries.administrators(session) == 1:
         raise Conflict("This is the only administrator: promote somebody else first.")
     if project := queries.owned_alone(session, user.id):

@@ -24,7 +24,7 @@ ENOUGH = 500  # numbers looked up at once
 class Doubt(NamedTuple):
     """The probability of an answer under the last run, and before any run used it; rank among suspects (0: none)."""
 
-    probability: float  # under the run, which was fitted to it
+    probability: float  # under the run, the answer itself left out
     suspect: int
     foreseen: float | None = None  # under the last run that had not used it; None where there was none
 

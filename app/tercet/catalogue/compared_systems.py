@@ -10,7 +10,8 @@ READ_NO_ANSWERS = ("bags", KMEANS)
 FOLDS, SEEDS = 5, 3
 # With fewer answers a difference between systems would be luck.
 LEAST_ANSWERS = 20
-# A comparison fits each system eight times, so each fit has fewer starts than a run, at most these.
+# A comparison fits each system eight times, or three where it reads no answers, so each fit has fewer starts than a
+# run, at most these.
 _AT_MOST: dict[str, dict[str, int]] = {
     "dcrc": {"n_init": 4, "n_moves": 0},
     "dcrc-cv": {"n_init": 2, "n_moves": 0, "cv": 3},

@@ -68,8 +68,8 @@ def import_files(
         undo.pop_all()
         print_import(project, done)
         if done.features is not None:
-            run = first_run(database, settings, project, done.features.n)
-            print_clusters(database, storage, project, run)
+            run = first_run(database, settings, project)
+            print_clusters(storage, project, run)
         typer.echo(f"Labeling link: {labeling_link(database, settings, project)}")
 
 
@@ -142,7 +142,7 @@ def print_import(project: str, done: "LocalImport") -> None:
         typer.echo(f"Look: {finding['sentence']} {finding['what_to_do']}")
 
 
-def first_run(database: "Database", settings: "Settings", project: str, n: int) -> "Run | None":
+def first_run(database: "Database", settings: "Settings", project: str) -> "Run | None":
     """Wait for the run of the import, or compute it here if no server does; None if there is none."""
     from tercet.models import RunStatus
 
@@ -178,14 +178,14 @@ def compute(database: "Database", settings: "Settings", run: "Run") -> None:
         run_task(JobPlace.of(settings), claim.run_id)
 
 
-def print_clusters(database: "Database", storage: "Storage", project: str, run: "Run | None") -> None:
+def print_clusters(storage: "Storage", project: str, run: "Run | None") -> None:
     """Print how many items each cluster has, or why there are none."""
     import numpy as np
 
     from tercet.runs import results
 
     if run is None:
-        typer.echo(f"No clusters yet: '{project}' has fewer items than clusters. Import more items.")
+        typer.echo(f"No clusters yet: '{project}' has too few items, or none that differ. Import more items.")
     elif run.result is None:
         typer.echo(f"The first run {run.status}: {run.error or 'no reason is known'}")
     else:

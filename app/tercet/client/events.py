@@ -16,7 +16,7 @@ PAUSE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class ProjectEvent:
-    """Something that happened in a project: `run`, `clusters`, `project` or `answers`, with its data."""
+    """Something that happened, with its data: `run`, `job`, `clusters`, `project`, `answers` or `outage`."""
 
     kind: str
     data: dict[str, Any]

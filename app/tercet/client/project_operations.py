@@ -1,4 +1,4 @@
-"""What a program can do with a project, as operations: `Project` waits for them, `AsyncProject` awaits them."""
+"""What a program can do with a project: operations that `ProjectClient` waits for and `AsyncProjectClient` awaits."""
 
 import io
 import json
@@ -540,7 +540,7 @@ def edit(project: Place, /, kind: str, items: Iterable[str] = (), **fields: Any)
     Parameters
     ----------
     kind : str
-        move, keep, out, together, apart, merge or split.
+        move, keep, out, typical, together, apart, merge or split.
     items : iterable of str
         Keys of the items; none to merge.
     **fields :

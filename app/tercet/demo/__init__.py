@@ -1,4 +1,4 @@
-"""The demonstration: synthetic bird songs, so that a first look needs no data and no network.
+"""The demonstration: synthetic bird songs, digits or texts, so that a first look needs no data and no network.
 
 - pattern: a kind of syllable; the true class that clusters are evaluated against
 - syllable: one recorded rendition of a pattern by one bird

@@ -24,8 +24,7 @@ def post_edit(project: str, body: EditIn, me: Me, db: Db, blobs: Blobs) -> EditO
     or apart, or split off as a cluster of their own; two clusters are merged. Typical items stay where they are, come
     first among `exemplars`, and labelers compare others with them. An edit is stored as links between pairs of items,
     which the next run, queued at once, learns from as from answers. To merge makes the number of clusters one less, to
-    split one more. 409: no run is done, or the project's algorithm does not learn from links. 422: there is no such
-    item or cluster.
+    split one more. 409: no run is done. 422: there is no such item or cluster.
     """
     with db.transaction() as session:
         return service.make(session, blobs, authorize(session, me, project, Action.WRITE), body)

@@ -54,7 +54,7 @@ ROWS_OUT: dict[str, Any] = {
 
 @router.post("/{project}/constraints", status_code=201, openapi_extra=BODY, responses=problems(409, 413, 415, 422))
 async def post_constraints(project: str, request: Request, me: Me, db: Db) -> ReceivedOut:
-    """Store triplets with their answers in bulk: NDJSON, CSV or a JSON list, up to a million rows.
+    """Store triplets with their answers in bulk: NDJSON, CSV or a JSON list of any length.
 
     A row has a triplet [anchor, left, right] of item keys (in CSV three columns) and an answer; labeler (a name;
     without one the rows are yours), response_ms and id (a UUID) may be given. CSV may also be what Salmon writes, with

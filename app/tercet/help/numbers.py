@@ -24,9 +24,9 @@ NUMBERS = {
             ("answers", "run-answers"),
             ("total", "last_hour", "withdrawn", "set_aside", "set_aside_at_once", "n_answers", "answers"),
             "How many answers people and programs gave, “don’t know” included.",
-            "Counted from what is stored: withdrawn ones are left out, and of a run also those that were set "
-            "aside. The last hour goes by when answers were stored, not by when a labeler without a network gave "
-            "them.",
+            "Counted from what is stored: withdrawn ones are left out (but for the `answers` of a project), and of a "
+            "run also those that were set aside. The last hour goes by when answers were stored, not by when a "
+            "labeler without a network gave them.",
             "Always.",
         ),
         Number(
@@ -34,8 +34,8 @@ NUMBERS = {
             ("habits",),
             ("dnk_share", "median_ms"),
             "How often a person says “don’t know”, and how long they look.",
-            "From the 5,000 newest answers of the project. The time is from when a question is fully shown to the "
-            "key press, less the time in another window.",
+            "From the 5,000 newest answers of the project; on the page of answers from each person’s 200 newest. The "
+            "time is from when a question is fully shown to the key press, less the time in another window.",
             "Twenty answers give a share to about twenty percent either way. One far from everybody else’s asks "
             "for a word with the person, no more.",
         ),
@@ -111,7 +111,8 @@ NUMBERS = {
             ("error_rates", "mixed_up", "invented", "n_clear", "n_unclear"),
             "How often people here say “don’t know” in clear cases, name the wrong item, or name one where none "
             "is right.",
-            "Learned with the clusters from all answers of the project.",
+            "Learned from the newest 20,000 answers: from what runs that had not used them foresaw, from questions "
+            "that several people answered, and from known ones.",
             "From 200 clear cases on. While clusters are wrong, people seem to err more than they do.",
         ),
     ),
@@ -173,15 +174,15 @@ NUMBERS = {
             ("supported",),
             ("clusters_supported",),
             "How many of the clusters answers tell apart.",
-            "Two count as one if that makes the answers 20 times as probable, each predicted by all others; "
-            "nearly empty ones are joined unless answers are against it.",
+            "Two count as one if that makes the newest 1,000 answers 20 times as probable, each predicted by all "
+            "others; nearly empty ones are joined unless answers are against it.",
             "As what the answers show so far: few answers tell few clusters apart, also of those that are real.",
         ),
         Number(
             "Confused pairs",
             (),
             ("confused_pairs",),
-            "The three pairs of clusters with most items between them.",
+            "Up to three pairs of clusters between which most items are probably in the wrong one.",
             "Items whose two most probable clusters are the pair, and of which neither has 90 %.",
             "As a list of where to look.",
         ),
@@ -232,16 +233,16 @@ NUMBERS = {
             (),
             "Clusters of any number, and the one that is suggested.",
             "Cut from what SKLR learned of how similar items are; suggested is the number after which the learned "
-            "similarity has its largest gap between eigenvalues.",
+            "similarity has its largest ratio of one eigenvalue to the next.",
             "As a suggestion: several numbers can be right at once.",
         ),
         Number(
             "Time of a run",
-            ("run-seconds", "seconds"),
+            ("run-seconds",),
             ("seconds", "progress", "n_iter", "converged", "lower_bound", "warm_start", "searched_answers"),
             "How long a run took, and how its fit ended.",
             "From its start to its end, waiting for a worker included. The lower bound is what DCRC maximizes (Eq "
-            "10), and has no meaning across runs.",
+            "10); it compares only runs of the same parameters and answers.",
             "Times depend on the machine and on what else it does.",
         ),
     ),
@@ -251,17 +252,19 @@ NUMBERS = {
             ("matrix", "shared", "told-"),
             (),
             "How much one grouping says about another: 0 is nothing, 1 or 100 % everything.",
-            "Mutual information, in bits, or divided by the mean of the entropies and corrected for chance.",
+            "Mutual information, in bits, or divided by the mean of the entropies and corrected for chance. What a run "
+            "tells of a clustering that it avoids is divided by that one’s entropy, and not corrected.",
             "Small groupings share some by chance; the pages say how much.",
         ),
         Number(
             "Comparison of systems",
-            ("log-score", "stability"),
+            ("log-score", "held-out", "stability", "seconds"),
             (),
             "How well each system predicts answers that were held out, and how alike its clusters are from seed "
             "to seed.",
-            "The mean log probability of held-out answers, 0 being certainty; the mean of adjusted Rand indices "
-            "between fits.",
+            "The mean log probability of held-out answers, 0 being certainty, and the share of them that were the "
+            "most probable ones; the mean of adjusted Rand indices between fits. The time is that of one fit to all "
+            "answers.",
             "Differences larger than their intervals. A stable system can be stably wrong.",
         ),
         Number(

@@ -59,8 +59,8 @@ class Work:
 
     @property
     def subject(self) -> int:
-        """The number of the import that the job is about."""
-        assert self.job.subject is not None, "the job is about an import"
+        """The number of the import, or of the run, that the job is about."""
+        assert self.job.subject is not None, "the job is about an import or a run"
         return self.job.subject
 
     def report(self, fraction: float, note: str) -> None:

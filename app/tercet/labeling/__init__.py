@@ -19,7 +19,7 @@
 - set aside: an analyst's decision that runs do not use an answer; hold: the same, made automatically until an analyst
   decides; verdict: what a decision is
 - set ahead: a random question for one labeler, outside of the queue, to be answered without a network
-- practice: questions whose right answers are known, before a labeler's first answer; nothing of it is stored
+- practice: questions whose right answers are known, before a labeler's first answer; no answer of it is stored
 - settled: of an item whose cluster a run that learned from answers is sure of
 - progress: how many answers a labeler and everybody gave
 """

@@ -73,8 +73,9 @@ def post_ahead(
 def post_practice(project: str, me: Me, db: Db, blobs: Blobs, words: InWords) -> PracticeOut:
     """Draw up to five questions to practise with, each with its right answer and the reason.
 
-    First those that an analyst has answered, which you are never asked again; then such about settled items: two of one
-    cluster and one of another, each with a probability of 0.95 or more, by a run that learned from 50 answers or more.
+    First those of which an analyst said what is right, which you are never asked again; then such about settled items:
+    two of one cluster and one of another, each with a probability of 0.95 or more, by a run that learned from 50
+    answers or more.
     Nothing that is answered in practice is sent or stored. None where the project's `practice` is off.
     """
     with db.transaction() as session:

@@ -1,8 +1,8 @@
 """Practice: a few questions whose answers are known, with the reason after each, before a labeler's first answer.
 
-They are questions that an analyst has answered and, if these are too few, questions about settled items: those of two
-clusters that a run is sure of. Only a run that learned from answers counts, so that nobody is taught what an algorithm
-made of the features alone. What is answered in practice is never stored.
+They are questions of which an analyst said what is right and, if these are too few, questions about settled items:
+those of two clusters that a run is sure of. Only a run that learned from answers counts, so that nobody is taught what
+an algorithm made of the features alone. What is answered in practice is never stored.
 """
 
 import random
@@ -57,7 +57,7 @@ def is_possible(session: Session, storage: Storage, project: Project) -> bool:
 
 
 def draw(session: Session, storage: Storage, access: Access, words: Words) -> list[PracticeQuestion]:
-    """Draw questions to practise with; those that an analyst answered are never asked of this labeler again."""
+    """Draw questions to practise with; those with an analyst's word are never asked of this labeler again."""
     project, user_id = access.project, access.user.id
     if not project.practice:
         return []

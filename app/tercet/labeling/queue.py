@@ -1,9 +1,9 @@
 """The queue of questions: which triplets a labeler is asked next.
 
 A triplet is open to a labeler while its answers and the live leases of others are fewer than it needs, the labeler has
-neither answered nor skipped it, and it is not reserved for another labeler. It needs as many answers as the project's
-redundancy, and an extra one where a run doubts those that there are. An expired lease no longer counts, so an idle
-labeler blocks nobody.
+neither answered nor skipped it nor flagged one of its items, and it is not reserved for another labeler. It needs as
+many answers as the project's redundancy, and an extra one where a run doubts those that there are. An expired lease no
+longer counts, so an idle labeler blocks nobody.
 
 Requests only take from the queue. Runs choose what is in it (`refill.py`). When it is short, in a new project as under
 a narrow focus or after items were deleted, random triplets are added (`top_ups.py`), and at last those that have too
@@ -42,7 +42,7 @@ LOW = 1 / 4
 ATTEMPTS = 5
 # More possible triplets, those of 60 items, are taken to be never all stored, and stored ones are not counted.
 MOST_USED_UP = 100_000
-# An undone question is asked again before everything else; all other priorities lie in (0, 1].
+# An undone question is asked again before everything else; all other priorities lie in [0, 1].
 UNDONE = 2.0
 
 

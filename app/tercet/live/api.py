@@ -53,7 +53,8 @@ async def get_events(
 ) -> AsyncIterable[ServerSentEvent]:
     """Follow what happens, as server-sent events.
 
-    `run` when a run is queued, starts, gets on or ends; `clusters` when there are new ones; `project` when
+    `run` when a run is queued, starts, gets on or ends, `job` when an import or other work in the background does;
+    `clusters` when there are new ones; `project` when
     settings, items, features or the answers set aside changed; each with a number as id. `answers`, without an id,
     carries counts, and `outage` says what the server lacks (`detail`, `since`, `then`; nothing when it is there
     again). The stream never ends by itself; with `Last-Event-ID` it resumes where another one broke off, if no more

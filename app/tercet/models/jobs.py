@@ -31,7 +31,7 @@ class JobStatus(enum.StrEnum):
 
 
 class BackgroundJob(Base):
-    """One background job of one project; `subject` is the id of what it works on, such as an import.
+    """One background job of one project; `subject` the number of what it works on: an import, or a run.
 
     Of a kind, at most one is under way in a project. As with runs, the worker's first act is to raise `token`, and
     every later write names the token that it got.

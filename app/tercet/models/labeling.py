@@ -52,7 +52,7 @@ class Triplet(Base):
     left_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
     right_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
     source: Mapped[str] = mapped_column(String(12))
-    # Higher is asked earlier. Null is out of the queue: answered often enough, or given by a client.
+    # Higher is asked earlier. Null is out of the queue: answered often enough, set ahead, or given by a client.
     priority: Mapped[float | None]
     # Answers needed beyond the project's redundancy, because a run doubts the existing ones.
     extra_answers: Mapped[int] = mapped_column(server_default="0")

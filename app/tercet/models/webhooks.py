@@ -27,7 +27,7 @@ class DeliveryStatus(enum.StrEnum):
 
 
 class Webhook(Base):
-    """An address that is told when a run has ended, or after every so many answers (0: never).
+    """An address that is told when a run is done or has failed, or after every so many answers (0: never).
 
     The secret itself is stored, for messages are signed with it. `event_number` and `answer_number` are the project's
     counters up to which messages were queued.

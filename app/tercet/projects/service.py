@@ -37,7 +37,6 @@ from tercet.runs.queries import last_done
 from tercet.webhooks import queries as webhooks
 
 LONGEST_KEY = 80
-# How long somebody new has to use the link that signs them in.
 # Addresses of pages below /projects that are not of a project.
 RESERVED_KEYS = {"new"}
 

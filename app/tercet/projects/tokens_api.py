@@ -30,7 +30,7 @@ def get_tokens(project: str, me: Me, db: Db) -> ProjectTokens:
 def post_token(project: str, body: ProjectTokenIn, me: Me, db: Db) -> NewProjectToken:
     """Make an API token that acts for you in this project alone; `token` is not shown again.
 
-    Tokens for all of your projects are made in the browser alone.
+    Tokens for all of your projects are made in the browser, or by `tercet user token`.
     """
     with db.transaction() as session:
         access = authorize(session, me, project, Action.OWN)

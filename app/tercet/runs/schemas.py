@@ -135,9 +135,9 @@ class RunOut(BaseModel):
 
     `accuracy_curve` is of answers that name an item: its `points` have the number of answers, the share of those since
     the point before that were foreseen, and its 95 % interval; `ceiling` is set by how far labelers agree.
-    `confused_pairs` are the three pairs of clusters with most items between them, `cluster_words` what separates each
-    cluster, and `levels_off` after how many answers 50 further ones move fewer than one item in a hundred, null beyond
-    800.
+    `confused_pairs` are up to three pairs of clusters between which most items are probably in the wrong one,
+    `cluster_words` what separates each cluster, and `levels_off` after how many answers 50 further ones move fewer than
+    one item in a hundred, null beyond 800.
     """
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [RUN_EXAMPLE]})

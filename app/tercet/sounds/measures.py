@@ -2,7 +2,7 @@
 
 Clusters need features, and people who upload sounds should not have to compute them. Every number is computed from the
 spectrogram without its steady noise, has a unit, and can be explained to a biologist: duration, pitch, contour, trill
-and vibrato, purity. Clips of silence, and clips shorter than one window, get zeros rather than NaN.
+and vibrato, purity. Clips of silence get zeros rather than NaN.
 """
 
 from dataclasses import dataclass

@@ -41,7 +41,7 @@ def selection_format(first_bytes: bytes) -> str | None:
 
 
 def is_selections(first_bytes: bytes) -> bool:
-    """Return whether the first bytes, some 10,000, are those of a file of selections."""
+    """Return whether the first bytes (`FIRST_BYTES`) are those of a file of selections."""
     return selection_format(first_bytes) is not None
 
 

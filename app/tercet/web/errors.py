@@ -1,4 +1,4 @@
-"""Answers with errors: as problem+json to programs and as a page to people. No other code builds such responses."""
+"""Answers with errors: as problem+json to programs and as a page to people. Only `/readyz` builds its own."""
 
 import logging
 from dataclasses import asdict, replace

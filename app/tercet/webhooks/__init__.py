@@ -1,4 +1,4 @@
-"""Webhooks: other programs are told when a run has ended, and after every so many answers.
+"""Webhooks: other programs are told when a run is done or has failed, and after every so many answers.
 
 - webhook: an address of another program, with the secret that messages to it are signed with
 - delivery: one message to a webhook, stored until it was taken or given up, with what came of it

@@ -97,6 +97,6 @@ def _delivery(webhook: Webhook, project: Project, occasion: Occasion, **about: o
 
 
 def forget_old(session: Session) -> None:
-    """Remove deliveries that ended 30 days ago or earlier."""
+    """Remove deliveries that are over and were made 30 days ago or earlier."""
     ended = (Delivery.status != DeliveryStatus.WAITING) & (Delivery.created_at < now() - LISTED_FOR)
     session.execute(delete(Delivery).where(ended))

@@ -50,7 +50,7 @@ class Edits(NamedTuple):
         }
 
     def fit_arguments(self) -> dict[str, Array]:
-        """Return the links as arguments of `DCRC.fit`; empty where there are none."""
+        """Return the links as arguments of `fit` of the estimators other than DCRC; empty where there are none."""
         names = ("must_link", "cannot_link", "must_weights", "cannot_weights")
         links = {name: getattr(self, name) for name in names}
         return links if len(self.must_link) or len(self.cannot_link) else {}

@@ -121,7 +121,7 @@ class JobInputs:
         return {} if self.bags is None else self.bags.fit_arguments()
 
     def digest(self) -> str:
-        """Return a hash of items, answers and bag labels: all may change, and a checkpoint holds only for the same."""
+        """Return a hash of items, answers, bag labels and edits: all may change, and a checkpoint is for the same."""
         parts = [self.item_ids.tobytes(), self.triplets.tobytes(), self.answers.tobytes(), self.labelers.tobytes()]
         parts += [] if self.bags is None else [self.bags.digest()]
         parts += [] if self.weights is None else [self.weights.tobytes()]

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from tercet.catalogue.parameters.common import Parameters, Starts, advanced
 
-# Up to so many items the estimator compares all with all; with more, each with its neighbours.
+# Up to so many items the estimator compares all with all where no number of neighbours is set.
 MOST_DENSE = 6_000
 
 

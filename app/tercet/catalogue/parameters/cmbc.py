@@ -50,11 +50,10 @@ class CmbcParameters(Parameters):
     """Cmbc suits bits and pixels; regress-out subtracts what is known from the features, is fast and hard to beat on
     measured numbers; dibws is the information bottleneck; em avoids nothing."""
     gamma: Annotated[NumberOrAuto, Field(title="Weight of being different")] = "auto"
-    """From 0, fitting alone, to below 1, being different alone; auto takes the smallest that makes the clustering
-    different."""
+    """From 0, fitting alone, to below 1, being different alone, and for dibws any number from 0; auto takes the
+    smallest that makes the clustering different."""
     update: Annotated[Literal["exact", "batch", "partial"], advanced("Update")] = "exact"
-    """How parameters are improved: to their maximum, by one sweep over them, or one at a time, which is several times
-    slower."""
+    """How parameters are improved: to their maximum, by one sweep over them, which is the fastest, or one at a time."""
     bound: Annotated[Literal["variance", "joint"], advanced("Bound")] = "variance"
     """How being different is bounded; joint is the paper's, and merges clusters where they are many."""
     n_init: Starts = 5

@@ -16,7 +16,7 @@ from tercet.catalogue.parameters.common import (
     number_or,
 )
 
-# Most numbers of clusters to choose from in one run.
+# Largest difference between the most and the fewest clusters to choose from in one run.
 WIDEST = 40
 Several = Annotated[list[Annotated[float, Field(ge=0)]], CommaSeparated, Field(min_length=1, max_length=10)]
 Shares = Annotated[list[Annotated[float, Field(ge=0, lt=2 / 3)]], CommaSeparated, Field(min_length=1, max_length=10)]

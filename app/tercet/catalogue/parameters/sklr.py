@@ -41,6 +41,6 @@ class SklrParameters(Parameters):
     tol: Tolerance = 1e-3
     """Learning ends when no answer is violated by more, relative to its distances."""
     max_iter: Iterations = 200
-    """Most Newton steps, or sweeps over all answers."""
+    """Most Newton steps, or rounds of ten sweeps over all answers."""
     n_init: Starts = 10
     """Starts of the clustering in the learned space; the best one wins."""

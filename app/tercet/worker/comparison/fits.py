@@ -127,7 +127,7 @@ def compare(job: Job, inputs: JobInputs) -> tuple[ComparisonPlan, dict[str, Arra
     """Make all fits; return the plan and their arrays by name.
 
     A seed's arrays are labels and seconds, a fold's the log probabilities of its answers and which of them were the
-    most probable ones.
+    most probable ones; of systems that read no answers each seed has the latter too.
     """
     plan, digest = make_plan(job.run, inputs), inputs.digest()
     progress, done = ComparisonProgress(job, digest), job.load_checkpoint(digest) or {}
