@@ -1,4 +1,5 @@
-// Search: what it comes upon is what the page is about from then on, and is selected. And items like one, and the map as a picture to keep.
+// Search: restricts the page to the items that are found, and selects them. Also lists the items most like a given one,
+// and saves the map as a picture.
 
 import { byId, createElement } from "../web/dom.js";
 import { readBody } from "../web/problem.js";

@@ -32,7 +32,7 @@ export class ItemStore {
    * @returns {Promise<Item[]>}
    */
   async at(positions) {
-    const { items } = this; // what is forgotten meanwhile must leave no gap in what is shown
+    const { items } = this; // `forget` replaces the map; this one keeps its items, so that none is missing
     const missing = positions.filter((position) => !items.has(position));
     if (missing.length) {
       const response = await fetch(`${this.url}?at=${missing.join(",")}`).catch(() => null);

@@ -86,7 +86,7 @@ function blur(sums, columns, rows) {
       sums[cell] = (left + 2 * here + sums[cell + 1]) / 4;
       left = here;
     }
-    // The row above has had its left and right by now, and this one too; the one below follows with the next row.
+    // This row and the one above it are blurred sideways by now, so that the one above can be blurred up and down, too.
     if (row > 1) for (let k = 0; k < columns; k += 1) {
       const middle = start - columns + k;
       const here = sums[middle];

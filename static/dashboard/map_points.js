@@ -227,7 +227,7 @@ export class Grid {
  * @param {(position: number) => boolean} isPassed which points count
  */
 export function nextPoint(points, from, direction, isPassed) {
-  const order = direction.x - direction.y; // along this direction, what is at the same place is walked forwards
+  const order = direction.x - direction.y; // of points at the same place: 1 forwards (right, down), -1 backwards
   let nearest = -1;
   let least = Infinity;
   for (let k = 0; k < points.length / STRIDE; k += 1) {

@@ -72,7 +72,7 @@ export class SelectionBar {
     const numbers = target.options.length - 1;
     const change = (/** @type {string} */ text, /** @type {string} */ kind, /** @type {string} */ hint) =>
       this.button(text, hint, () => this.edit({ kind }));
-    // Buttons do it, not the choice: by arrow keys every cluster on the way to the right one is chosen.
+    // Buttons make the change, not the list itself: arrow keys choose every cluster on the way to the wanted one.
     const there = (/** @type {string} */ text, /** @type {string} */ hint, /** @type {(cluster: number) => Change} */ make) =>
       this.button(text, hint, () => {
         if (target.value) this.edit(make(Number(target.value)));

@@ -158,7 +158,7 @@ export class Ahead {
 }
 
 /**
- * Fetch addresses into a cache; return whether there is something at each. An error is one of the network.
+ * Fetch addresses into a cache; return false if one has nothing any more, throw if the network or the server fails.
  * @param {Cache} cache
  * @param {string[]} urls
  */

@@ -1,5 +1,6 @@
-// Which key does what. The page knows every key by the character that it has at first, in `data-key` of what shows it;
-// labelers may choose others in the help panel, kept in the browser for all projects with the same kind of question.
+// Which key does what. The page identifies an action by its default key, in `data-key` of the element that shows it.
+// Labelers may choose other keys in the help panel; the browser keeps them for all projects with the same kind of
+// question.
 
 import { byId, closest, createElement } from "../web/dom.js";
 import { say } from "../web/words.js";

@@ -1,8 +1,8 @@
-"""How many clusters answers support: as many as are left when those are merged that no answer tells apart.
+"""How many clusters answers support: as many as are left after merging those that no answer tells apart.
 
-A model with too many clusters puts one class into two of them, or leaves some nearly empty. Merged, such clusters
-predict each answer by all others no worse, or even better; merged classes that answers have told apart predict them far
-worse. Few answers say neither, and then nothing is merged.
+A model with too many clusters puts one class into two of them, or leaves some nearly empty. If such clusters are
+merged, each answer is predicted from all others as well as before, or even better. If classes that answers have told
+apart are merged, answers are predicted far worse. A few answers show neither, and then nothing is merged.
 """
 
 from itertools import combinations

@@ -139,9 +139,10 @@ def precomputed_graph(X: Any) -> Graph:
 
 
 def linked_graph(W: Graph, links: ItemLinks) -> Graph:
-    """Return W with the affinities of linked pairs brought to 1, or to 0, by the share that their weight is of 1.
+    """Return W with the affinities of must-linked pairs raised towards 1, and those of cannot-linked pairs towards 0.
 
-    A pair of weight 1 or more is fully alike, or not at all, as pairs of items are that bag labels say so of.
+    A weight below 1 is the share of the way there; from weight 1 on the affinity is 1 or 0, as of pairs that bag labels
+    link.
     """
     edges = links.strengths.tocoo()
     p, q = edges.coords

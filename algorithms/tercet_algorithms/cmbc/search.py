@@ -244,7 +244,7 @@ class CMBCSearch:
         return replace(state, best=best, low=low, high=high, anneals=anneals, done=done)
 
     def _has_collapsed(self, solution: CMBCSolution) -> bool:
-        """Return whether most clusters are empty: too large a gamma does that, and nothing is then unlike anything."""
+        """Return whether most clusters are empty, which too large a gamma causes: a low likeness then means nothing."""
         return 2 * solution.n_nonempty <= self.n_clusters
 
     def _is_different(self, solution: CMBCSolution) -> bool:

@@ -15,7 +15,7 @@ from numba.extending import register_jitable
 Loop = TypeVar("Loop", bound=Callable[..., object])
 # Every loop that was imported.
 _loops: list[Any] = []
-# Sums may be added up in any order; nothing is not a number. What is infinite stays so.
+# Sums may be added up in any order, and values are assumed never to be NaN. They may be infinite: "ninf" is missing.
 _FREE = {"contract", "reassoc", "nsz", "arcp", "nnan"}
 
 

@@ -36,8 +36,8 @@ def _series(real: Any, whole: Any, fraction: int, log_2: tuple[float, float], n_
     bias = np.finfo(real).maxexp - 1
     least, zero = real((2 - bias) * math.log(2)), real(0)
     log2_e, first, second = real(1 / math.log(2)), real(log_2[0]), real(log_2[1])
-    # Added to a number it leaves no bits for a fraction. The last bits are then n + bias, which are 2**n where the
-    # exponent of a number is kept.
+    # Adding this number leaves no bits for a fraction, which rounds to the integer n. The last bits of the sum are then
+    # n + bias; shifted to where a float keeps its exponent, they are the float 2**n.
     rounding = real(1.5 * 2**fraction + bias)
     terms = tuple(real(1 / math.factorial(n)) for n in range(n_terms, -1, -1))
 

@@ -18,7 +18,7 @@ from tercet_algorithms.answers.patterns import Array
 
 # Neighbours of an item, itself among them.
 N_NEIGHBOURS = 10
-# Items that the graph joins; all others are features by their neighbours among these.
+# Largest number of items that the graph joins; all others get their features from their neighbours among these.
 MOST_POINTS = 2000
 # An eigenvector that decays faster than this over one step has nothing to do with shape.
 _SMALLEST = 0.1

@@ -83,7 +83,7 @@ def read_start(start: Any, n_items: int, n_clusters: int) -> Array | None:
 
 
 def _groups(strengths: csr_array) -> tuple[Array, ...]:
-    """Return the linked items by colours of the graph of links, each item's the first that no neighbour has."""
+    """Return the linked items by colour: each gets the first colour that no item linked with it has."""
     colours = np.full(strengths.shape[0], -1)
     linked = np.flatnonzero(np.diff(strengths.indptr))
     for item in linked:
@@ -121,9 +121,9 @@ def lower_bound(scores: Array, links: ItemLinks, q: Array) -> float:
 
 
 def most_probable(scores: Array, links: ItemLinks, start: Array | None = None) -> Array:
-    """Return clusters (N,) of which no single item's can be changed for a better one, climbing from `start`.
+    """Return clusters (N,) that moving no single item would improve, reached by climbing from `start`.
 
-    An item stays where another cluster is no better.
+    An item moves only to a better cluster.
     """
     labels: Array = scores.argmax(axis=1)
     if start is not None:

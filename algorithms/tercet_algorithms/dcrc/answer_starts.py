@@ -65,7 +65,7 @@ def _odds_of_groups(kmeans: Any, X: Array, pairs: PairOdds) -> Array:
 def _merged(centres: Array, sizes: Array, odds: Array, n_clusters: int) -> tuple[Array, float]:
     """Return the cluster (R,) of each group after merging down to K, and the scatter (Ward's loss) that this has added.
 
-    Each time the two groups merge whose loss minus log odds is least.
+    Each step merges the two groups with the smallest loss minus log odds.
     """
     centres, sizes, odds = centres.copy(), sizes.copy(), odds.copy()
     cluster_of = np.arange(len(sizes))

@@ -25,7 +25,7 @@ VECTORS = 3
 TEMPERATURES = (1.0, 0.7, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 # Answers about the same items are dependent, so each counts half.
 _COUNT = 0.5
-# By so much is the log probability of the features alone, the simplest model, above that of others before any answer.
+# How much higher the log prior probability of the simplest model, that of the features alone, is than that of others.
 _HEAD_START = 1.0
 # A candidate with less weight is left out.
 LEAST_WEIGHT = 0.02
@@ -71,10 +71,10 @@ class Weighing(NamedTuple):
         return dict(zip(names, shares.tolist(), strict=True))
 
     def with_answers(self, tables: Array, triplets: Array) -> "Weighing":
-        """Return the same after answers to these triplets, which each candidate gave these log likelihoods, (C, T).
+        """Return the weighing with a further fold, answers to `triplets`; `tables` (C, T) are their log likelihoods.
 
-        What fits to fewer answers foresaw says less of fits to more: which candidate is best changes with their number.
-        So every fold counts by how many answers there were then, as a share of how many there are now.
+        Which candidate is best changes with the number of answers, so earlier folds count less: they are multiplied by
+        the number of answers before, as a share of the number now.
         """
         asked = np.concatenate([self.asked, triplets])
         earlier = self.tables * (len(self.asked) / len(asked))

@@ -1,10 +1,10 @@
-"""Items that are put where others are which stand for a cluster.
+"""Links of items with others that only stand for a cluster.
 
-Whoever moves ten items into a cluster says something of these ten, and nothing of the few items by which the cluster is
-named. A must-link is about both of its items: ten of them to the same item draw it to where the ten were, and the surer
-the model is of every item, the likelier it is that the few go to the many. So each of these links is about a copy of
-the item that stands for the cluster. A copy has the item's features, and no answer or link but this one; summed out, it
-leaves a factor of the item i that is put where j is,
+An analyst who moves ten items into a cluster says something about these ten, and nothing about the few items that stand
+for the cluster. A must-link is about both of its items: ten must-links with one item draw it to where the ten were, and
+the surer the model is of every item, the likelier it is that the few go to the many. So each of these links is about a
+copy of the item that stands for the cluster. A copy has the features of its item, and no answer or link but this one.
+Summing over the cluster of the copy of item j leaves a factor for item i, which is put where j is:
 
     P(link | y_i = k) = P(link | alike) p(y = k | x_j) + P(link | apart) (1 - p(y = k | x_j)).
 """
@@ -20,7 +20,7 @@ from tercet_algorithms.answers.patterns import Array
 
 @dataclass(frozen=True)
 class StandIns:
-    """Links of the n constrained items with S of them that stand for clusters, once more where links keep apart."""
+    """Links of the n constrained items with S that stand for clusters; one with links of both kinds is there twice."""
 
     others: Array  # (S,) rows of the items that stand for clusters
     if_alike: Array  # (S,) P(link | both in one cluster)

@@ -25,9 +25,10 @@ _SWEEPS = 6
 _SWEEP_TOL = 0.01
 _WARM_SWEEP_TOL = 0.05
 _SUFFICIENT = 0.09
-# A Newton step takes time with the cube of the constraints that it may move, a sweep in proportion to all. Soft answers
-# that leave more than so many to move are learned from by sweeps, of which each multiplier moves farther than to its
-# optimum, until few are left. Constraints violated by less than a share of `tol` are skipped meanwhile.
+# The time of a Newton step grows with the cube of the number of constraints that it may move, that of a sweep with the
+# number of all. So while soft answers leave more than _MOST_IN_STEP constraints to move, sweeps are made, in which each
+# multiplier moves _RELAXATION times as far as to its optimum and constraints violated by less than _SKIPPED times `tol`
+# are skipped.
 _MOST_IN_STEP = 1500
 _RELAXATION = 1.6
 _SKIPPED = 0.2

@@ -1,4 +1,4 @@
-"""Invites people to a project by a link, which they accept themselves, as who is signed in or with a new account.
+"""Invites people to a project by a link, which they accept themselves, with their own account or a new one.
 
 Nobody is added without having said so, and an owner learns nothing of who has an account here: an invitation is made
 in the same way for every address.

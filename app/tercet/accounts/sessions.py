@@ -24,7 +24,7 @@ from tercet.web.rendering import site_address
 BROWSER_COOKIE = "tercet-browser"
 # The secret of a sign-in at a provider, for as long as that may take.
 ATTEMPT_COOKIE, ATTEMPT_SECONDS = "tercet-attempt", 900
-# What is in the name by which a browser goes, the most particular first: most call themselves Safari as well.
+# Words in a browser's User-Agent header, the most specific first: most browsers name Safari as well.
 BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
 SYSTEMS = {
     "Android": "Android",

@@ -32,7 +32,7 @@ def page(session: Session, storage: Storage, project: Project, after: int, limit
     taken_back = withdrawn(session, project.id)
     answers = Counter(count_answers(session, project))
     answers.subtract(taken_back)
-    people_here = answers.keys() - queries.emptied(session, project.id)
+    people_here = answers.keys() - queries.stand_ins_of_removed(session, project.id)
     ordered = sorted(people_here, key=lambda person: (-answers[person], person))
     people = ordered[after : after + limit]
     more = after + limit < len(ordered)

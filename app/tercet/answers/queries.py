@@ -242,8 +242,8 @@ def labelers_of_unseen(session: Session, project_id: int, verdict: Verdict) -> S
     return session.scalars(people.distinct().order_by(Answer.labeler_id)).all()
 
 
-def emptied(session: Session, project_id: int) -> set[int]:
-    """Return who stands for labelers that were erased with their answers."""
+def stand_ins_of_removed(session: Session, project_id: int) -> set[int]:
+    """Return the users who stand for labelers that were erased together with their answers."""
     return set(session.scalars(select(Answer.labeler_id).where(Answer.project_id == project_id, Answer.erased)))
 
 

@@ -28,7 +28,7 @@ from tercet.web.texts import with_subject
 
 # Seconds of a recording that are segmented for the preview, which takes about half a second.
 LISTENED_SECONDS = 600.0
-# Seconds that the picture shows, and how many pictures of items are as wide as it.
+# Seconds that the picture shows, and how many times as wide as the picture of one item it is.
 WINDOW_SECONDS = 30.0
 WINDOW_PICTURES = 3
 FIRST_BYTES = 4  # that show whether a file is an archive

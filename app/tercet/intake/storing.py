@@ -86,7 +86,7 @@ def store(
         if prepared.faults and not options.of_import(row).skip_bad:
             Faults.of([*prepared.faults.values()]).raise_any()
         good = [place for place, item in enumerate(items) if item.row.key not in prepared.faults]
-        features = _of_good(features, [item.row.key for item in items], good)
+        features = _without_left_out(features, [item.row.key for item in items], good)
         stored = [items[place] for place in good]
         return _write(database, storage, row, stored, prepared, features, progress, first_features)
     except BaseException:
@@ -197,7 +197,7 @@ def _require_features(target: Target, keys: Sequence[str], features: Features | 
         raise Conflict(UNFEATURED[0].upper() + UNFEATURED[1:] + ".", [FieldError("features", UNFEATURED)])
 
 
-def _of_good(features: Features | None, keys: Sequence[str], good: Sequence[int]) -> Features | None:
+def _without_left_out(features: Features | None, keys: Sequence[str], good: Sequence[int]) -> Features | None:
     """Return the features without the rows of left-out items."""
     if features is None or len(good) == len(keys):
         return features

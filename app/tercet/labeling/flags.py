@@ -1,6 +1,6 @@
 """Flags: labelers say which items are broken, and analysts read what they said.
 
-Who has flagged an item is asked nothing about it any more; everybody else is, until an analyst sets the item aside.
+A labeler who has flagged an item is not asked about it any more; everybody else is, until an analyst sets it aside.
 """
 
 from collections.abc import Sequence

@@ -57,7 +57,7 @@ def is_possible(session: Session, storage: Storage, project: Project) -> bool:
 
 
 def draw(session: Session, storage: Storage, access: Access, words: Words) -> list[PracticeQuestion]:
-    """Draw questions to practise with; those with an analyst's word are never asked of this labeler again."""
+    """Draw questions to practise with; known ones are never asked of this labeler again."""
     project, user_id = access.project, access.user.id
     if not project.practice:
         return []

@@ -40,7 +40,7 @@ TOP_UP_PRIORITY = 1e-3
 LOW = 1 / 4
 # How often a request reads the queue again because other labelers have leased its candidates in the meantime.
 ATTEMPTS = 5
-# More possible triplets, those of 60 items, are taken to be never all stored, and stored ones are not counted.
+# Where more triplets are possible, as with 60 items, it is assumed without counting that not all of them are stored.
 MOST_USED_UP = 100_000
 # An undone question is asked again before everything else; all other priorities lie in [0, 1].
 UNDONE = 2.0
@@ -165,10 +165,10 @@ def _candidates(
 
 
 def _wait_in_line(connection: Connection, parameters: dict[str, Any]) -> None:
-    """Wait for the turn of this transaction among those to whom others were faster, until none of them is before it.
+    """Wait until it is this transaction's turn, among all that lost their candidates to faster transactions.
 
-    Without turns all of them would wait for the same question, and as only one can get it the others would read the
-    queue again, all at once: with fifty labelers in a short queue some lost more often than they may try.
+    Without turns all of them would wait for the same question; only one can get it, and the others would read the queue
+    again, all at once. With fifty labelers in a short queue some lost so often that they used up their `ATTEMPTS`.
     """
     if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
         run(connection, turn=(statements.WAIT_IN_LINE, parameters))
@@ -231,7 +231,7 @@ def close(session: Session, project: Project, triplet_ids: Collection[int]) -> N
 
 
 def end_leases_out_of_reach(database: Database, seconds: float) -> None:
-    """End leases of `seconds` that would outlast themselves, since the clock was set back: they keep questions away."""
+    """End leases that would last longer than `seconds`, since the clock was set back: they keep questions away."""
     beyond = Lease.expires_at > out_of_reach(seconds)
     with database.reading() as session:
         if session.execute(select(Lease.id).where(beyond).limit(1)).first() is None:

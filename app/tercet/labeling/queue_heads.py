@@ -13,7 +13,8 @@ from typing import NamedTuple
 from tercet.labeling.sql.statements import ABOVE_ALL
 
 SECONDS = 1.0
-# Requests that begin at the top each second, as all do that are fewer; one where there were more a moment ago.
+# At most so many requests begin at the top each second, or only one in the second after a busy one; all others begin
+# behind the head.
 FROM_THE_TOP = 10
 
 

@@ -35,7 +35,8 @@ class Queued(NamedTuple):
 
     triplet: Ids
     source: Source
-    # Only of a question whose answers are in doubt: their number, and whom to ask; None is anybody who has none there.
+    # Only for a question that is asked again: how many answers it has, and which labeler to ask. `asked_of` None means
+    # anybody who has not answered it.
     n_answers: int | None = None
     asked_of: int | None = None
 

@@ -90,9 +90,9 @@ def claim_next(
 ) -> Claim | None:
     """Claim a run that is due, or one whose lease has expired; return None if there is none.
 
-    Runs started by answers wait while their project is among the `resting`. With a project, only its runs are
-    looked at; without the `long_ones`, no comparison, which takes many fits. The caller's `own` are
-    not silent, whatever their lease says: their worker lives, but has no time for it.
+    Runs started by answers wait while their project is among the `resting`. With `of_project` only runs of that project
+    are looked at. Without `long_ones` no comparison is claimed, since it takes many fits. The caller's `own` runs are
+    not claimed even if their lease has expired: their workers are alive, but had no time to renew it.
     """
     at = {"at": now(), "beyond": out_of_reach(lease_seconds)}
     for run_id, project_id, purpose in _due(database, at, resting):

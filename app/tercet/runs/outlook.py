@@ -9,7 +9,7 @@ FURTHEST_AHEAD = 800
 
 
 def of_first_clusters(metrics: dict[str, Any]) -> str:
-    """Return whose clusters are shown while those of the fit have to earn it; empty where they have nothing to beat."""
+    """Return which clusters are shown, the fit's or those from before any answer; empty where no run compares them."""
     first = metrics.get("first_clusters")
     if not first:
         return ""

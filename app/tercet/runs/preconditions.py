@@ -66,14 +66,14 @@ def check(session: Session, project: Project, algorithm: str, parameters: dict[s
 def _check_known(session: Session, project: Project, parameters: dict[str, Any]) -> None:
     if parameters["method"] != "em" and not known_clusterings.names(parameters):
         raise Invalid(
-            "There is nothing to be unlike.", [FieldError("parameters.known_runs", known_clusterings.NOTHING_KNOWN)]
+            "Nothing to differ from was named.", [FieldError("parameters.known_runs", known_clusterings.NOTHING_KNOWN)]
         )
     condition = (Run.project_id == project.id) & Run.number.in_(parameters["known_runs"])
     existing = set(session.scalars(select(Run.number).where(condition, Run.result.is_not(None))))
     missing = [number for number in parameters["known_runs"] if number not in existing]
     if missing:
         detail = f"run {missing[0]} has no clusters, or there is no such run"
-        raise Invalid("A run to be unlike is not there.", [FieldError("parameters.known_runs", detail)])
+        raise Invalid("A run to differ from is missing.", [FieldError("parameters.known_runs", detail)])
     if absent := known_clusterings.absent_columns(session, project.id, parameters["known_columns"]):
         detail = f"no item has metadata '{absent[0]}'"
-        raise Invalid("Metadata to be unlike are not there.", [FieldError("parameters.known_columns", detail)])
+        raise Invalid("Metadata to differ from are missing.", [FieldError("parameters.known_columns", detail)])

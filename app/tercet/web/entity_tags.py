@@ -1,4 +1,4 @@
-"""Entity tags: who has read something changes it only if nobody else has in between (RFC 9110, 8.8.3 and 13.1.1)."""
+"""Entity tags: a client changes what it has read only if nobody else changed it since (RFC 9110, 8.8.3 and 13.1.1)."""
 
 import hashlib
 from collections.abc import Collection

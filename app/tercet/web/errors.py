@@ -20,7 +20,7 @@ from tercet.web.methods import allowed_methods
 from tercet.web.rendering import render
 
 log = logging.getLogger(__name__)
-# The most errors that an answer lists: what strangers send must not make answers larger than it is.
+# The most errors that an answer lists, so that strangers cannot make the server send more than they have sent.
 MOST_ERRORS = 100
 # What pydantic calls a field that a model, or a dataclass, does not have.
 UNKNOWN_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}

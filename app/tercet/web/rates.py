@@ -29,7 +29,7 @@ PER_PASSWORD, PER_ACCOUNT = 10, 100
 PER_CALLER = 12_000
 # Answers of one labeler: thirty times as many as the fastest people give.
 PER_LABELER = 3_000
-# What only those get who are signed in: a response from there proves credentials, for a while.
+# Addresses that answer only signed-in callers: a successful response from one proves the credentials for a while.
 SIGNED_IN = ("/api/v1/", "/projects/")
 MINUTE = 60.0
 MOST_COUNTED = 100_000
@@ -42,7 +42,7 @@ NO_LINK = "/sign-in/openid"
 
 
 class Rates:
-    """Counts what was asked, by whom, in each minute: of the clock that is never set, lest it shuts people out."""
+    """Counts what is asked, by whom, in each minute, by a clock that is never set: setting it could shut people out."""
 
     def __init__(self) -> None:
         """Begin with nothing counted."""

@@ -1,6 +1,6 @@
-"""Imported by the process that workers are forked from, after everything else: what is done here they all share.
+"""Prepares the process that workers are forked from, which imports this module last: all workers share its memory.
 
-Machine code that each worker loads for itself takes 35 MB in each, most of it copies of what was imported.
+If each worker loaded the machine code by itself, that would take 35 MB in each, most of it copies of what was imported.
 """
 
 import gc
@@ -18,8 +18,8 @@ if are_stored():
     with threadpool_limits(1):
         compile_loops()
 
-# What is there by now is looked at by no garbage collector any more. It writes to everything that it looks at, and each
-# worker that is forked from here would have a copy of its own, of some 40 MB.
+# From here on garbage collectors pass over all objects that exist by now. A collector writes to every object that it
+# looks at, so that each worker forked from here would get its own copy of these objects, some 40 MB.
 gc.collect()
 gc.freeze()
 give_back_memory()

@@ -97,7 +97,8 @@ class Checkpoints:
     def write(self, state: FitProgress) -> None:
         """Store the state, then its key in the run's row; raise Superseded if another copy of the task took over.
 
-        An attempt that comes further than all before is counted as the first: the run did not kill their workers.
+        Once an attempt gets further than all earlier ones, attempts are counted from 1 again: as the run got past the
+        place where the earlier workers died, it did not kill them.
         """
         key = self.job.save_checkpoint({**state.to_arrays(), **self.beside}, self.digest)
         progress = self.done_before + (1 - self.done_before) * float(state.fraction)

@@ -39,7 +39,8 @@ CONFIG = {
     # Nobody reads these measurements of Dask's, and fifty times a second they delayed requests.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
-    # By the clock of the wall: one that is set forward would make all workers look dead. Their nannies watch them.
+    # Off, since Dask measures it by the system clock: setting that forward would make all workers look dead. Their
+    # nannies watch over them instead.
     "distributed.scheduler.worker-ttl": None,
     # A worker that died and is not back by then is given up by Dask for good; on a busy machine 15 s are too few.
     "distributed.deploy.lost-worker-timeout": "60s",
@@ -173,7 +174,7 @@ class Engine:
         try:
             self._client.restart_workers(workers, timeout=RESTART_SECONDS, raise_for_error=False)
         except ValueError:
-            log.warning("The worker at %s has no nanny: it ends by itself, and what started it has to do so again", key)
+            log.warning("The worker of task %s has no nanny: it ends by itself, and has to be started again", key)
 
     def close(self) -> None:
         """Close the client and end the workers that were started here."""

@@ -15,7 +15,7 @@ from tercet.runs.results import Array
 from tercet_algorithms.dcrc.pattern_evidence import LINK_EPSILON
 
 MOST_CLUSTERS = 10_000
-SUREST = 1e-3  # no fit is surer than so against what an analyst says of an item
+LEAST_PROBABILITY = 1e-3  # smaller ones of the fit count as this: it must not be too sure for an analyst's links
 SWEEPS = 5  # through the links; what belongs together follows in two or three
 # The kinds that say in which cluster an item is.
 PLACING = (EditKind.MOVE, EditKind.KEEP, EditKind.MERGE, EditKind.SPLIT, EditKind.TYPICAL)
@@ -81,10 +81,10 @@ def place(
     positions: Callable[[Array], tuple[Array, Array]],
     previous: tuple[datetime | None, Array] | None,
 ) -> Edits:
-    """Return edits by position of the items; links of items that are not among them are left out.
+    """Return the edits with items as positions; links of items that have no position are left out.
 
-    `previous` is when the previous run began and its clusters. An edit overrules older ones about the same pair, and
-    an item that was moved leaves what older moves said of it.
+    `previous` is when the previous run began, and its clusters. An edit overrules older ones about the same pair; one
+    that places an item, or throws it out of a cluster, also overrules older ones that placed the item.
     """
     if not stored.edits:
         return NO_EDITS
@@ -119,7 +119,8 @@ def _newest(stored: StoredEdits, links: Array, pairs: Array) -> Array:
     low, high = np.sort(pairs, axis=1).T
     pair = low * (high.max(initial=0) + 1) + high
     is_overruled = numbers < _newest_of(pair, numbers)(pair)
-    # Thrown out of one cluster after another, an item is in none of them; a new place is one that it may have left.
+    # An item thrown out of several clusters stays out of all of them, so only a newer place overrules these edits: the
+    # item may have been thrown out of that cluster before.
     is_overruled |= is_placing & (numbers < np.maximum(place(item), out(item)))
     is_overruled |= is_out & (numbers < place(item))
     # Both items of a pair that was split off have to be where the split has put them.
@@ -197,7 +198,7 @@ def placed(edits: Edits, posterior: Array) -> Array:
     alike = np.arange(len(links))[:, None] < len(edits.must_link)
     item, other = links.T
     items = chosen(edits)
-    fitted = np.log(np.maximum(posterior[items], SUREST))
+    fitted = np.log(np.maximum(posterior[items], LEAST_PROBABILITY))
     values: Array = posterior.astype(float)
     for _ in range(SWEEPS):
         together = (1 - LINK_EPSILON) * values[other] + LINK_EPSILON * (1 - values[other])

@@ -91,7 +91,8 @@ class JobInputs:
     one_scale: bool = False
     feature_groups: list[str] | None = None  # (D,) of each column, where a recipe has made the features
     drawn: Array | None = None  # (M,) whether each answer is to a question drawn at random; None: nobody knows
-    # (M,) from 0 to 1: less of those who may answer without looking, as the previous run has it. None: all alike.
+    # (M,) how much each answer counts, from 0 to 1: less where the previous run doubts that the labeler looks at the
+    # items. None: all answers count in full.
     weights: Array | None = None
     known: Array | None = None  # (M,) whether an analyst said that each answer is right; None: of none
     edits: Edits = NO_EDITS  # what analysts changed by hand
@@ -213,7 +214,10 @@ def load(database: Database, storage: Storage, run: Run) -> JobInputs:
 
 
 def answer_weights(reports: list[LabelerReport], labelers: Array, trusted: set[int]) -> Array | None:
-    """Return how much each answer counts: by how probable it is that its labeler looks, all of it once put back."""
+    """Return how much each answer counts: the probability that its labeler looks at the items; 1 for the `trusted`.
+
+    None if all answers count in full.
+    """
     doubts = {report.labeler: report.doubt for report in reports if report.doubt and report.labeler not in trusted}
     return np.array([1 - doubts.get(labeler, 0.0) for labeler in labelers.tolist()]) if doubts else None
 

@@ -113,7 +113,7 @@ def _compute_current(job: Job) -> None:
 
 
 def _check_labelers(job: Job, inputs: JobInputs, reported: Report) -> None:
-    """Hold the answers of those who have answered since the run before and press fast or one key, or do not look."""
+    """Hold answers of labelers who do not look, and of those with new answers who are fast or always press one key."""
     uninformed = holds.uninformed(reported.labelers)
     newly = set(inputs.labelers[inputs.numbers > job.run.answers_from].tolist())
     holds.check(job.database, job.run.project_id, newly, uninformed)

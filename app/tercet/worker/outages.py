@@ -45,7 +45,8 @@ def work_through(
 ) -> None:
     """Do a task's work, and do it again after every outage that it `waits_for`, until another copy has taken over.
 
-    The caller renews the task's lease meanwhile. Other copies that began while it could not be renewed cost no attempt.
+    The caller renews the task's lease meanwhile. Where it could not, another copy may have begun: after each outage one
+    attempt is given back, so that outages do not use the attempts up.
     """
     for pause in pauses():
         try:

@@ -1,10 +1,10 @@
 """Lets people go before work, but never so long that work stands still.
 
-A worker gets a tenth of a processor that others want: by its priority, and where Linux divides the processors among
-sessions, by that of its session, which it has to itself. Many busy sessions leave a tenth as much as each of them gets,
-which is little: so a session that has waited for half a minute gets as much as any other for fifteen seconds. Elsewhere
-a tenth is what work gets: without root no process can raise its own priority again. Everywhere people are told that
-their run starves.
+A worker gets about a tenth of a processor that others want too: by its own low priority and, where Linux divides the
+processors among sessions, by the low priority of its session, in which it is alone. Beside many busy sessions it gets a
+tenth of what each of them gets, which is little: so after half a minute of hunger its session has the usual priority
+for fifteen seconds. Elsewhere the share stays a tenth, since a process without root cannot raise its own priority
+again. Everywhere people are told while their run starves.
 """
 
 import os

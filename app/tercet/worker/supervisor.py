@@ -40,8 +40,8 @@ POLL_SECONDS = 0.25
 # How long a project rests after a run: otherwise, while answers keep coming, workers on the server's own processors
 # would never leave them to the people who label. A rest as long as the run took only let faster fits run more often.
 REST_SECONDS = 1.0
-# The last worker is called up where others are at work of minutes, or have been at something for so long that others
-# wait. It ends when so long nothing of the kind was there.
+# The last worker is started while another one does work that takes minutes, or has been busy with one task for
+# LONG_SECONDS while further work waits. It ends once neither was so for CALLED_UP_SECONDS and no task is submitted.
 LONG_SECONDS, CALLED_UP_SECONDS = 5.0, 60.0
 UPKEEP_SECONDS = 5.0
 # How long to wait at the end for the thread to clear up after workers that were being started.
@@ -138,7 +138,7 @@ class Supervisor:
             self._clear_up(ended)
         self._renew_leases()
         self._call_up()
-        self._keep_up()
+        self._do_upkeep()
         # Without any worker nothing is claimed: it is for servers that have some, and pages say that it waits.
         while len(self.submitted) < self.engine.places():
             claim = self._claim_next(self._has_place_for_long_ones())
@@ -191,8 +191,8 @@ class Supervisor:
                 return claim
         return None
 
-    def _keep_up(self) -> None:
-        """Put in order, now and then, what no task and no request would."""
+    def _do_upkeep(self) -> None:
+        """Do, now and then, the upkeep that no task and no request does: end or delete what is out of date."""
         if time.monotonic() >= self._next_upkeep:
             self._next_upkeep = time.monotonic() + UPKEEP_SECONDS
             clean_up(self.database, self.storage)
@@ -252,8 +252,9 @@ class Supervisor:
     def _give_up_overdue(self) -> None:
         """Give up the runs that have not ended in time, and end the workers that are at them.
 
-        A fit that makes steps stops by itself at the first one after its time (`job.py`). One that makes none does not,
-        and is given up before its lease is over, which is renewed until its time, so that no server takes it over.
+        A fit that makes steps stops by itself at the first step after the time limit (`job.py`). A fit that makes none
+        does not stop. Its lease is renewed until the time limit; the run is given up before the lease ends, so that no
+        server takes it over.
         """
         latest_start = time.monotonic() - 3600 * self.place.run_hours - self.lease_seconds / 2
         for task in [task for task in self.submitted if task.since < latest_start]:

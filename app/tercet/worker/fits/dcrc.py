@@ -31,7 +31,7 @@ _SHARED = (
     *("use_dnk", "transductive", "solver", "answer_weight", "weight", "max_iter", "tol"),
     *("labeler_tables", "table_prior", "bag_epsilon"),
 )
-# The metrics of a search that runs which go on with its choice keep.
+# Metrics of a search that later runs keep while they use the parameters that it chose.
 _SEARCH_FIGURES = ("chosen", "held_out_score", "clusters_curve")
 _BALANCE = {"yes": True, "no": False, "choose": (True, False)}
 

@@ -89,14 +89,14 @@ def continued_clusters(run: Run, inputs: JobInputs) -> Array | None:
     previous, edited = inputs.previous, edited_clusters(run, inputs)
     if previous is None or not same_inputs(run, inputs, previous):
         return None
-    if _but_number(previous.run.parameters) != _but_number(run.parameters):
+    if _without_n_clusters(previous.run.parameters) != _without_n_clusters(run.parameters):
         return None
     labels = previous.result.labels
     fits = len(labels) == len(inputs.features) and labels.min() >= 1 and labels.max() <= run.parameters["n_clusters"]
     return edited if edited is not None else labels - 1 if fits else None
 
 
-def _but_number(parameters: dict[str, Any]) -> dict[str, Any]:
+def _without_n_clusters(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name != "n_clusters"}
 
 

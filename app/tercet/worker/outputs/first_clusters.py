@@ -1,9 +1,10 @@
 """Shows the clusters of the features alone until the fit has earned it, so that few answers do not make them worse.
 
 The first answers are few and some are wrong: they move items that nobody has been asked about, and as often as not to
-the wrong place. Until fits have made the answers that came after them 10,000 times as probable as what people saw did,
-people see the clusters of the fit without answers, but items that answers place where the fit has them, and items that
-analysts moved where they put them: an edit is about the clusters that its analyst saw.
+the wrong place. So people see the clusters of the fit without answers, until new answers were, all together, 10,000
+times as probable under the fits before them as under what people saw. Only items that answers place are shown where the
+newest fit has them, and items that analysts moved where the analysts put them: an edit is about the clusters that its
+analyst saw.
 Questions, reports and what is foreseen go by the fit all along. Once earned, it stays earned.
 
 Fits change: what early ones got wrong says nothing of later ones. So the factor begins anew at 1 whenever it falls
@@ -25,9 +26,9 @@ from tercet_algorithms.answers.patterns import Errors, pattern_probabilities
 from tercet_algorithms.answers.temperature import tempered
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
-# The factor from which on the fit's clusters are shown. A fit no better than the first clusters takes at least as many
-# answers until then, on average: more than most projects have, while a better one needs but twice as many as for a
-# hundredfold.
+# The fit's clusters are shown from this factor on. A fit that is no better than the first clusters reaches it after at
+# least 10,000 answers on average, more than most projects have; a better fit needs only twice as many answers as for a
+# factor of 100.
 EARNED = 10_000.0
 
 

@@ -21,8 +21,8 @@ from tercet_algorithms.answers.temperature import tempered
 from tercet_algorithms.common.matching import match_clusters
 from tercet_algorithms.dcrc.pattern_evidence import HARD_EPSILON
 
-# What so many answers buy is said. The past is seen in stretches of about as many as the first, of which newer ones
-# count most, so that more than six say nothing new.
+# Numbers of further answers whose gain is forecast. The past is divided into stretches of about as many answers as the
+# first of these numbers; newer stretches count more, so that more than six say nothing new.
 AHEAD = (50, 200)
 STRETCHES = 6
 # Numbers of answers at which it is seen where that levels off: where 50 further answers move less than this share of

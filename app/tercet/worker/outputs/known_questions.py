@@ -13,9 +13,10 @@ from tercet_algorithms.answers.pool import canonical
 
 
 def choose(inputs: JobInputs, demand: Demand, taken: list[Repeat], rng: Generator) -> list[Repeat]:
-    """Return known questions for those who answer now, each for a labeler who has not answered it: a share of theirs.
+    """Return known questions for the labelers who answer now, each for one who has not answered it.
 
-    What an analyst marked comes before what people answered alike.
+    They are a share of each labeler's questions. Those with an answer that an analyst marked as right come before those
+    that people answered alike.
     """
     if not demand.known_share or not demand.labelers or not len(inputs.answers):
         return []

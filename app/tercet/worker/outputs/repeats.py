@@ -1,7 +1,7 @@
-"""Which questions a run asks again, and of whom: those whose answers are in doubt, of a reliable labeler with none.
+"""Chooses the questions that a run asks again, those whose answers are in doubt, and the labelers whom it asks.
 
-They come beside the run's new questions, one to ten of them at most. Each waits for one of those who answer now, so
-that nothing has to be computed when they ask; the next run decides anew.
+At most one question is asked again for every ten new ones. Each is reserved for a reliable labeler who answers now and
+has not answered it, so that nothing has to be computed when they ask for questions; the next run decides anew.
 """
 
 from collections.abc import Collection, Sequence

@@ -77,10 +77,11 @@ def report(
 
 
 def _doubts(labelers: Array, believed: Beliefs, foreseen: Array) -> dict[Hashable, Independence]:
-    """Return whether each labeler's answers have to do with the items, by what was foreseen of them, and by the others.
+    """Return how probable it is that each labeler's answers have nothing to do with the items.
 
-    What was foreseen is blameless but knew little; all the other answers know more, but the fit has learned from those
-    that are judged as well. Whichever says more counts.
+    They are compared with what earlier runs foresaw, and with what all other answers predict now. The earlier runs had
+    not used the judged answers, but knew few others. The present fit knows more, but has also learned from the judged
+    answers. Of the two findings the more doubtful one counts.
     """
     newest = np.arange(len(labelers))[-MOST_JUDGED:]
     judged = newest[np.isfinite(foreseen[newest]).all(axis=1)]
