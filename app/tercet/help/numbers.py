@@ -24,9 +24,9 @@ NUMBERS = {
             ("answers", "run-answers"),
             ("total", "last_hour", "withdrawn", "set_aside", "set_aside_at_once", "n_answers", "answers"),
             "How many answers people and programs gave, “don’t know” included.",
-            "Counted from what is stored: withdrawn ones are left out (but for the `answers` of a project), and of a "
-            "run also those that were set aside. The last hour goes by when answers were stored, not by when a "
-            "labeler without a network gave them.",
+            "Counted from what is stored: withdrawn ones are left out, but not where a project is described over REST, "
+            "and of a run also those that were set aside. The last hour goes by when answers were stored, not by when "
+            "a labeler without a network gave them.",
             "Always.",
         ),
         Number(
