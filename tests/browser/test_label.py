@@ -685,10 +685,10 @@ def test_sounds_set_in_at_one_place_whatever_their_length(live_server: LiveServe
         lengths = {item.key: item.media_seconds or 0 for item in items}
     wait_for_paint(page)
     usual = page.evaluate("JSON.parse(document.getElementById('label').dataset.page).pictures.seconds")
-    before = shown(page)
+    before, different = shown(page), 0
     for _ in range(3):
         keys = [unquote(address.rpartition("/")[2]) for address in shown(page)]
-        assert len({round(lengths[key], 2) for key in keys}) > 1
+        different += len({round(lengths[key], 2) for key in keys}) > 1
         styles = page.locator(".media img").evaluate_all(
             "images => images.map(({ style, parentElement }) => [parseFloat(style.left), parseFloat(style.width),"
             " parseFloat(parentElement.dataset.onset)])"
@@ -701,6 +701,7 @@ def test_sounds_set_in_at_one_place_whatever_their_length(live_server: LiveServe
         assert starts == pytest.approx([starts[0]] * 3, abs=0.1)
         press_and_see(page, "y")
     assert shown(page) != before
+    assert different > 0, "questions are random, and one in four thousand is about songs of one length"
 
 
 def test_the_part_on_the_screen_is_played_again_and_again(live_server: LiveServer, open_page: OpenPage) -> None:
