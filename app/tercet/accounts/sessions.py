@@ -44,6 +44,7 @@ def start(session: Session, request: Request, user: User, until: datetime | None
     """
     if earlier := caller_of(request).session:
         session.execute(delete(BrowserSession).where(BrowserSession.token_hash == earlier))
+    _delete_ended(session)
     token = make_secret()
     browser = browser_name(request.headers.get("user-agent", ""))
     address = request.client.host[:45] if request.client else ""
@@ -58,7 +59,11 @@ def start(session: Session, request: Request, user: User, until: datetime | None
 def forget_ended(database: Database) -> None:
     """Delete the sessions that are over, with the browser and the address that each was of."""
     with database.transaction() as session:
-        session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now()))
+        _delete_ended(session)
+
+
+def _delete_ended(session: Session) -> None:
+    session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now()))
 
 
 def browser_name(user_agent: str) -> str:
