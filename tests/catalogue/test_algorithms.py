@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
@@ -10,6 +11,7 @@ import tercet_algorithms as estimators
 from tercet.catalogue import forms
 from tercet.catalogue.algorithms import ALGORITHMS, resolve
 from tercet.catalogue.forms import CHOICES
+from tercet.catalogue.parameters.common import MOST_CLUSTERS
 from tercet.catalogue.parameters.dcrc import DcrcParameters
 from tercet.database import Database
 from tercet.errors import Invalid
@@ -17,6 +19,7 @@ from tercet.models import Project
 from tercet_algorithms.sklr.sklr import SKLR
 from tests.factories import make_user, signed_in
 
+TEMPLATES = Path(__file__).parents[2] / "templates"
 ESTIMATORS = {
     "dcrc": estimators.DCRC,
     "dcrc-cv": estimators.DCRCCV,
@@ -143,3 +146,10 @@ def test_a_run_takes_its_own_then_the_projects_then_the_default() -> None:
     project = Project(n_clusters=3, algorithm="dcrc", parameters={"epsilon": 0.2, "tau": 2.0})
     resolved = resolve(project, "dcrc", {"tau": 3.0}, n_items=5)
     assert (resolved["tau"], resolved["epsilon"], resolved["n_init"], resolved["n_clusters"]) == (3.0, 0.2, 10, 3)
+
+
+def test_forms_ask_for_as_many_clusters_as_algorithms_take() -> None:
+    lines = [line for path in TEMPLATES.rglob("*.html") for line in path.read_text().splitlines()]
+    fields = [line for line in lines if 'name="n_clusters" type="number"' in line or "set most_clusters" in line]
+    assert len(fields) == 5
+    assert [line for line in fields if str(MOST_CLUSTERS) not in line] == []

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from tercet.accounts.queries import HeldToken, LinkInUse
+from tercet.catalogue.parameters.common import MOST_CLUSTERS
 from tercet.models import Invitation, Membership, Project, QuestionKind, Role, Scope, User
 from tercet.web.numbers import Count
 from tercet.web.texts import Name, Text
@@ -69,11 +70,11 @@ class ProjectSettings(BaseModel):
     guidelines: Annotated[Text, Field(max_length=20_000)] | None = Field(
         None, description="Markdown; `![words](item)` is the picture of an item"
     )
-    n_clusters: Annotated[Count, Field(ge=1, le=1_000)] | None = None
+    n_clusters: Annotated[Count, Field(ge=1, le=MOST_CLUSTERS)] | None = None
     algorithm: Annotated[Name, Field(max_length=40)] | None = None
     parameters: dict[str, Any] | None = None
     informative_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
-    redundancy: Annotated[Count, Field(ge=1, le=1_000)] | None = None
+    redundancy: Annotated[Count, Field(ge=1, le=MOST_CLUSTERS)] | None = None
     repeats_in_doubt: Annotated[Count, Field(ge=0, le=10)] | None = Field(
         None, description="the most further answers to a question where labelers disagree or a run doubts the answer"
     )

@@ -5,6 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
 
 ADVANCED: dict[str, Any] = {"advanced": True}
+# Most clusters of a project or a run; the forms have the same number (tests/catalogue/test_algorithms.py).
+MOST_CLUSTERS = 1_000
 
 
 def advanced(title: str, **bounds: Any) -> Any:
@@ -62,7 +64,7 @@ class Parameters(BaseModel):
     )
     left_out: ClassVar[dict[str, str]] = {}
 
-    n_clusters: Annotated[int, Field(title="Clusters", ge=1, le=1000)]
+    n_clusters: Annotated[int, Field(title="Clusters", ge=1, le=MOST_CLUSTERS)]
     """Number of clusters."""
     random_state: Annotated[int, advanced("Seed", ge=0, lt=2**32)] = 0
     """Seed of everything random; another one makes other starts."""

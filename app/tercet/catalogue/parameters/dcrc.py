@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from tercet.catalogue.parameters.common import (
     ADVANCED,
+    MOST_CLUSTERS,
     CommaSeparated,
     Iterations,
     NumberOrAuto,
@@ -109,9 +110,9 @@ class DcrcCvParameters(_Dcrc):
         "verbose": "a run shows its progress on its page",
     }
 
-    fewest_clusters: Annotated[int | None, Field(title="Fewest clusters", ge=1, le=1000)] = None
+    fewest_clusters: Annotated[int | None, Field(title="Fewest clusters", ge=1, le=MOST_CLUSTERS)] = None
     """With the most clusters below, the number of clusters is chosen too; none keeps it as it is set."""
-    most_clusters: Annotated[int | None, Field(title="Most clusters", ge=1, le=1000)] = None
+    most_clusters: Annotated[int | None, Field(title="Most clusters", ge=1, le=MOST_CLUSTERS)] = None
     """Up to 40 more than the fewest; every number costs as much time as several runs."""
     epsilon: Shares = Field([0.05, 0.15], title="Wrong answers expected")
     """Probabilities that an answer is wrong, to choose from, separated by commas."""
