@@ -228,7 +228,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return (is_quick and collection_path in {ROOT / "tests" / path for path in SLOW}) or None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def leaves_heavy_out(config: pytest.Config) -> bool:
+    """Whether no path is named and heavy tests are not asked for."""
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS and "heavy" not in config.option.markexpr
+
+
+def is_heavy(item: pytest.Item) -> bool:
+    """Whether a test is marked as heavy, and not one of the parameters that the mark leaves alone."""
+    spared = [mark.kwargs.get("but") for mark in item.iter_markers("heavy")]
+    return any(but is None or but not in item.name for but in spared)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sort the files, and mark tests: slow, postgres, quick (neither, and without a browser), and those not counted.
 
     After those that begin first, files come in the order of their own names, whatever their folders: so tests that wait
@@ -236,6 +247,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     slow, uncounted = ({ROOT / "tests" / path for path in paths} for paths in (SLOW, UNCOUNTED))
     places = {ROOT / "tests" / path: place for place, path in enumerate(FIRST)}
+    if leaves_heavy_out(config):
+        config.hook.pytest_deselected(items=[item for item in items if is_heavy(item)])
+        items[:] = [item for item in items if not is_heavy(item)]
     items.sort(key=lambda item: (places.get(item.path, len(FIRST)), item.path.name))
     for item in items:
         if item.path in slow:
@@ -285,6 +299,12 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     gc.collect()
     gc.freeze()
     return result
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say that heavy tests did not run, and how they do."""
+    if leaves_heavy_out(config):
+        terminalreporter.write_line("Without heavy tests; those of a file or folder run where its path is named.")
 
 
 def pytest_sessionfinish() -> None:

@@ -236,6 +236,7 @@ def imports_something(server: int) -> bool:
     return any("numpy" in mapped.path for process in processes for mapped in process.memory_maps())
 
 
+@pytest.mark.heavy(but="are ready")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what other processes have mapped")
 @pytest.mark.parametrize("workers", ["still start", "are ready"])
 def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path, workers: str) -> None:
@@ -262,6 +263,7 @@ def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path, workers:
     assert "Traceback" not in log.read_text()
 
 
+@pytest.mark.heavy(but="1")
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked there alone")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_ends_soon_while_its_workers_still_start(

@@ -112,6 +112,7 @@ def test_command_import_and_fit_among_a_users_own_folders(installed: Path, crowd
     assert run(installed / "python", "-c", FIT, cwd=crowded, PYTHONPATH=".") == "3\n"
 
 
+@pytest.mark.heavy
 def test_users_see_types(installed: Path, crowded: Path) -> None:
     (crowded / "use.py").write_text(TYPES)
     output = run(installed / "python", "-m", "mypy", "--cache-dir", crowded / "cache", "use.py", cwd=crowded)

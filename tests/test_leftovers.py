@@ -36,6 +36,7 @@ def servers_in(folder: Path) -> list[psutil.Process]:
     return [process for process in psutil.process_iter(["cmdline"]) if str(folder) in (process.info["cmdline"] or [])]
 
 
+@pytest.mark.heavy(but="with xdist")
 @pytest.mark.parametrize("processes", [0, 1], ids=["in one process", "with xdist"])
 def test_a_killed_run_leaves_nothing_behind(processes: int, tmp_path: Path) -> None:
     path = tmp_path / "url"

@@ -569,6 +569,7 @@ def numbered_requests(app: FastAPI, row: Row) -> Iterator[tuple[str, dict[str, A
         yield row.path, {**row.send, "params": {**row.send.get("params", {}), name: "{number}"}}
 
 
+@pytest.mark.heavy
 def test_no_number_in_an_address_is_too_large(app: FastAPI, world: World) -> None:
     rows = [row for row in TABLE if not row.endless and row.who is not Who.ANYBODY]
     asked = 0

@@ -72,6 +72,7 @@ def test_another_clustering_is_the_other_way(
     assert client.get(f"{API}/runs/2/contingency", params={"with": "site"}).json()["shared"] > 0.5
 
 
+@pytest.mark.heavy
 def test_a_clustering_unlike_a_column_too(client: TestClient, database: Database, settings: Settings) -> None:
     number = find(client, database, settings, known_columns=["site"], method="cmbc", n_clusters=3)
     run = run_numbered(database, number)
@@ -185,6 +186,7 @@ def test_the_next_run_after_answers_goes_on_from_what_was_adopted(
     assert run.metrics["warm_start"]
 
 
+@pytest.mark.heavy
 def test_an_older_run_that_is_restored_stays_until_new_answers_move_it_on(
     client: TestClient, database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:

@@ -63,6 +63,7 @@ def test_the_page_marks_and_takes_back(analyst: TestClient, world: World, databa
         assert (stored(database, 1).known_at is not None) == is_known
 
 
+@pytest.mark.heavy(but="sqlite-0.5")
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_run_asks_what_is_known_of_the_others(
     database: Database, storage: Storage, settings: Settings, share: float

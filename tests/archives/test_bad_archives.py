@@ -148,6 +148,7 @@ def test_links_doubles_and_locks(files: Files, refused: Callable[[bytes], str]) 
     assert "is encrypted" in refused(bytes(locked))
 
 
+@pytest.mark.heavy
 def test_bombs(files: Files, refused: Callable[[bytes], str]) -> None:
     """What unpacks to far more than it is, and a directory that would fill the memory."""
     assert "would unpack to" in refused(pack(files | {"blobs/000888.npy": bytes(2**28)}))
@@ -202,6 +203,7 @@ def test_rows_that_are_wrong(files: Files, refused: Callable[[bytes], str]) -> N
         assert sentence in refused(with_row(files, table, row, **values)), (table, values)
 
 
+@pytest.mark.heavy
 def test_a_picture_that_is_none_and_arrays_that_run(files: Files, refused: Callable[[bytes], str]) -> None:
     picture = next(name for name in files if name.endswith(".png"))
     page = files | {picture: b"<script>alert(1)</script>"}

@@ -62,6 +62,7 @@ class App:
         return [[self.items.index(item) for item in row[:3]] for row in rows]
 
 
+@pytest.mark.heavy
 def test_the_loop_asks_what_the_app_asks(database: Database, storage: Storage, settings: Settings) -> None:
     X, y = blobs(60)
     app, loop = App(database, storage, settings), AppLoop(X, 3, one_scale=False, seed=0)

@@ -171,5 +171,11 @@ def assert_accessible(page: Page, name: str, schemes: Collection[str] = tuple(RU
         options = {"resultTypes": ["violations"], **rules}
         report = AxeResults(page.evaluate("options => axe.run(...options)", [CONTEXT, options]))
         assert report.violations_count == 0, f"{name}, {scheme}: {report.generate_report()}"
-        assert page.evaluate("document.documentElement.scrollWidth") <= window["width"], (name, scheme)
+        assert_no_wider_than_the_window(page, f"{name}, {scheme}")
     page.emulate_media(color_scheme="light")
+
+
+def assert_no_wider_than_the_window(page: Page, name: str) -> None:
+    """Hold that nothing sticks out, so that nobody has to scroll to the side."""
+    assert page.viewport_size is not None
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], name

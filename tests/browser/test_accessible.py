@@ -11,7 +11,7 @@ from tercet.accounts import invitations, service
 from tercet.main import create_app
 from tercet.models import Import, ImportSource, Membership, Project, Role, Run, User, now
 from tercet.settings import Settings
-from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, make_board
+from tests.browser.conftest import LiveServer, OpenPage, assert_accessible, assert_no_wider_than_the_window, make_board
 from tests.browser.walking import assert_walkable
 from tests.dashboard.results import add_result
 from tests.factories import add_member, make_project, make_user
@@ -160,10 +160,13 @@ def test_every_page_is_looked_at(settings: Settings) -> None:
     assert pages - FOR_PROGRAMS == {view.route for view in VIEWS.values()} - {""}
 
 
-def test_axe_finds_nothing_and_nothing_sticks_out(live_server: LiveServer, open_page: OpenPage) -> None:
+@pytest.mark.heavy(but="desk")
+@pytest.mark.parametrize("device", ["desk", "phone"])
+def test_axe_finds_nothing_and_nothing_sticks_out(live_server: LiveServer, open_page: OpenPage, device: str) -> None:
     world = make_world(live_server)
+    window = {"desk": DESK, "phone": PHONE}[device]
     pages = {
-        who: open_page(user, "/api/docs", viewport=DESK)
+        who: open_page(user, "/api/docs", viewport=window)
         for who, user in (
             ("owner", world.owner),
             ("labeler", world.labeler),
@@ -174,12 +177,15 @@ def test_axe_finds_nothing_and_nothing_sticks_out(live_server: LiveServer, open_
     }
     for name, view in VIEWS.items():
         page = pages[view.who]
-        page.set_viewport_size(DESK)
+        page.set_viewport_size(window)
         page.goto("about:blank")  # from one section to another of the same page there would be no answer
         answer = page.goto(view.address.format(world=world))
         assert answer is not None
         assert answer.status == view.status, name
+        if device == "phone":
+            assert_accessible(page, name, ["light"])  # colours are the same in every width, and so is what keys reach
+            continue
         assert_accessible(page, name)
         assert_walkable(page, name)
         page.set_viewport_size(PHONE)
-        assert_accessible(page, name, ["light"])  # colours are the same in every width, and so is what keys reach
+        assert_no_wider_than_the_window(page, name)

@@ -28,6 +28,7 @@ def test_the_settings_show_the_chosen_algorithms_fields(live_server: LiveServer,
     expect(apart).to_have_value("3")
 
 
+@pytest.mark.heavy
 def test_one_run_with_another_algorithm(live_server: LiveServer, open_page: OpenPage) -> None:
     project, analyst = make_board(live_server)
     page = open_page(analyst, f"/projects/{project.key}")
@@ -40,6 +41,7 @@ def test_one_run_with_another_algorithm(live_server: LiveServer, open_page: Open
     assert (run["algorithm"], run["parameters"]) == ("sklr", {"C": 0.3})
 
 
+@pytest.mark.heavy(but="390")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     project, analyst = make_board(live_server)

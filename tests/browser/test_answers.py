@@ -53,6 +53,7 @@ def aside(live: LiveServer, project: Project) -> list[int]:
         return sorted(session.scalars(of_project))
 
 
+@pytest.mark.heavy
 def test_what_may_be_unseen_is_left_out_by_one_click(live_server: LiveServer, open_page: OpenPage) -> None:
     project, ann = make_answers(live_server)
     with live_server.database.transaction() as session:
@@ -103,6 +104,7 @@ def test_set_aside_and_put_back_without_leaving_the_page(live_server: LiveServer
     assert page.evaluate("window.stayed"), "the page was never left"
 
 
+@pytest.mark.heavy
 def test_a_row_that_leaves_the_list_hands_the_focus_on(live_server: LiveServer, open_page: OpenPage) -> None:
     project, ann = make_answers(live_server)
     page = open_page(ann, f"/projects/{project.key}/answers?state=used")
@@ -111,6 +113,7 @@ def test_a_row_that_leaves_the_list_hands_the_focus_on(live_server: LiveServer, 
     expect(page.locator("#list-title")).to_be_focused()
 
 
+@pytest.mark.heavy
 def test_all_of_a_labeler_and_back(live_server: LiveServer, open_page: OpenPage) -> None:
     project, ann = make_answers(live_server)
     page = open_page(ann, f"/projects/{project.key}/answers")
@@ -139,6 +142,7 @@ def test_what_is_wrong_is_said_beside_the_form(live_server: LiveServer, open_pag
     expect(page.locator("#answer-40 .problem:not(:empty)")).to_contain_text("Answer 40 is set aside already, by Ann")
 
 
+@pytest.mark.heavy
 def test_a_new_run_is_offered_not_imposed(live_server: LiveServer, open_page: OpenPage) -> None:
     project, ann = make_answers(live_server)
     page = open_page(ann, "/")
@@ -152,6 +156,7 @@ def test_a_new_run_is_offered_not_imposed(live_server: LiveServer, open_page: Op
     expect(page).to_have_url(f"{live_server.url}/projects/{project.key}/answers?order=suspect")
 
 
+@pytest.mark.heavy
 def test_plain_forms_and_pages_do_the_same_without_javascript(live_server: LiveServer, open_page: OpenPage) -> None:
     project, ann = make_answers(live_server)
     page = open_page(ann, f"/projects/{project.key}/answers", java_script_enabled=False)
@@ -169,6 +174,7 @@ def test_plain_forms_and_pages_do_the_same_without_javascript(live_server: LiveS
     expect(page.locator("#log li")).to_have_count(4)
 
 
+@pytest.mark.heavy
 def test_everything_is_within_reach_of_the_keyboard(live_server: LiveServer, open_page: OpenPage) -> None:
     project, ann = make_answers(live_server)
     page = open_page(ann, f"/projects/{project.key}/answers?state=used")
@@ -190,6 +196,7 @@ def test_everything_is_within_reach_of_the_keyboard(live_server: LiveServer, ope
     assert aside(live_server, project) == [39]
 
 
+@pytest.mark.heavy(but="390")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     project, ann = make_answers(live_server)

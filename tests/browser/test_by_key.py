@@ -53,6 +53,7 @@ def open_at(open_page: OpenPage, board: tuple[Project, User], path: str) -> Page
     return page
 
 
+@pytest.mark.heavy(but="runs/1?with=2")
 @pytest.mark.parametrize("path", ["alternatives", "compare", "runs/2", "runs/1?with=2"])
 def test_tab_reaches_all_and_the_focus_is_seen(open_page: OpenPage, board: tuple[Project, User], path: str) -> None:
     page = open_at(open_page, board, path)
@@ -71,6 +72,7 @@ def test_tab_reaches_all_and_the_focus_is_seen(open_page: OpenPage, board: tuple
     assert [markup for place, markup in enumerate(workable) if place not in reached] == []
 
 
+@pytest.mark.heavy
 def test_another_clustering_is_asked_for_by_key(open_page: OpenPage, board: tuple[Project, User]) -> None:
     page = open_at(open_page, board, "runs/1")
     page.get_by_role("link", name="Find another clustering").press("Enter")
@@ -122,6 +124,7 @@ def test_the_focus_goes_to_the_heading_when_what_had_it_is_gone(
     expect(page.get_by_role("checkbox", name="DCRC", exact=True)).to_be_focused()
 
 
+@pytest.mark.heavy
 def test_what_happened_before_a_comparison_s_page_listened_is_shown(
     live_server: LiveServer, open_page: OpenPage, board: tuple[Project, User]
 ) -> None:

@@ -83,6 +83,7 @@ def test_items_are_walked_to_selected_moved_and_tagged(live_server: LiveServer, 
     assert_walkable(page, "a selection")
 
 
+@pytest.mark.heavy
 def test_dialogs_of_a_labeler_give_the_focus_back(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     page = open_page(lea, f"/projects/{project.key}/label")

@@ -30,6 +30,7 @@ def open_curve(
     return open_page(analyst, f"/projects/{project.key}/runs/1", **options)
 
 
+@pytest.mark.heavy(but="390")
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_is_drawn_to_scale_and_accessible(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     page = open_curve(live_server, open_page, 5, MEAN, ERROR, viewport={"width": width, "height": 900})
@@ -48,6 +49,7 @@ def test_it_is_drawn_to_scale_and_accessible(live_server: LiveServer, open_page:
     assert_accessible(page, "curve")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", WIDTHS)
 def test_many_numbers_and_the_last_of_them_fit(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     mean = [-0.6 + 0.01 * number for number in range(41)]

@@ -51,6 +51,7 @@ def test_map_and_cards_show_the_clusters(live_server: LiveServer, open_page: Ope
     take_shot(page, "dashboard")
 
 
+@pytest.mark.heavy
 def test_a_run_that_starves_says_so_until_it_does_no_longer(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_board(live_server, open_page)
     slow = page.get_by_text("it mostly waits for a processor that other programs use")
@@ -85,6 +86,7 @@ def test_hover_shows_the_item_and_a_click_pins_it(live_server: LiveServer, open_
     expect(tooltip.get_by_role("link", name="Play")).to_be_visible()
 
 
+@pytest.mark.heavy
 def test_zoom_and_pan_with_mouse_buttons_and_keys(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_board(live_server, open_page)
     canvas = page.locator("#map")
@@ -111,6 +113,7 @@ def test_zoom_and_pan_with_mouse_buttons_and_keys(live_server: LiveServer, open_
     expect(page.locator("#tooltip")).to_contain_text("song 13/30")
 
 
+@pytest.mark.heavy(but="button")
 @pytest.mark.parametrize("how", ["shift", "button"])
 def test_lasso_lists_what_it_circles(live_server: LiveServer, open_page: OpenPage, how: str) -> None:
     _, page = open_board(live_server, open_page)
@@ -132,6 +135,7 @@ def test_lasso_lists_what_it_circles(live_server: LiveServer, open_page: OpenPag
     expect(item_list).to_be_hidden()
 
 
+@pytest.mark.heavy
 def test_a_card_lists_its_items_and_shows_its_cluster_alone(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_board(live_server, open_page)
     pictures = page.get_by_role("button", name="Pictures")
@@ -161,6 +165,7 @@ def test_a_second_run_appears_without_a_reload(live_server: LiveServer, open_pag
     assert page.evaluate("window.sameWindow")
 
 
+@pytest.mark.heavy
 def test_answers_are_counted_as_they_come(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_board(live_server, open_page)
     expect(page.locator("#connection")).to_have_text("live")
@@ -192,6 +197,7 @@ def test_the_first_run_brings_the_map(live_server: LiveServer, open_page: OpenPa
     assert page.locator("#map").evaluate(COLORS) > 10
 
 
+@pytest.mark.heavy
 def test_a_name_being_typed_survives_a_new_run(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_board(live_server, open_page)
     expect(page.locator("#connection")).to_have_text("live")
@@ -236,6 +242,7 @@ def test_without_javascript_everything_but_the_map_is_there(live_server: LiveSer
     expect(page.locator("#runs")).to_contain_text("cancelled")
 
 
+@pytest.mark.heavy
 def test_two_runs_in_motion_end_at_the_second(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_board(live_server, open_page, reduced_motion="no-preference")
     expect(page.locator("#connection")).to_have_text("live")
@@ -245,6 +252,7 @@ def test_two_runs_in_motion_end_at_the_second(live_server: LiveServer, open_page
     expect(page.locator(".cluster-figures a").nth(2)).to_have_text("8 items")
 
 
+@pytest.mark.heavy(but="390")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     _, page = open_board(live_server, open_page, viewport={"width": width, "height": 844})

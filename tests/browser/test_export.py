@@ -52,6 +52,7 @@ def test_every_button_gives_a_file(live_server: LiveServer, open_page: OpenPage,
     assert empty == ["songs-answers.ndjson", "songs-answers-with-names.ndjson"], "nobody has answered"
 
 
+@pytest.mark.heavy
 def test_through_a_file_and_back(live_server: LiveServer, open_page: OpenPage, tmp_path: Path) -> None:
     project, _ = make_board(live_server)
     with live_server.database.transaction() as session:
@@ -89,6 +90,7 @@ def make_texts(live: LiveServer, folder: Path) -> tuple[str, User]:
     return key, owner
 
 
+@pytest.mark.heavy(but="desk")
 @pytest.mark.parametrize("size", SIZES, ids=["desk", "phone"])
 def test_clusters_of_new_files(
     live_server: LiveServer, open_page: OpenPage, tmp_path: Path, size: tuple[int, int]
@@ -114,6 +116,7 @@ def test_clusters_of_new_files(
     assert clusters == [rows.nth(place).locator(".chip").inner_text() for place in (0, 1)]
 
 
+@pytest.mark.heavy(but="phone")
 @pytest.mark.parametrize("size", SIZES, ids=["desk", "phone"])
 def test_the_page_is_accessible(live_server: LiveServer, open_page: OpenPage, size: tuple[int, int]) -> None:
     project, analyst = make_board(live_server)
@@ -124,6 +127,7 @@ def test_the_page_is_accessible(live_server: LiveServer, open_page: OpenPage, si
     assert_accessible(page, "restore")
 
 
+@pytest.mark.heavy(but="desk")
 @pytest.mark.parametrize("size", SIZES, ids=["desk", "phone"])
 def test_the_report_opens_from_disk_and_asks_for_nothing(
     live_server: LiveServer, open_page: OpenPage, tmp_path: Path, size: tuple[int, int]

@@ -56,6 +56,7 @@ def test_an_import_adds_is_listed_and_is_undone(open_page: OpenPage, live_server
     expect(page.get_by_text("its items removed")).to_be_visible()
 
 
+@pytest.mark.heavy
 def test_who_adds_two_items_to_thirty_is_not_told_that_two_are_few(
     open_page: OpenPage, live_server: LiveServer, tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_who_adds_two_items_to_thirty_is_not_told_that_two_are_few(
     expect(page.locator("#labeling-link")).to_have_count(0)
 
 
+@pytest.mark.heavy
 def test_what_features_are_made_from_is_said_and_made_again(open_page: OpenPage, live_server: LiveServer) -> None:
     project, _ = make_board(live_server)
     with live_server.database.transaction() as session:
@@ -126,6 +128,7 @@ def test_a_deleted_project_is_had_back(open_page: OpenPage, live_server: LiveSer
     expect(page).to_have_url(f"{live_server.url}/projects/{project.key}")
 
 
+@pytest.mark.heavy
 def test_pictures_of_sounds_are_drawn_by_a_preset(open_page: OpenPage, live_server: LiveServer) -> None:
     project, _ = make_board(live_server)
     with live_server.database.transaction() as session:

@@ -226,6 +226,7 @@ def test_an_item_is_flagged_and_an_answer_noted_by_keys(live_server: LiveServer,
     wait_until(lambda: flagged() == [])
 
 
+@pytest.mark.heavy
 def test_in_german_and_from_right_to_left_everything_has_room(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server, labeler_goal=200, project_goal=2000)
     page = open_page(lea, f"/projects/{project.key}/label", locale="de-DE")
@@ -298,6 +299,7 @@ def test_practice_teaches_and_stores_nothing(live_server: LiveServer, open_page:
     expect(page.locator("#practice-dialog")).to_be_hidden()
 
 
+@pytest.mark.heavy
 def test_time_in_another_window_is_no_response_time(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     page.clock.install()
@@ -319,6 +321,7 @@ def test_time_in_another_window_is_no_response_time(live_server: LiveServer, ope
     assert 1_500 <= row.response_ms < 30_000
 
 
+@pytest.mark.heavy
 def test_after_half_an_hour_a_pause_is_suggested(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     page.clock.install()
@@ -341,6 +344,7 @@ def test_after_half_an_hour_a_pause_is_suggested(live_server: LiveServer, open_p
     expect(pause).to_be_hidden()
 
 
+@pytest.mark.heavy
 def test_who_is_done_is_thanked(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     with live_server.database.transaction() as session:
@@ -369,6 +373,7 @@ def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, ope
     assert standing_answers(live_server, project) == ["1", "2", "3", "dnk"]
 
 
+@pytest.mark.heavy
 def test_the_end_of_a_small_project_is_explained(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server, redundancy=1)
     with live_server.database.transaction() as session:
@@ -390,6 +395,7 @@ def test_the_end_of_a_small_project_is_explained(live_server: LiveServer, open_p
     )
 
 
+@pytest.mark.heavy
 def test_an_answer_costs_one_request_with_which_the_next_questions_come(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -405,6 +411,7 @@ def test_an_answer_costs_one_request_with_which_the_next_questions_come(
     assert about_questions == {"answers": 12, "answers?ask=12": 3}, "it has six at least, and asks for six more"
 
 
+@pytest.mark.heavy
 def test_of_two_tabs_the_one_whose_answer_the_other_sent_has_questions(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -422,6 +429,7 @@ def test_of_two_tabs_the_one_whose_answer_the_other_sent_has_questions(
     press_and_see(page, "n")
 
 
+@pytest.mark.heavy
 def test_questions_that_come_late_do_not_hide_the_end(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server, redundancy=1)
     with live_server.database.transaction() as session:
@@ -509,6 +517,7 @@ def covered(page: Page) -> float:
     return sum(page.locator(".media").evaluate_all(areas)) / (window["width"] * window["height"])
 
 
+@pytest.mark.heavy(but="1440")
 @pytest.mark.parametrize(
     ("width", "height", "least"), [(1440, 900, 0.6), (1280, 720, 0.55), (820, 1180, 0.45), (3840, 2160, 0.6)]
 )
@@ -524,6 +533,7 @@ def test_spectrograms_fill_the_window_and_have_one_scale(
     assert page.evaluate("document.documentElement.scrollHeight") <= height
 
 
+@pytest.mark.heavy
 def test_at_two_hundred_percent_the_pictures_keep_their_share(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     page = open_page(lea, f"/projects/{project.key}/label", viewport={"width": 720, "height": 450})
@@ -536,6 +546,7 @@ def ranges(page: Page) -> list[list[str]]:
     return [marks.locator("span").all_inner_texts() for marks in page.locator(".marks").all()]
 
 
+@pytest.mark.heavy
 def test_looking_closer_looks_closer_at_all_three(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -561,6 +572,7 @@ def test_looking_closer_looks_closer_at_all_three(live_server: LiveServer, open_
     assert_accessible(page, "label_closer")
 
 
+@pytest.mark.heavy
 def test_long_recordings_begin_at_their_start_and_can_be_moved_through(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -583,6 +595,7 @@ def test_long_recordings_begin_at_their_start_and_can_be_moved_through(
     take_shot(page, "label_long_recordings")
 
 
+@pytest.mark.heavy(but="1-yes")
 @pytest.mark.parametrize(("place", "answer"), [(1, "yes"), (2, "no")])
 def test_the_more_similar_picture_is_the_answer(
     live_server: LiveServer, open_page: OpenPage, place: int, answer: str
@@ -651,6 +664,7 @@ RECORD_SOUNDS = """() => {
 }"""
 
 
+@pytest.mark.heavy
 def test_a_key_that_is_held_plays_two_sounds_by_turns(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -678,6 +692,7 @@ def test_a_key_that_is_held_plays_two_sounds_by_turns(live_server: LiveServer, o
     assert shown(page), "no key was an answer"
 
 
+@pytest.mark.heavy
 def test_sounds_set_in_at_one_place_whatever_their_length(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     with live_server.database.reading() as session:
@@ -704,6 +719,7 @@ def test_sounds_set_in_at_one_place_whatever_their_length(live_server: LiveServe
     assert different > 0, "questions are random, and one in four thousand is about songs of one length"
 
 
+@pytest.mark.heavy
 def test_the_part_on_the_screen_is_played_again_and_again(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -729,6 +745,7 @@ RECORD_STARTS = """() => {
 }"""
 
 
+@pytest.mark.heavy
 def test_levelled_sounds_are_loaded_before_they_are_played(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -746,6 +763,7 @@ def test_levelled_sounds_are_loaded_before_they_are_played(live_server: LiveServ
     assert not [url for url in asked if "media/media" in url], "it is here already"
 
 
+@pytest.mark.heavy
 def test_colours_and_loudness_are_the_labelers_own(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -788,6 +806,7 @@ def test_items_without_media_show_their_text_or_key(live_server: LiveServer, ope
     assert standing_answers(live_server, project) == ["yes"]
 
 
+@pytest.mark.heavy
 def test_a_second_window_catches_up_when_it_comes_to_the_front(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     second_page = page.context.new_page()
@@ -801,6 +820,7 @@ def test_a_second_window_catches_up_when_it_comes_to_the_front(live_server: Live
     expect(second_page.locator("#mine")).to_have_text("1")
 
 
+@pytest.mark.heavy
 def test_a_page_asks_nothing_again_that_was_sent_while_it_was_loading(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -828,6 +848,7 @@ def test_a_page_asks_nothing_again_that_was_sent_while_it_was_loading(
     assert standing_answers(live_server, project) == []
 
 
+@pytest.mark.heavy
 def test_answers_wait_in_a_browser_that_forbids_storage(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     forbid = (
@@ -838,6 +859,7 @@ def test_answers_wait_in_a_browser_that_forbids_storage(live_server: LiveServer,
     assert_answered(live_server, project, page, "n", "no")
 
 
+@pytest.mark.heavy
 def test_a_page_without_a_mouse(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     answer = page.get_by_role("button", name="No, like 3")
@@ -930,6 +952,7 @@ def test_nothing_is_answered_before_its_pictures_are_painted(live_server: LiveSe
     assert row.response_ms <= 1000 * (time.monotonic() - released_at), "counted from the paint on"
 
 
+@pytest.mark.heavy
 def test_sounds_set_in_at_one_place_though_their_pictures_come_late(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -951,6 +974,7 @@ def png_bytes(picture: Image.Image) -> bytes:
         return file.getvalue()
 
 
+@pytest.mark.heavy
 def test_the_plain_form_is_not_there_before_the_script(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     page = open_page(lea, "/account")
@@ -967,6 +991,7 @@ def test_the_plain_form_is_not_there_before_the_script(live_server: LiveServer, 
     assert_answered(live_server, project, page, "n", "no")
 
 
+@pytest.mark.heavy
 def test_a_picture_that_fails_is_said_and_can_be_loaded_again(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     page, pictures = open_with_held_pictures(open_page, lea, project)
@@ -986,6 +1011,7 @@ def test_a_picture_that_fails_is_said_and_can_be_loaded_again(live_server: LiveS
     assert_answered(live_server, project, page, "y", "yes")
 
 
+@pytest.mark.heavy
 def test_a_picture_that_fails_can_be_skipped(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     page, pictures = open_with_held_pictures(open_page, lea, project)
@@ -999,6 +1025,7 @@ def test_a_picture_that_fails_can_be_skipped(live_server: LiveServer, open_page:
         assert len(session.scalars(select(Skip).where(Skip.labeler_id == lea.id)).all()) == 1
 
 
+@pytest.mark.heavy
 def test_pictures_that_take_long_can_be_skipped_or_asked_for_again(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -1044,6 +1071,7 @@ def test_a_preloaded_question_is_on_screen_in_the_next_frame(live_server: LiveSe
     assert result == [True, ["painting", "painted"]], "no skeleton, no message, no buttons that look disabled"
 
 
+@pytest.mark.heavy
 def test_keys_are_the_labelers_own(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -1076,6 +1104,7 @@ def test_keys_are_the_labelers_own(live_server: LiveServer, open_page: OpenPage)
     expect(page.locator("#answer kbd")).to_have_text(["Y", "D", "N"])
 
 
+@pytest.mark.heavy
 def test_each_sound_is_to_be_heard_first_where_the_project_says_so(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -1102,6 +1131,7 @@ def test_each_sound_is_to_be_heard_first_where_the_project_says_so(
     assert standing_answers(live_server, project) == ["no"]
 
 
+@pytest.mark.heavy
 def test_sounds_play_by_themselves_for_those_who_turn_it_on(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -1133,6 +1163,7 @@ def test_a_click_can_be_undone_for_a_moment(live_server: LiveServer, open_page: 
     assert standing_answers(live_server, project) == []
 
 
+@pytest.mark.heavy
 def test_labelers_are_told_what_is_right(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page, feedback=True)
     wait_for_paint(page)

@@ -68,6 +68,7 @@ def test_a_legend_selects_the_items_of_a_group(open_page: OpenPage, board: tuple
     expect(page.locator("#legend")).to_be_empty()
 
 
+@pytest.mark.heavy
 def test_colours_that_come_too_late_or_not_at_all(open_page: OpenPage, board: tuple[Project, User]) -> None:
     page = open_board(open_page, board)
     choice, legend = page.get_by_label("Colour by"), page.locator("#legend")
@@ -92,6 +93,7 @@ def test_colours_that_come_too_late_or_not_at_all(open_page: OpenPage, board: tu
     expect(choice).to_have_value("")
 
 
+@pytest.mark.heavy
 def test_search_and_box_select_and_the_map_is_saved(open_page: OpenPage, board: tuple[Project, User]) -> None:
     page = open_board(open_page, board)
     page.get_by_label("Search items").fill("SONG 2/")
@@ -131,6 +133,7 @@ def test_a_click_on_an_item_offers_its_look_alikes(open_page: OpenPage, board: t
     expect(panel.get_by_role("heading")).to_have_text("Like song 1/30: 30 items")
 
 
+@pytest.mark.heavy(but="390")
 @pytest.mark.parametrize("width", [1440, 390])
 def test_accessible_with_a_legend(open_page: OpenPage, board: tuple[Project, User], width: int) -> None:
     page = open_board(open_page, board, viewport={"width": width, "height": 844})

@@ -124,6 +124,7 @@ def test_from_the_empty_home_page_to_a_labeling_link(
     expect(home.get_by_role("heading", level=1)).to_have_text("Dashboard of Eggs of two sites")
 
 
+@pytest.mark.heavy
 def test_nobody_sees_a_project_that_is_being_imported(
     home: Page, live_server: LiveServer, open_page: OpenPage, folder: Path
 ) -> None:
@@ -142,6 +143,7 @@ def test_nobody_sees_a_project_that_is_being_imported(
     expect(home.get_by_role("heading", level=1)).to_have_text("Your first project")
 
 
+@pytest.mark.heavy
 def test_after_a_reload_only_what_is_missing_is_sent(home: Page, live_server: LiveServer, folder: Path) -> None:
     home.route("**/north-1.png?*", lambda route: route.abort())
     choose(home, folder)
@@ -164,6 +166,7 @@ def test_after_a_reload_only_what_is_missing_is_sent(home: Page, live_server: Li
     stage(home, "ready")
 
 
+@pytest.mark.heavy
 def test_what_is_wrong_is_named_and_can_be_left_out(home: Page, live_server: LiveServer, folder: Path) -> None:
     picture = folder / "north" / "north-0.png"
     picture.write_bytes(picture.read_bytes()[:80])
@@ -259,6 +262,7 @@ def test_a_recording_is_cut_by_keyboard_with_the_segments_in_sight(
     expect(home.get_by_role("button", name="Make the project")).to_be_enabled()
 
 
+@pytest.mark.heavy
 def test_a_file_that_cannot_be_sent_is_removed(home: Page, live_server: LiveServer, folder: Path) -> None:
     home.route("**/north-1.png?*", lambda route: route.abort())
     choose(home, folder)

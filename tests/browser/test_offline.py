@@ -46,6 +46,7 @@ def answer_many(page: Page, count: int) -> None:
         press_and_see(page, "ynd"[number % 3])
 
 
+@pytest.mark.heavy
 def test_a_hundred_answers_without_a_network_and_a_killed_tab(
     live_server: LiveServer, prepared: tuple[Project, Page]
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_hundred_answers_without_a_network_and_a_killed_tab(
     assert len(stored(live_server, project)) == 101
 
 
+@pytest.mark.heavy
 def test_the_page_says_when_nothing_is_left(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     page = open_page(lea, f"/projects/{project.key}/label")
@@ -99,6 +101,7 @@ def test_the_page_says_when_nothing_is_left(live_server: LiveServer, open_page: 
     assert len(stored(live_server, project)) >= 6
 
 
+@pytest.mark.heavy
 def test_two_tabs_agree_within_a_second(live_server: LiveServer, prepared: tuple[Project, Page]) -> None:
     project, first = prepared
     second = first.context.new_page()
@@ -162,6 +165,7 @@ def test_signing_out_leaves_nothing_behind(prepared: tuple[Project, Page]) -> No
     wait_until(lambda: not page.evaluate(REGISTRATIONS))
 
 
+@pytest.mark.heavy
 def test_signing_out_before_the_scripts_have_come_leaves_nothing_behind(prepared: tuple[Project, Page]) -> None:
     _, page = prepared
     page.locator("form[action$='/sign-out']").first.evaluate("(form) => form.submit()")
@@ -170,6 +174,7 @@ def test_signing_out_before_the_scripts_have_come_leaves_nothing_behind(prepared
     wait_until(lambda: not page.evaluate(REGISTRATIONS))
 
 
+@pytest.mark.heavy
 def test_a_session_that_ended_elsewhere_leaves_nothing_behind(prepared: tuple[Project, Page]) -> None:
     _, page = prepared
     page.context.clear_cookies()
@@ -178,6 +183,7 @@ def test_a_session_that_ended_elsewhere_leaves_nothing_behind(prepared: tuple[Pr
     expect(page.locator("#saved")).to_contain_text("you are signed out")
 
 
+@pytest.mark.heavy
 def test_a_new_version_replaces_the_old_one(prepared: tuple[Project, Page]) -> None:
     """What an older worker has kept of the page is dropped once the new one is stored whole; questions stay."""
     project, page = prepared
@@ -200,6 +206,7 @@ def test_a_new_version_replaces_the_old_one(prepared: tuple[Project, Page]) -> N
     wait_for_paint(page)
 
 
+@pytest.mark.heavy
 def test_questions_ahead_are_nobody_elses(live_server: LiveServer, prepared: tuple[Project, Page]) -> None:
     project, page = prepared
     with live_server.database.reading() as session:

@@ -56,6 +56,7 @@ def test_an_outage_is_named_and_goes_without_a_reload(live_server: LiveServer, o
     expect(notice).to_be_hidden(timeout=20_000)
 
 
+@pytest.mark.heavy
 def test_a_page_that_is_refused_its_events_says_why_and_comes_back(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_page_that_is_refused_its_events_says_why_and_comes_back(
     expect(page.locator("#outage")).to_be_hidden()
 
 
+@pytest.mark.heavy
 def test_a_page_that_may_not_follow_any_more_says_so(live_server: LiveServer, open_page: OpenPage) -> None:
     project, analyst = make_board(live_server)
     page = open_page(analyst, "/help")

@@ -35,6 +35,7 @@ def open_overview(live: LiveServer, open_page: OpenPage, **options: object) -> t
     return project, page
 
 
+@pytest.mark.heavy(but="390")
 @pytest.mark.parametrize("width", [390, 1440])
 def test_the_three_questions_fit_every_window(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     _, page = open_overview(live_server, open_page, viewport={"width": width, "height": 900})
@@ -47,6 +48,7 @@ def test_the_three_questions_fit_every_window(live_server: LiveServer, open_page
     assert_accessible(page, "overview")
 
 
+@pytest.mark.heavy
 def test_what_lies_between_two_clusters_opens_in_the_gallery(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_overview(live_server, open_page)
     page.get_by_role("link", name="1 and 2", exact=True).click()
@@ -59,6 +61,7 @@ def test_what_lies_between_two_clusters_opens_in_the_gallery(live_server: LiveSe
     expect(gallery).to_be_visible()
 
 
+@pytest.mark.heavy
 def test_a_suggestion_is_dismissed_and_comes_back(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_overview(live_server, open_page)
     open_ones, dismissed = page.locator(".suggestions > li"), page.locator("#dismissed")

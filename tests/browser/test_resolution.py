@@ -65,6 +65,7 @@ def test_the_slider_shows_other_numbers_at_once(open_page: OpenPage, board: tupl
     expect(page.locator("#map")).to_have_attribute("data-clusters", "3")
 
 
+@pytest.mark.heavy
 def test_what_is_suggested_is_used_from_now_on(open_page: OpenPage, board: tuple[Project, User]) -> None:
     page = open_it(open_page, board)
     page.get_by_role("button", name="5 suggested").click()
@@ -75,6 +76,7 @@ def test_what_is_suggested_is_used_from_now_on(open_page: OpenPage, board: tuple
     expect(page.locator("#runs tbody tr").first).to_contain_text("queued")
 
 
+@pytest.mark.heavy
 def test_a_new_run_keeps_the_number_looked_at(
     live_server: LiveServer, open_page: OpenPage, board: tuple[Project, User]
 ) -> None:
@@ -102,6 +104,7 @@ def test_without_javascript_a_number_is_chosen_from_a_list(open_page: OpenPage, 
     expect(page.locator("#resolution")).to_contain_text("Runs make 4 clusters")
 
 
+@pytest.mark.heavy(but="390")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(
     open_page: OpenPage, board: tuple[Project, User], width: int

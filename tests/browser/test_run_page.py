@@ -48,6 +48,7 @@ def circle_left_half(page: Page, canvas: Locator) -> None:
     page.mouse.up()
 
 
+@pytest.mark.heavy
 def test_what_is_circled_on_either_map_is_listed_with_its_clusters(
     open_page: OpenPage, beside: tuple[Project, User]
 ) -> None:
@@ -103,6 +104,7 @@ def test_the_slider_of_an_older_run(live_server: LiveServer, open_page: OpenPage
     assert len(queued) == 1
 
 
+@pytest.mark.heavy(but="390")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(
     open_page: OpenPage, beside: tuple[Project, User], width: int

@@ -16,6 +16,7 @@ def expect_section(page: Page, name: str) -> None:
     expect(page.locator(".sections > section:visible > h2")).to_have_text([name])
 
 
+@pytest.mark.heavy(but="with scripts")
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 def test_one_section_at_a_time(live_server: LiveServer, open_page: OpenPage, scripts: bool) -> None:
     project, _ = make_board(live_server)
@@ -32,6 +33,7 @@ def test_one_section_at_a_time(live_server: LiveServer, open_page: OpenPage, scr
             expect(page.locator(".contents [aria-current]")).to_have_text([link.inner_text()])
 
 
+@pytest.mark.heavy
 def test_a_form_stays_in_its_section(live_server: LiveServer, open_page: OpenPage) -> None:
     project, _ = make_board(live_server)
     with live_server.database.transaction() as session:

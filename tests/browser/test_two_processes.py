@@ -65,6 +65,7 @@ def connections(server: DemoServer) -> set[tuple[int, int]]:
     }
 
 
+@pytest.mark.heavy
 def test_two_tabs_agree_whichever_process_serves_them(
     two_processes: tuple[LiveServer, DemoServer], browser: Browser
 ) -> None:

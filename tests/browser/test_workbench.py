@@ -65,6 +65,7 @@ def test_items_are_selected_one_by_one_moved_and_the_move_is_undone(
     assert edits_of(live_server, project.id) == counts
 
 
+@pytest.mark.heavy
 def test_a_tag_is_put_on_a_selection_filtered_by_and_taken_off_one_item(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_tag_is_put_on_a_selection_filtered_by_and_taken_off_one_item(
     expect(chips.last).to_have_text("check 11")
 
 
+@pytest.mark.heavy
 def test_a_selection_stays_when_a_new_run_comes(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_board(live_server, open_page)
     page.locator('[data-list="2"]').click()

@@ -89,6 +89,7 @@ def test_a_whole_project(client: tercet.Client) -> None:
         points.label()
 
 
+@pytest.mark.heavy
 def test_nobody_overwrites_what_they_have_not_seen(client: tercet.Client) -> None:
     mine = client.create_project("Shared", n_clusters=2)
     mine.push([{"key": "a", "site": "A1", "text": "owl"}, {"key": "b", "text": "wren"}, {"key": "c"}])
@@ -110,6 +111,7 @@ def test_nobody_overwrites_what_they_have_not_seen(client: tercet.Client) -> Non
     assert mine.items()["key"].tolist() == ["a", "c"]
 
 
+@pytest.mark.heavy
 def test_answers_come_out_as_they_go_in(client: tercet.Client) -> None:
     table, X = points_in_three_groups()
     points = client.create_project("Answers", n_clusters=3)
@@ -131,6 +133,7 @@ def test_answers_come_out_as_they_go_in(client: tercet.Client) -> None:
     assert (edit.kind, edit.items) == ("together", 2)
 
 
+@pytest.mark.heavy
 def test_pictures_of_a_table_are_sent(client: tercet.Client, tmp_path: Path) -> None:
     paths = [tmp_path / "site 0" / "gréy.png", tmp_path / "site 1" / "gréy.png", tmp_path / "5.png"]
     for shade, path in zip((20, 120, 220), paths, strict=True):
@@ -247,6 +250,7 @@ def test_events_of_a_client_that_waits(client: tercet.Client) -> None:
     assert heard[-1].number is not None
 
 
+@pytest.mark.heavy
 def test_a_notebook_shows_names_as_text(client: tercet.Client) -> None:
     table, X = points_in_three_groups()
     points = client.create_project("<script>alert(1)</script>", key="shown", n_clusters=3)
@@ -349,6 +353,7 @@ with tercet.Client(*sys.argv[1:], frames="polars", progress=False) as client:
 """
 
 
+@pytest.mark.heavy
 def test_frames_of_polars_come_and_go(connection: tuple[str, str], tmp_path: Path) -> None:
     """In a folder of its own, as nothing else here needs polars."""
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(tmp_path)]
@@ -368,6 +373,7 @@ def program_of(page: str, name: str) -> str:
     return html.unescape(text[1])
 
 
+@pytest.mark.heavy
 def test_the_programs_of_the_help_page_run(connection: tuple[str, str], tmp_path: Path) -> None:
     page = httpx.get(f"{connection[0]}/help/client").text
     variables = {**os.environ, "TERCET_SERVER": connection[0], "TERCET_TOKEN": connection[1]}

@@ -33,6 +33,7 @@ def remote(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["remote", *arguments])
 
 
+@pytest.mark.heavy
 def test_a_project_from_a_table_to_clusters(folder: Path) -> None:
     rng = np.random.default_rng(0)
     np.save(folder / "X.npy", np.repeat(9 * np.eye(3), 8, axis=0) + rng.normal(size=(24, 3)))

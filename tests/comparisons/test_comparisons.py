@@ -168,6 +168,7 @@ def test_a_verdict_on_too_few_answers() -> None:
     assert sentence({}, TITLES) == ""
 
 
+@pytest.mark.heavy
 def test_bars_hold_what_the_numbers_say(
     analyst: TestClient, database: Database, settings: Settings, project: int
 ) -> None:

@@ -80,6 +80,7 @@ def edit(client: TestClient, kind: str, positions: np.ndarray | list[int] = (), 
     return answer.json()
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_move_is_seen_at_once_while_unrelated_items_are_where_the_first_run_has_them(
     app: FastAPI, database: Database, storage: Storage, settings: Settings
 ) -> None:
@@ -135,6 +136,7 @@ def test_a_move_holds_in_the_next_run_and_is_gone_when_taken_back(
     assert (clusters(database, storage, project)[moved] == 1).all()
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_the_newest_edit_of_an_item_counts(
     database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
 ) -> None:
@@ -145,6 +147,7 @@ def test_the_newest_edit_of_an_item_counts(
     assert (clusters(database, storage, project)[moved] == 3).all()
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_items_are_moved_one_by_one_the_most_typical_ones_first(
     database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
 ) -> None:
@@ -208,6 +211,7 @@ def test_links_of_moves_alone_say_nothing_of_what_stands_for_a_cluster(
     assert (len(symmetric["must_link"]), len(symmetric["cannot_link"])) == (4 * 5, 5 + 2 * 2)
 
 
+@pytest.mark.heavy
 @pytest.mark.only_on("sqlite")
 def test_many_items_are_moved_and_do_not_draw_the_others_to_themselves(
     app: FastAPI, database: Database, storage: Storage, settings: Settings
@@ -241,6 +245,7 @@ def test_sklr_learns_from_edits_too(app: FastAPI, database: Database, storage: S
         assert run.metrics["edit_links_held"] >= 0.8 * run.metrics["edit_links"]
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_clusters_are_merged_and_split_and_the_others_keep_items_and_names(
     database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
 ) -> None:
@@ -297,6 +302,7 @@ def times_compared_with(database: Database, positions: list[int]) -> int:
     return sum(item in ids for pair in pairs for item in pair)
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_what_is_called_typical_stands_for_its_cluster_until_it_is_put_elsewhere(
     database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
 ) -> None:
@@ -362,6 +368,7 @@ def test_edits_need_clusters(app: FastAPI, database: Database, storage: Storage,
         assert (refused.status_code, "no run is done" in refused.text) == (409, True)
 
 
+@pytest.mark.heavy(but="sqlite-bags")
 @pytest.mark.only_on("sqlite")
 @pytest.mark.parametrize(
     ("algorithm", "parameters"),

@@ -213,6 +213,7 @@ receive(database, Upload(path, "application/x-ndjson", project_id, sender_id))
 """
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_rows_of_an_upload_that_was_killed_stay_and_the_rest_is_stored_when_it_is_sent_again(
     client: TestClient, database: Database, database_url: str, tmp_path: Path
 ) -> None:

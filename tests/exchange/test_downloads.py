@@ -297,6 +297,7 @@ def test_the_page_says_how_much_each_holds(songs: TestClient, database: Database
     assert "with the cluster of every part of it: 12 rows." in page
 
 
+@pytest.mark.heavy
 def test_deleted_items_are_in_nothing_that_goes_out(fitted: TestClient, database: Database, settings: Settings) -> None:
     """Features without them can be uploaded again, and the report counts those that are left."""
     with database.reading() as session:

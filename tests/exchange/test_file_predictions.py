@@ -92,6 +92,7 @@ def predicted(client: TestClient, database: Database, settings: Settings, paths:
     return client.get(f"{API}/predictions/{begun['id']}/items").json()
 
 
+@pytest.mark.heavy(but="sqlite-songs")
 @pytest.mark.parametrize("make", [songs, digits, texts])
 def test_items_that_come_again_get_their_clusters(
     client: TestClient, database: Database, settings: Settings, storage: Storage, tmp_path: Path, make: Any

@@ -228,6 +228,7 @@ def test_outlier_answers_have_no_such_form(client: TestClient, database: Databas
         assert "export csv or ndjson" in refused.json()["errors"][0]["detail"]
 
 
+@pytest.mark.heavy
 @pytest.mark.only_on("sqlite")
 def test_the_command_writes_both(answered: TestClient, settings: Any, tmp_path: Any) -> None:
     for what in ("salmon", "cblearn"):

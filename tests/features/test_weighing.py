@@ -61,6 +61,7 @@ def test_only_the_default_groups_of_sounds_have_a_choice():
     assert weightings(own) == [own]
 
 
+@pytest.mark.heavy
 def test_words_that_differ_in_the_order_of_their_sounds_are_weighed_by_their_spectrum(tmp_path):
     """Three bands of noise in each of their six orders, so that what is measured of a whole word is much the same."""
     rng = np.random.default_rng(0)

@@ -44,6 +44,7 @@ def stored_result(database: Database, storage: Storage) -> results.Result:
     return results.load(storage, run.result)
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_what_is_set_aside_is_in_no_fit_no_question_and_no_count(
     analyst: TestClient, database: Database, storage: Storage, settings: Settings, songs: int
 ) -> None:

@@ -117,6 +117,7 @@ def test_paths_that_lead_elsewhere(client: TestClient, database: Database, path:
     assert row_counts(database) == before
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_sizes_are_held(client: TestClient, database: Database, settings: Settings) -> None:
     number = send(client, {"a.wav": b"12345"})
     address = f"{IMPORTS}/{number}/files"

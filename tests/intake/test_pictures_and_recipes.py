@@ -67,6 +67,7 @@ def test_settings_are_tried_on_one_sound(sounds: TestClient, database: Database)
     assert stored(database).picture_settings == before
 
 
+@pytest.mark.heavy(but="params0")
 @pytest.mark.parametrize(
     ("params", "status", "words"),
     [
@@ -143,6 +144,7 @@ def test_runs_know_the_group_of_each_column(sounds: TestClient, database: Databa
     assert set(groups) == {"sound_measures", "sound_codes", "sound_outline"}
 
 
+@pytest.mark.heavy(but="groups0")
 @pytest.mark.parametrize(
     ("groups", "words"),
     [

@@ -72,6 +72,7 @@ def wait(page: Page, milliseconds: int) -> dict[str, Any]:
     return state
 
 
+@pytest.mark.heavy(but="413")
 @pytest.mark.parametrize("status", [400, 403, 404, 405, 408, 409, 413, 421, 422, 425, 429, 500, 502, 503, 504])
 def test_a_page_of_a_proxy_drops_no_answer_and_stops_nothing(outbox: Page, status: int) -> None:
     answer_with(outbox, from_proxy(status))
@@ -123,6 +124,7 @@ def times(state: dict[str, Any]) -> list[int]:
     return [at - sent[0] for at in sent[1:]]
 
 
+@pytest.mark.heavy
 def test_the_waits_grow_and_start_anew_after_a_success(outbox: Page) -> None:
     answer_with(outbox, from_proxy(502))
     add(outbox, "first")

@@ -16,6 +16,7 @@ from tests.runs.support import wait_for, worker_processes
 from tests.worker.test_supervisor import supervised
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_killed_worker_costs_an_attempt(
     database: Database, storage: Storage, settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

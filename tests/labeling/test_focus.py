@@ -59,6 +59,7 @@ def analyst(app: FastAPI, database: Database, clustered: int) -> TestClient:
         yield client
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_the_next_run_asks_about_chosen_items_alone_and_at_random_about_all(
     database: Database, settings: Settings, clustered: int, analyst: TestClient
 ) -> None:
@@ -78,6 +79,7 @@ def test_the_next_run_asks_about_chosen_items_alone_and_at_random_about_all(
     assert len(anchors(database, clustered, Source.INFORMATION)) > 20
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_questions_about_a_cluster_are_about_its_items(
     database: Database, storage: Storage, settings: Settings, clustered: int, analyst: TestClient
 ) -> None:
@@ -97,6 +99,7 @@ def test_questions_about_a_cluster_are_about_its_items(
     assert analyst.get(f"{SONGS}/focus").json() == EVERYTHING
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_what_is_confused_are_items_that_are_not_sure(
     database: Database, storage: Storage, settings: Settings, clustered: int, analyst: TestClient
 ) -> None:

@@ -347,6 +347,7 @@ STEP_WEIGHTS: dict[Step, int] = {
 }
 
 
+@pytest.mark.heavy(but="2-2")
 @pytest.mark.parametrize(("seed", "redundancy"), [(1, 1), (2, 2), (3, 3), (4, 2)])
 def test_what_is_stored_is_what_the_model_says(app: FastAPI, seed: int, redundancy: int) -> None:
     chance = random.Random(seed)

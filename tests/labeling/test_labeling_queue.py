@@ -93,6 +93,7 @@ def test_twenty_labelers_at_once_never_exceed_the_redundancy(wide_database: Data
     assert counts == {redundancy: 60}, "every question got exactly its answers: none starved, none too many"
 
 
+@pytest.mark.heavy(but="True")
 @pytest.mark.parametrize("short", [False, True])
 def test_none_of_fifty_labelers_hears_of_an_end_while_there_are_questions(wide_database: Database, short: bool) -> None:
     """From a queue that holds enough for all, and from one that each of them has to top up."""

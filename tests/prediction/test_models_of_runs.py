@@ -52,6 +52,7 @@ CASES = {
 }
 
 
+@pytest.mark.heavy(but="linear")
 @pytest.mark.parametrize("case", CASES)
 def test_fitted_items_keep_their_clusters(database: Database, storage: Storage, settings: Settings, case: str) -> None:
     algorithm, parameters = CASES[case]

@@ -66,6 +66,7 @@ def test_a_run_says_what_structure_answers_go_by(database: Database, storage: St
         assert ("predicts answers best" in said) == bool(sentence)
 
 
+@pytest.mark.heavy
 def test_a_run_with_too_many_clusters_says_so(database: Database, storage: Storage, settings: Settings) -> None:
     """Three clouds in three clusters need no word; in six, answers support fewer, and the run says which are one."""
     said = {}

@@ -81,6 +81,7 @@ def test_an_alternative_stands_beside_and_changes_nothing_else(
     assert [event.payload for event in events] == [{"run": current_run.number}], "open dashboards keep what they show"
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_answers_an_alternative_used_still_bring_the_next_run(
     database: Database, settings: Settings, songs: int
 ) -> None:

@@ -92,6 +92,8 @@ VARIANTS = [
     Variant("DCRCCV", DCRCCV, {**SMALL, "tau": (0.5, 1.0), "lam": 2**-8, "epsilon": (0.05, 0.15), "cv": 3}),
 ]
 SAVING = [variant for variant in VARIANTS if variant.saves]
+# One variant of each estimator stands for the others, whose tests are heavy.
+FIRST_OF_EACH = {"DCRC", "SKLR", "DCRCCV"}
 
 
 def hidden(n_items=N_ITEMS, seed=1):
@@ -136,11 +138,14 @@ OF_FEATURES = {
     "DCRCCV",
 }
 CHECKED = [
-    *(variant.make() for variant in VARIANTS if variant.name in OF_FEATURES),
+    *(variant.make() for variant in VARIANTS if variant.name in FIRST_OF_EACH),
     AnsweredDCRC(N_CLUSTERS, **SMALL),
+    AnsweredSKLR(N_CLUSTERS, **SKLR_SMALL),
+]
+CHECKED_TOO = [
+    *(variant.make() for variant in VARIANTS if variant.name in OF_FEATURES - FIRST_OF_EACH),
     AnsweredDCRC(N_CLUSTERS, **SURE, labeler_tables="learn"),
     AnsweredDCRC(N_CLUSTERS, epsilon=0.05, n_init=1, n_moves=0, solver="em"),
-    AnsweredSKLR(N_CLUSTERS, **SKLR_SMALL),
     AnsweredSKLR(N_CLUSTERS, **SKLR_SMALL, solver="projection"),
     AnsweredDCRCCV(N_CLUSTERS, **SMALL, tau=(0.5, 1.0), lam=2**-8, epsilon=0.05, cv=2),
 ]
@@ -149,8 +154,18 @@ CHECKED = [
 X, Y = hidden()
 N_ANSWERS = 100
 GIVEN = questions(Y, N_ANSWERS)
-every = pytest.mark.parametrize("variant", VARIANTS, ids=str)
-every_saving = pytest.mark.parametrize("variant", SAVING, ids=str)
+
+
+def each_of(variants):
+    """A mark that runs a test of each of the variants."""
+    parameters = [
+        variant if variant.name in FIRST_OF_EACH else pytest.param(variant, marks=pytest.mark.heavy)
+        for variant in variants
+    ]
+    return pytest.mark.parametrize("variant", parameters, ids=str)
+
+
+every, every_saving = each_of(VARIANTS), each_of(SAVING)
 OF_ALL = [
     pytest.mark.uncounted,  # the tests of each estimator reach the same lines, and counting takes a quarter of the time
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),

@@ -11,7 +11,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tercet_algorithms import CMBC, DCRC, DCRCCV, SKLR, BagSpectralClustering
-from tests.tercet_algorithms.estimators import CHECKED, SKLR_SMALL, SMALL, X, Y, questions
+from tests.tercet_algorithms.estimators import CHECKED, CHECKED_TOO, SKLR_SMALL, SMALL, X, Y, questions
 
 pytestmark = pytest.mark.uncounted
 
@@ -48,6 +48,13 @@ def expected_to_fail(estimator):
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_to_fail)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.heavy
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(CHECKED_TOO, expected_failed_checks=expected_to_fail)
+def test_scikit_learn_checks_of_variants(estimator, check):
     check(estimator)
 
 

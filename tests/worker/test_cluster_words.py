@@ -36,6 +36,7 @@ def random_labels(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
     return np.concatenate([np.arange(1, k + 1), rng.choice(k, n - k, p=rng.dirichlet(np.ones(k))) + 1])
 
 
+@pytest.mark.heavy
 def test_of_clusters_that_do_not_differ_nothing_is_said() -> None:
     projects, loud = 300, 0
     for seed in range(projects):

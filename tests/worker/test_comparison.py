@@ -90,6 +90,7 @@ def test_a_fold_is_predicted_by_a_fit_that_has_not_seen_it(
         assert not {tuple(row) for row in seen} & {tuple(row) for row in unseen}
 
 
+@pytest.mark.heavy
 def test_who_reads_answers_wins_where_features_say_otherwise(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
@@ -149,6 +150,7 @@ def watch_fits(
     return begun, ended
 
 
+@pytest.mark.heavy
 def test_it_gives_way_to_a_run_that_people_wait_for(
     database: Database, settings: Settings, answered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +185,7 @@ def let_it_come_back(database: Database, run_id: int) -> None:
         session.execute(update(Run).where(Run.id == run_id).values(due_at=now()))
 
 
+@pytest.mark.heavy
 def test_a_long_fit_is_left_for_a_run_that_people_wait_for_but_not_for_ever(
     database: Database, settings: Settings, answered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_single_worker_has_no_process_between_since_nobody_would_share_its_mem
     assert set(engine._client.run(os.getppid).values()) == {os.getpid()}
 
 
+@pytest.mark.heavy(but="2")
 @pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
 @pytest.mark.parametrize("workers", [2, 3])
 def test_several_workers_are_forked_from_one_process_and_share_its_memory(tmp_path: Path, workers: int) -> None:
@@ -141,12 +142,14 @@ def shared_megabytes() -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Shared_")) / 1024
 
 
+@pytest.mark.heavy
 def test_workers_end_in_silence_while_a_heartbeat_is_under_way() -> None:
     command = [sys.executable, "-c", CLOSE_DURING_A_HEARTBEAT]
     done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (done.returncode, done.stdout, done.stderr) == (0, "closed\n", "")
 
 
+@pytest.mark.heavy
 def test_a_scheduler_elsewhere_is_reached_by_tls_and_by_nobody_without_its_certificates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,6 +245,7 @@ def answer_some(database: Database, project_id: int, count: int, seed: int) -> n
     return np.unique(triplets[values != "dnk"])
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_project_shows_its_first_clusters_until_answers_go_by_the_fit(
     database: Database, storage: Storage, settings: Settings, songs: tuple[int, np.ndarray]
 ) -> None:
@@ -279,6 +280,7 @@ def test_a_project_shows_its_first_clusters_until_answers_go_by_the_fit(
     assert adjusted_rand_score(y, clusters_of(storage, later)) > 0.9
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_items_that_are_set_aside_and_come_back_leave_the_first_clusters_in_place(
     database: Database, storage: Storage, settings: Settings, songs: tuple[int, np.ndarray]
 ) -> None:
@@ -297,6 +299,7 @@ def test_items_that_are_set_aside_and_come_back_leave_the_first_clusters_in_plac
         assert (labels[aside] == -1) == (when is not None)
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_run_with_other_settings_shows_its_fit(
     database: Database, storage: Storage, settings: Settings, songs: tuple[int, np.ndarray]
 ) -> None:

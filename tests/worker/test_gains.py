@@ -25,6 +25,7 @@ def finish_run(database: Database, settings: Settings, project: int) -> Run:
     return get_run(database, run_id)
 
 
+@pytest.mark.heavy
 def test_what_answers_buy_is_known_once_fifty_have_bought_something(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
@@ -50,6 +51,7 @@ def test_what_answers_buy_is_known_once_fifty_have_bought_something(
     assert [stretch[0] for stretch in stretches] == [70, 60], "the past grows"
 
 
+@pytest.mark.heavy
 def test_doubtful_answers_count_less_until_somebody_has_looked(
     database: Database, storage: Storage, settings: Settings
 ) -> None:

@@ -124,6 +124,7 @@ def test_a_statement_that_is_wrong_is_no_outage(database: Database) -> None:
     assert not outages.is_outage(wrong.value)
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_run_refills_the_queue_with_as_many_questions_as_are_needed(
     database: Database, settings: Settings, project: int
 ) -> None:
@@ -164,6 +165,7 @@ def test_withdrawn_answers_and_those_after_the_claim_are_not_used(
     assert (run.answers_to, run.metrics["n_answers"]) == (20, 15)
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_clusters_keep_their_numbers(database: Database, storage: Storage, settings: Settings, project: int) -> None:
     answer_truly(database, project, 20)
     first = request(database, project)
@@ -181,6 +183,7 @@ def test_clusters_keep_their_numbers(database: Database, storage: Storage, setti
     assert run.metrics["warm_start"] is True
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_prequential_accuracy_counts_new_answers_only(
     database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:
@@ -249,6 +252,7 @@ def test_a_copy_that_is_overtaken_stops_and_leaves_no_trace(
     assert (run.status, run.token, run.checkpoint, run.result) == ("running", 2, None, None)
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_stopped_fit_goes_on_from_its_checkpoint(
     database: Database,
     storage: Storage,
@@ -360,6 +364,7 @@ def test_a_run_that_takes_too_long_is_given_up_and_says_so(
     assert lifecycle.claim_next(database, 15) is None, "nobody takes it over"
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_run_that_starves_says_so_until_it_does_no_longer(
     database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,6 +426,7 @@ def test_a_run_that_lost_its_workers_begins_again_after_ever_longer_pauses(datab
     assert pauses == [0.0, 0.5, 1.0, 1.0]
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_run_whose_workers_are_killed_is_not_given_up_while_it_comes_further(
     database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -469,6 +475,7 @@ def test_a_run_whose_project_is_deleted_just_stops(
     assert run_job(place(settings), run_id) == "superseded"
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_odd_one_out_questions_are_fitted_and_asked(database: Database, storage: Storage, settings: Settings) -> None:
     project = make_songs(database, storage, question_kind="outlier")
     y = blobs(60)[1]

@@ -68,6 +68,7 @@ def rows_of(plan: ComparisonPlan) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in figures(plan, done)["systems"]}
 
 
+@pytest.mark.heavy
 def test_bag_labels_are_credited_to_who_reads_them() -> None:
     """Features alone cannot tell half of the classes; labels can, and no answer says more than they do."""
     tables = [rows_of(plan_of(half_seen(seed)[0], *SYSTEMS)) for seed in range(3)]

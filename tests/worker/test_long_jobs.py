@@ -207,6 +207,7 @@ def test_previews_come_first(database: Database, storage: Storage, tmp_path: Pat
         assert session.get_one(BackgroundJob, claim.job_id).kind == JobKind.CHECK_IMPORT
 
 
+@pytest.mark.heavy
 @pytest.mark.only_on("sqlite")
 def test_a_preview_comes_while_features_of_somebody_else_are_computed(
     database: Database, storage: Storage, settings: Settings, tmp_path: Path

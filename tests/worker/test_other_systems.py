@@ -63,6 +63,7 @@ def fitted(database: Database, storage: Storage, settings: Settings, project: in
     return run, results.load(storage, run.result).labels
 
 
+@pytest.mark.heavy(but="sqlite-cmbc")
 @pytest.mark.parametrize("method", ["cmbc", "regress-out", "dibws"])
 def test_another_clustering_is_unlike_a_run(
     database: Database, storage: Storage, settings: Settings, method: str
@@ -118,6 +119,7 @@ def test_what_is_known_is_read_as_codes(database: Database, storage: Storage) ->
                 known_clusterings.load(session, storage, project, {"known_runs": [], "known_columns": [], **wrong}, 5)
 
 
+@pytest.mark.heavy(but="sqlite-bags")
 @pytest.mark.parametrize("algorithm", ["dcrc", "dcrc-cv", "bags"])
 def test_bag_labels_help_before_anyone_has_answered(
     database: Database, storage: Storage, settings: Settings, algorithm: str
@@ -163,6 +165,7 @@ def test_bag_labels_stay_when_answers_come(database: Database, storage: Storage,
     assert not fitted(database, storage, settings, project)[0].metrics["warm_start"], "other labels, another model"
 
 
+@pytest.mark.heavy
 def test_a_system_may_follow_any_other(database: Database, storage: Storage, settings: Settings) -> None:
     """Figures and maps do not care who computed the run before."""
     project, y = make_bagged(database, storage, "dcrc")

@@ -46,6 +46,7 @@ def agreement(storage: Storage, run: Run) -> float:
     return float(adjusted_rand_score(CLASSES, results.load(storage, str(run.result)).labels))
 
 
+@pytest.mark.heavy
 def test_what_features_do_not_show_answers_do(
     database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:
@@ -110,6 +111,7 @@ def test_the_next_run_goes_on_from_points_beside_features(
     assert points.shape == (N_ITEMS, second.metrics["learned_dimensions"])
 
 
+@pytest.mark.heavy
 def test_no_candidate_is_weighed_by_answers_that_points_have_seen(
     database: Database, settings: Settings, project: int
 ) -> None:
@@ -119,6 +121,7 @@ def test_no_candidate_is_weighed_by_answers_that_points_have_seen(
     assert "candidate_weights" not in get_run(database, run).metrics
 
 
+@pytest.mark.heavy
 def test_a_comparison_learns_points_without_the_answers_held_out(
     database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,6 +165,7 @@ def test_figures_are_of_the_newest_answers_to_random_questions() -> None:
     }
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_run_knows_which_answers_are_to_random_questions(
     database: Database, storage: Storage, settings: Settings
 ) -> None:

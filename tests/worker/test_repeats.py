@@ -110,6 +110,7 @@ def test_one_stands_before_ten_new_ones() -> None:
     assert [question for question in mixed if question.n_answers is None] == new
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_a_run_has_wrong_answers_checked_by_the_other_labeler(
     database: Database, storage: Storage, settings: Settings
 ) -> None:

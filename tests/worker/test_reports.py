@@ -160,6 +160,7 @@ def test_no_answers(storage: Storage) -> None:
     assert results.answer_report(storage, Run(result="runs/2/1")) is None
 
 
+@pytest.mark.heavy
 def test_who_guesses_is_known_by_what_the_run_before_foresaw(
     database: Database, storage: Storage, settings: Settings
 ) -> None:

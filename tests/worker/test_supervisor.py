@@ -65,6 +65,7 @@ def test_workers_that_did_not_start_are_started_once_more(
     assert not failures
 
 
+@pytest.mark.heavy
 @POSTGRES
 def test_answers_during_a_run_make_exactly_one_more(database: Database, storage: Storage, settings: Settings) -> None:
     project = make_hard_songs(database, storage, n_init=N_STARTS)
@@ -83,6 +84,7 @@ def test_answers_during_a_run_make_exactly_one_more(database: Database, storage:
     assert get_run(database, second).answers_from == 1000
 
 
+@pytest.mark.heavy
 @SQLITE
 def test_a_killed_worker_costs_no_iteration(database: Database, storage: Storage, settings: Settings) -> None:
     project = make_hard_songs(database, storage, n_init=N_STARTS)
@@ -98,6 +100,7 @@ def test_a_killed_worker_costs_no_iteration(database: Database, storage: Storage
     assert event_kinds(database, project).count(("run", "done")) == 1
 
 
+@pytest.mark.heavy
 @SQLITE
 def test_a_fit_that_hangs_is_ended_from_outside_and_the_next_is_computed(
     database: Database, storage: Storage, settings: Settings

@@ -95,6 +95,7 @@ def test_ten_answers_start_the_first_run(client: TestClient, database: Database)
     assert waiting() == 1
 
 
+@pytest.mark.heavy
 @SQLITE
 def test_the_next_run_goes_on_from_the_points_and_the_clusters(
     database: Database, storage: Storage, settings: Settings, project: int

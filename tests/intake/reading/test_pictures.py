@@ -120,6 +120,7 @@ def test_what_is_stored_tells_nothing_but_pixels(kind: str, stored_type: str) ->
         assert b"profile" not in blob.content
 
 
+@pytest.mark.heavy(but="size0")
 @pytest.mark.parametrize("size", [(3_000, 2_000), (5_000, 5_000), (1_025, 1), (2_047, 2_049)])
 @pytest.mark.parametrize("mode", ["RGB", "P", "L"])
 def test_large_pictures_keep_their_shape_and_colours(size: tuple[int, int], mode: str) -> None:

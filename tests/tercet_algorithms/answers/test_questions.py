@@ -233,6 +233,7 @@ def test_bad_arguments_are_named(arguments, message):
         suggest(**{"posterior": posteriors(5), "table": TABLE, **arguments})
 
 
+@pytest.mark.heavy(but="relative")
 @pytest.mark.parametrize("kind", ["relative", "outlier"])
 def test_a_fit_suggests_by_its_own_beliefs(kind):
     X, y = load_iris(return_X_y=True)

@@ -45,6 +45,7 @@ def without_labels(seed, **graph):
     return adjusted_rand_score(y, make(**graph).fit(features).labels_)
 
 
+@pytest.mark.heavy(but="regularized")
 @pytest.mark.uncounted
 @every_graph
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("spectral", "links-additive")])
@@ -160,6 +161,7 @@ def test_many_items_are_tied_to_neighbours_alone(monkeypatch):
     assert same(many, make(n_neighbors=graph_module.AUTO_NEIGHBORS).fit(X, **GIVEN))
 
 
+@pytest.mark.heavy
 def test_a_given_affinity_is_the_same_as_features():
     dense, _ = graph_module.dense_graph(X, 7)
     sparse, _ = graph_module.neighbor_graph(X, 12, 7)
@@ -374,6 +376,7 @@ def test_arguments_of_wrong_types_are_named(wrong, words):
         make().fit(X, **wrong)
 
 
+@pytest.mark.heavy(but="regularized")
 @every_graph
 @every_method
 def test_where_items_lie_and_in_what_unit_changes_nothing(method, graph):
@@ -398,6 +401,7 @@ def test_an_item_far_from_all_others_leaves_them_apart():
         assert np.all(np.isfinite(model.predict(X)))
 
 
+@pytest.mark.heavy(but="regularized")
 @every_graph
 @every_method
 def test_no_number_is_computed_that_floating_point_cannot_hold(method, graph):

@@ -29,6 +29,7 @@ def same(one, two):
 # --- another clustering ---
 
 
+@pytest.mark.heavy(but="1-")
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "em"])
 @pytest.mark.parametrize("n_known", [0, 1, 2])
 def test_the_next_clustering_is_found_over_several_seeds(method, n_known):
@@ -208,6 +209,7 @@ def test_a_callback_stops_the_fit_with_the_best_so_far(method):
     assert model.labels_.shape == model.predict(X, known=Q[:, 0]).shape == (len(X),)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("method", ["cmbc", "dibws"])
 def test_several_jobs_find_the_same(method):
     serial = make(method=method, n_init=4).fit(X, known=Q[:, 0])

@@ -37,6 +37,7 @@ def test_the_objective_never_falls(update, bound, temperature, gamma):
     assert values[-1] > values[0]
 
 
+@pytest.mark.heavy(but="1.0")
 @pytest.mark.parametrize("update", ["exact", "batch", "partial"])
 @pytest.mark.parametrize("temperature", [0.1, 1.0, 3.0])
 def test_with_links_the_objective_never_falls_either(update, temperature):

@@ -39,6 +39,7 @@ def test_triplets_may_be_names_and_too_few_questions_are_refused():
         list(TripletSplit(1).split(named, [1, -1, 0]))
 
 
+@pytest.mark.heavy(but="None")
 @pytest.mark.parametrize("scoring", [None, answer_log_score])
 def test_grid_search_finds_how_far_answers_are_to_be_believed(scoring):
     model = TripletEstimator(DCRC(3, random_state=0, **SMALL), X)
@@ -54,6 +55,7 @@ def test_grid_search_finds_how_far_answers_are_to_be_believed(scoring):
     assert np.isclose(search.cv_results_["split0_test_score"][0], expected)
 
 
+@pytest.mark.heavy
 def test_weights_and_labelers_are_divided_with_the_answers():
     model = TripletEstimator(DCRC(3, random_state=0, **SMALL), X)
     useless = np.arange(90) % 2 == 1

@@ -107,6 +107,7 @@ def test_profile_gradient_equals_finite_differences_of_the_settled_bound():
     assert np.allclose(settled(W)[1], slope(settled, W), atol=1e-5)
 
 
+@pytest.mark.heavy(but="0")
 @pytest.mark.parametrize("seed", range(3))
 def test_bound_stays_below_the_exact_log_likelihood_of_answers_and_labels(seed):
     terms = {"tau": 0.0, "lam": 0.0, "balance": False, "weight": 1.0}

@@ -190,6 +190,7 @@ def test_a_model_beside_prior_clusters_is_one_of_new_items_too() -> None:
         assert loaded.fit(X, **answers).predict_proba(X).shape == (len(X), 2)
 
 
+@pytest.mark.heavy
 def test_few_answers_are_read_beside_clusters_of_any_shape() -> None:
     """Stretched classes beside each other: K-means cuts across them, and twenty answers do not tell enough."""
     indices = []
@@ -315,6 +316,7 @@ def test_the_group_of_features_that_shows_the_classes_counts_most() -> None:
     assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.heavy
 def test_warm_starts_go_on_from_each_group() -> None:
     X, y, groups = _grouped()
     asked = _asked(y, 100)

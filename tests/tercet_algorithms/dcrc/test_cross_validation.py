@@ -111,6 +111,7 @@ def test_results_are_a_table_of_candidates():
     assert [p["lam"] for p in results["params"]] == results["param_lam"].tolist()
 
 
+@pytest.mark.heavy
 def test_one_after_the_other_scores_nearly_as_well_as_all_combinations():
     short = []
     for seed in range(2):
@@ -141,6 +142,7 @@ def test_the_epsilon_of_the_answers_is_recognised():
     assert chosen == [0.01, 0.3]
 
 
+@pytest.mark.heavy(but="True")
 @pytest.mark.parametrize("balance", [True, False])
 def test_the_number_of_clusters_is_found(balance):
     for load in (load_iris, load_wine):
@@ -254,6 +256,7 @@ SEARCHES = {
 }
 
 
+@pytest.mark.heavy(but="kernel")
 @pytest.mark.parametrize("searched", SEARCHES)
 def test_a_search_that_was_stopped_goes_on_elsewhere(searched, tmp_path, monkeypatch):
     """Stopped within a fit of a fold, between two and within the last: every result is what it would have been."""
@@ -326,6 +329,7 @@ def test_answers_that_are_not_used_are_not_scored():
     assert DCRCCV(3, estimator=base, **SMALL).fit(X, **nothing).n_splits_ == 0
 
 
+@pytest.mark.heavy
 def test_bag_labels_are_learned_from_in_every_fold():
     better = []
     for seed in range(4):

@@ -46,6 +46,7 @@ def test_the_penalty_grows_with_the_number_of_columns(columns, penalty):
     assert DCRC(4, lam=0.3, n_init=1, n_moves=0, random_state=0).fit(X).lam_ == 0.3
 
 
+@pytest.mark.heavy(but="another unit")
 @pytest.mark.parametrize(
     "change", [lambda X: np.hstack([X, X, X]), lambda X: 4 * X], ids=["columns repeated", "another unit"]
 )
@@ -64,6 +65,7 @@ def without_answers():
     return mean_ari(n=0)
 
 
+@pytest.mark.heavy(but="{}")
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -84,6 +86,7 @@ def test_answers_make_clusters_better_in_every_variant(parameters, without_answe
     assert mean_ari(**parameters) > without_answers + 0.05
 
 
+@pytest.mark.heavy
 @pytest.mark.uncounted
 def test_a_few_wrong_answers_move_fewer_items_where_their_weight_is_shrunk():
     moved = {"balanced": 0, "shrunk": 0}
@@ -166,6 +169,7 @@ def test_turned_round_questions_give_the_same_fit():
     assert first.lower_bound_ == two.lower_bound_
 
 
+@pytest.mark.heavy
 def test_repeated_answers_of_one_labeler_change_nothing_those_of_several_do():
     X, y = overlapping()
     answered = questions(y, 60)
@@ -176,6 +180,7 @@ def test_repeated_answers_of_one_labeler_change_nothing_those_of_several_do():
     assert clone(model).fit(X, **thrice, labelers=np.repeat(["a", "b", "c"], 60)).lower_bound_ != once
 
 
+@pytest.mark.heavy
 def test_reordered_items_give_reordered_labels():
     X, y = overlapping(spread=1.0)
     answered = questions(y, 150)
@@ -205,6 +210,7 @@ def saved_and_loaded(arrays, tmp_path):
         return {name: saved[name] for name in saved.files}
 
 
+@pytest.mark.heavy(but="{}")
 @pytest.mark.parametrize("parameters", [{}, {"epsilon": 0}, {"epsilon": 0.05, "solver": "em"}], ids=str)
 def test_a_resumed_fit_ends_like_one_that_ran_through(parameters, tmp_path):
     X, y = overlapping()
@@ -254,6 +260,7 @@ def test_resuming_another_fit_is_refused():
         DCRC(4, n_init=1, random_state=0).fit(X, **questions(y, 30), resume=states[0])
 
 
+@pytest.mark.heavy
 def test_a_warm_refit_in_another_process_is_as_good_as_a_cold_one(tmp_path):
     X, y = overlapping()
     before, after = questions(y, 120), questions(y, 130)
@@ -315,6 +322,7 @@ def finite(model):
 EVERY = [[a, b, c] for a in range(5) for b in range(5) for c in range(b + 1, 5) if len({a, b, c}) == 3]
 
 
+@pytest.mark.heavy(but="{}")
 @pytest.mark.parametrize(
     ("triplets", "answers"),
     [

@@ -38,6 +38,7 @@ def by_labels():
     return mean_score()
 
 
+@pytest.mark.heavy
 def test_answers_and_bag_labels_together_beat_either_alone(by_labels):
     together = mean_score(n=300)
     assert together > by_labels + 0.02
@@ -45,12 +46,14 @@ def test_answers_and_bag_labels_together_beat_either_alone(by_labels):
     assert by_labels > mean_score(with_bags=False) + 0.1
 
 
+@pytest.mark.heavy(but="paper")
 @pytest.mark.parametrize("parameters", [{"balance": False}, {"solver": "em"}, {"weight": "paper"}], ids=str)
 def test_labels_help_in_every_variant(parameters):
     seeds = range(3)
     assert mean_score(seeds, 60, **parameters) > mean_score(seeds, 60, with_bags=False, **parameters) + 0.1
 
 
+@pytest.mark.heavy(but="5")
 @pytest.mark.parametrize("n_clusters", [3, 5, 8])
 def test_labels_help_with_fewer_and_with_more_clusters_than_labels(n_clusters):
     options = {"n_clusters": n_clusters, "n_init": 1, "balance": False, "score": normalized_mutual_info_score}
@@ -107,6 +110,7 @@ def test_clusters_are_named_by_the_labels_that_they_go_with():
     assert np.mean(named == y) > 0.9
 
 
+@pytest.mark.heavy(but="no bags")
 @pytest.mark.parametrize(
     "bags",
     [
@@ -160,6 +164,7 @@ def test_labels_may_come_after_answers_and_the_other_way_round():
     assert model.fit(X, **questions(y, 60)).labels_.shape == (240,)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("n", [0, 150])
 def test_fits_that_begin_with_samples_are_as_good(n, monkeypatch):
     def mean():
@@ -203,6 +208,7 @@ def test_starts_from_elsewhere_are_planned_first():
     assert kinds(4, 0, False, [BAGS]) == [BAGS, KMEANS, LIGHT, HEAVY]
 
 
+@pytest.mark.heavy
 def test_a_given_start_is_taken_where_it_is_best():
     X, y = overlapping()
     answered = questions(y, 240)

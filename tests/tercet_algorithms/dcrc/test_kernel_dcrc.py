@@ -61,6 +61,7 @@ def test_approximate_features_come_near_the_gaussian_kernel():
     assert np.abs(waves @ waves.T - K).max() < 0.12
 
 
+@pytest.mark.heavy(but="{}")
 @pytest.mark.parametrize("parameters", [{}, {"balance": False, "solver": "em"}, {"standardize": False}], ids=str)
 def test_the_linear_kernel_is_no_kernel(parameters):
     X, y = overlapping()
@@ -93,6 +94,7 @@ def without_kernel():
     return mean_ari_of_new_items(circles), mean_ari_of_new_items(make_moons)
 
 
+@pytest.mark.heavy(but="nystroem")
 @pytest.mark.uncounted
 @pytest.mark.parametrize("kernel", ["rbf", "nystroem", "rff"])
 def test_kernels_find_what_no_line_separates(kernel, without_kernel):
@@ -102,6 +104,7 @@ def test_kernels_find_what_no_line_separates(kernel, without_kernel):
     assert mean_ari_of_new_items(make_moons, kernel=kernel, gamma=2.0) > of_moons + 0.1
 
 
+@pytest.mark.heavy(but="rff")
 @pytest.mark.parametrize("kernel", ["rbf", "nystroem", "rff", laplacian_by_hand])
 def test_a_kernel_model_predicts_and_refits_in_another_process(kernel, tmp_path):
     X, y = overlapping(n_items=120)
@@ -116,6 +119,7 @@ def test_a_kernel_model_predicts_and_refits_in_another_process(kernel, tmp_path)
     assert loaded.n_iter_ <= 3
 
 
+@pytest.mark.heavy(but="rff")
 @pytest.mark.parametrize("kernel", ["rbf", "nystroem", "rff"])
 def test_a_warm_start_with_more_items_keeps_the_scores(kernel):
     X, y = overlapping()

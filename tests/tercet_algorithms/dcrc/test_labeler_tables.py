@@ -103,6 +103,7 @@ def test_an_overwhelming_prior_is_the_one_epsilon():
     assert np.allclose(learned.labeler_tables_["lazy"]["relative"], answer_table("relative", 0.05), atol=1e-4)
 
 
+@pytest.mark.heavy(but="0-")
 @pytest.mark.filterwarnings("ignore:DCRC stopped after")
 @pytest.mark.parametrize("solver", ["profile", "em"])
 @pytest.mark.parametrize("seed", range(3))

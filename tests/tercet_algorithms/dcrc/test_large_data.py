@@ -75,6 +75,7 @@ def test_starts_see_two_fifths_of_the_items():
     assert [len(sampling.some_items(n, seed=0)) for n in (3_000, 8_000, 99_000)] == [2_000, 3_200, 10_000]
 
 
+@pytest.mark.heavy(but="1")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_fit_that_begins_with_samples_is_as_good(monkeypatch, seed):
     X, y = overlapping(n_items=1500, spread=0.8)  # clear enough for one optimum

@@ -55,6 +55,7 @@ def warm(X, state, questions, n_moves):
     return model.set_state_arrays(state).fit(X, **questions)
 
 
+@pytest.mark.heavy
 def test_moves_repair_what_a_warm_start_cannot():
     stuck, repaired = [], []
     for seed in range(4):

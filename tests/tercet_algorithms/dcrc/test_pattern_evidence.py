@@ -63,6 +63,7 @@ def test_expected_log_likelihood_equals_enumeration(seed):
     assert np.isclose(field.expected_log_likelihood(q), expectation(observed, q), atol=1e-10)
 
 
+@pytest.mark.heavy(but="0")
 @pytest.mark.parametrize("seed", range(3))
 def test_messages_equal_enumeration(seed):
     observed = evidence(seed=seed)
@@ -107,6 +108,7 @@ NOISY = random_triplets(len(Y), 40, np.random.default_rng(3))
 NOISY_ANSWERS = noisy_answers(Y, NOISY, TABLE_IV, np.random.default_rng(4))
 
 
+@pytest.mark.heavy(but="{}")
 @pytest.mark.parametrize("parameters", [{}, {"weight": "paper"}, {"solver": "em", "tol": 1e-7}], ids=str)
 def test_an_answer_of_weight_2_is_the_same_answer_of_two_labelers(parameters):
     weights = 1 + np.arange(40) % 2

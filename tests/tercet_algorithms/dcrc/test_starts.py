@@ -10,6 +10,7 @@ from tests.tercet_algorithms.callbacks import StopAt
 from tests.tercet_algorithms.estimators import X, Y, questions
 
 
+@pytest.mark.heavy(but="{}")
 @pytest.mark.parametrize("parameters", [{}, {"labeler_tables": "learn"}, {"epsilon": 0}], ids=str)
 def test_starts_side_by_side_find_the_same(parameters):
     model = DCRC(3, candidates="features", n_init=5, n_moves=2, random_state=0, **parameters)
@@ -40,6 +41,7 @@ def test_starts_side_by_side_stop_and_resume():
             assert np.array_equal(resumed.posterior_, straight.posterior_)
 
 
+@pytest.mark.heavy
 def test_moves_side_by_side_begin_where_they_would_alone():
     """Among moves that are made at once some must be made again, as one before them has found something better."""
     rng = np.random.default_rng(0)
