@@ -68,7 +68,7 @@ def test_the_page_marks_and_takes_back(analyst: TestClient, world: World, databa
 def test_a_run_asks_what_is_known_of_the_others(
     database: Database, storage: Storage, settings: Settings, share: float
 ) -> None:
-    key = make_songs(database, storage, known_share=share)
+    key = make_songs(database, storage, known_share=share, parameters={})
     triplets = random_triplets(60, 120, np.random.default_rng(3))
     values = NAMES[true_answers(blobs(60)[1], triplets)]
     with database.transaction() as session:

@@ -29,7 +29,7 @@ class App:
 
     def __init__(self, database: Database, storage: Storage, settings: Settings) -> None:
         self.database, self.settings = database, settings
-        self.key = make_songs(database, storage)
+        self.key = make_songs(database, storage, parameters={})
         with database.transaction() as session:
             project = session.get_one(Project, self.key)
             self.people = [add_member(session, project, Role.LABELER).id for _ in range(LABELERS)]

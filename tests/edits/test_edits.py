@@ -20,15 +20,21 @@ from tercet.storage import Storage
 from tercet.worker import hand_edits
 from tercet.worker.inputs import positions
 from tests.factories import add_member, signed_in
-from tests.runs.support import answer_truly, compute, get_run, make_songs, request
+from tests.runs.support import PLAIN, answer_truly, compute, get_run, make_songs, request
 
 SONGS = "/api/v1/projects/songs"
 
 
 @pytest.fixture
-def project(database: Database, storage: Storage, settings: Settings) -> int:
+def parameters() -> dict[str, Any]:
+    """How the project is fitted."""
+    return PLAIN
+
+
+@pytest.fixture
+def project(database: Database, storage: Storage, settings: Settings, parameters: dict[str, Any]) -> int:
     """Sixty items in three clusters, after a run with twenty answers."""
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters=parameters)
     answer_truly(database, project, 20)
     requested_run(database, settings, project)
     return project
@@ -246,6 +252,7 @@ def test_sklr_learns_from_edits_too(app: FastAPI, database: Database, storage: S
 
 
 @pytest.mark.heavy(but="sqlite")
+@pytest.mark.parametrize("parameters", [{}], ids=["usual"])
 def test_clusters_are_merged_and_split_and_the_others_keep_items_and_names(
     database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
 ) -> None:
@@ -303,6 +310,7 @@ def times_compared_with(database: Database, positions: list[int]) -> int:
 
 
 @pytest.mark.heavy(but="sqlite")
+@pytest.mark.parametrize("parameters", [{}], ids=["usual"])
 def test_what_is_called_typical_stands_for_its_cluster_until_it_is_put_elsewhere(
     database: Database, storage: Storage, settings: Settings, project: int, analyst: TestClient
 ) -> None:

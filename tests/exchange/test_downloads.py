@@ -46,7 +46,7 @@ def songs(app: FastAPI, database: Database, storage: Storage) -> Iterator[TestCl
 @pytest.fixture
 def fitted(app: FastAPI, database: Database, storage: Storage, settings: Settings) -> Iterator[TestClient]:
     """A program of the analyst of sixty items with a run that a worker computed."""
-    project_id = make_songs(database, storage)
+    project_id = make_songs(database, storage, parameters={})
     answer_truly(database, project_id, 30)
     request(database, project_id, parameters={"n_init": 2, "transductive": False})
     assert compute(database, settings) == "done"

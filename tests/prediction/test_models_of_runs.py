@@ -56,7 +56,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_fitted_items_keep_their_clusters(database: Database, storage: Storage, settings: Settings, case: str) -> None:
     algorithm, parameters = CASES[case]
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     answer_truly(database, project, 30)
     for seed in (1, 2):  # the second run takes the numbers of the first
         run_id = request(database, project, algorithm=algorithm, parameters={**FEW, **parameters, "random_state": seed})
@@ -82,7 +82,7 @@ def test_graph_of_neighbours() -> None:
 
 def test_numbers_follow_the_run_before(database: Database, storage: Storage, settings: Settings) -> None:
     """A run that is given other numbers than its estimator's predicts these."""
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     answer_truly(database, project, 30)
     first = request(database, project, parameters=FEW)
     compute(database, settings)
@@ -99,7 +99,7 @@ def test_numbers_follow_the_run_before(database: Database, storage: Storage, set
 
 
 def test_answers_decide_about_their_own_items_alone(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_songs(database, storage, n=200)
+    project = make_songs(database, storage, n=200, parameters={})
     answer_truly(database, project, 20)
     run_id = request(database, project, parameters=FEW)
     compute(database, settings)

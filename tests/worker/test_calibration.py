@@ -70,7 +70,7 @@ def test_answers_are_foreseen_as_surely_as_the_run_before_was(withheld: Withheld
 
 def test_what_a_run_has_learned_goes_on_in_the_next(database: Database, storage: Storage, settings: Settings) -> None:
     """Answers against the features make the second run less sure of its clusters than its fit."""
-    project = make_songs(database, storage, 12, 3)
+    project = make_songs(database, storage, 12, 3, parameters={})
     run = get_run(database, request(database, project))
     assert compute(database, settings) == "done"
     triplets = np.array([[11 - i, i, i + further] for i in range(5) for further in (1, 2)])

@@ -142,7 +142,7 @@ def test_texts_and_columns_are_described_by_what_sets_them_apart() -> None:
 
 
 def test_runs_describe_their_clusters(app: FastAPI, database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     with database.transaction() as session:
         features = session.scalars(select(FeatureSet).where(FeatureSet.project_id == project)).one()
         features.feature_names = ["length", "pitch", "noise", "rise"]

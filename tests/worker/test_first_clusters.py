@@ -217,7 +217,7 @@ def misleading(n: int = STRETCHED) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture
 def songs(database: Database, storage: Storage, settings: Settings) -> tuple[int, np.ndarray]:
     """A project after its run without answers, and what that shows."""
-    project_id = make_songs(database, storage, STRETCHED, 2)
+    project_id = make_songs(database, storage, STRETCHED, 2, parameters={})
     with database.transaction() as session:
         add_features(session, storage, session.get_one(Project, project_id), misleading()[0], version=2)
     return project_id, clusters_of(storage, next_run(database, settings, project_id))

@@ -29,7 +29,7 @@ def finish_run(database: Database, settings: Settings, project: int) -> Run:
 def test_what_answers_buy_is_known_once_fifty_have_bought_something(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     first = finish_run(database, settings, project)
     assert first.metrics["stretches"] == []
     answer_rightly(database, project, blobs(60)[1], 40, 1)
@@ -55,7 +55,7 @@ def test_what_answers_buy_is_known_once_fifty_have_bought_something(
 def test_doubtful_answers_count_less_until_somebody_has_looked(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     finish_run(database, settings, project)
     answer_rightly(database, project, blobs(60)[1], 60, 1)
     with database.transaction() as session:
@@ -84,7 +84,7 @@ def test_doubtful_answers_count_less_until_somebody_has_looked(
 
 @pytest.mark.parametrize("removed", ["labelers_doubt", "labelers_foreseen"])
 def test_reports_from_before_are_read(database: Database, storage: Storage, settings: Settings, removed: str) -> None:
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     answer_rightly(database, project, blobs(60)[1], 20, 1)
     run = finish_run(database, settings, project)
     assert run.result is not None

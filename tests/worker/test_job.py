@@ -29,6 +29,7 @@ from tercet_algorithms.answers.simulated_labelers import random_triplets, true_a
 from tercet_algorithms.dcrc.search import DCRCSearch, FitState
 from tercet_algorithms.sklr.search import Learning
 from tests.runs.support import (
+    PLAIN,
     add_answers,
     answer_truly,
     blobs,
@@ -44,10 +45,17 @@ from tests.worker.steps import before_each_step, cancel_all
 
 
 @pytest.fixture
-def project(database: Database, storage: Storage) -> int:
-    return make_songs(database, storage)
+def parameters() -> dict[str, object]:
+    """How the project is fitted."""
+    return PLAIN
 
 
+@pytest.fixture
+def project(database: Database, storage: Storage, parameters: dict[str, object]) -> int:
+    return make_songs(database, storage, parameters=parameters)
+
+
+@pytest.mark.parametrize("parameters", [{}], ids=["usual"])
 def test_a_run_finds_the_clusters(database: Database, storage: Storage, settings: Settings, project: int) -> None:
     answer_truly(database, project, 40)
     run_id = request(database, project)
@@ -253,6 +261,7 @@ def test_a_copy_that_is_overtaken_stops_and_leaves_no_trace(
 
 
 @pytest.mark.heavy(but="sqlite")
+@pytest.mark.parametrize("parameters", [{}], ids=["usual"])
 def test_a_stopped_fit_goes_on_from_its_checkpoint(
     database: Database,
     storage: Storage,
@@ -365,6 +374,7 @@ def test_a_run_that_takes_too_long_is_given_up_and_says_so(
 
 
 @pytest.mark.heavy(but="sqlite")
+@pytest.mark.parametrize("parameters", [{}], ids=["usual"])
 def test_a_run_that_starves_says_so_until_it_does_no_longer(
     database: Database, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -427,6 +437,7 @@ def test_a_run_that_lost_its_workers_begins_again_after_ever_longer_pauses(datab
 
 
 @pytest.mark.heavy(but="sqlite")
+@pytest.mark.parametrize("parameters", [{}], ids=["usual"])
 def test_a_run_whose_workers_are_killed_is_not_given_up_while_it_comes_further(
     database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,7 +169,7 @@ def test_figures_are_of_the_newest_answers_to_random_questions() -> None:
 def test_a_run_knows_which_answers_are_to_random_questions(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     y = blobs(60)[1]
     for seed in (1, 2):
         triplets = random_triplets(60, 30, np.random.default_rng(seed))

@@ -115,7 +115,7 @@ def test_a_run_has_wrong_answers_checked_by_the_other_labeler(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
     """Ten of 300 answers are wrong, and Ada gave them all; Ben has a page open."""
-    key = make_songs(database, storage)
+    key = make_songs(database, storage, parameters={})
     triplets = random_triplets(60, 300, np.random.default_rng(3))
     right = true_answers(blobs(60)[1], triplets)
     decided = np.flatnonzero(right != 0)[:10]

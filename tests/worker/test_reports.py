@@ -164,7 +164,7 @@ def test_no_answers(storage: Storage) -> None:
 def test_who_guesses_is_known_by_what_the_run_before_foresaw(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     request(database, project)
     compute(database, settings)
     triplets = random_triplets(60, 240, np.random.default_rng(3))
@@ -185,7 +185,7 @@ def test_who_guesses_is_known_by_what_the_run_before_foresaw(
 
 
 def test_wrong_answers_are_the_suspects_of_a_run(database: Database, storage: Storage, settings: Settings) -> None:
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     y = blobs(60)[1]
     triplets = random_triplets(60, 120, np.random.default_rng(3))
     values = NAMES[true_answers(y, triplets)]
@@ -211,7 +211,7 @@ def test_wrong_answers_are_the_suspects_of_a_run(database: Database, storage: St
 def test_who_answers_by_chance_among_others_is_held_by_the_next_run(
     database: Database, storage: Storage, settings: Settings
 ) -> None:
-    project = make_songs(database, storage)
+    project = make_songs(database, storage, parameters={})
     y = blobs(60)[1]
     request(database, project)
     compute(database, settings)
