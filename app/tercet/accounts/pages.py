@@ -24,7 +24,6 @@ from tercet.web.rendering import render
 router = APIRouter(include_in_schema=False)
 
 AUDIT_SHOWN = 200
-YEAR_SECONDS = 365 * 24 * 3600
 LABELING_PAGE = re.compile(r"/projects/[a-z0-9-]+/label")
 Text = Annotated[str, Form(max_length=service.NAME_LENGTH)]
 Participant = Annotated[str, Query(max_length=service.NAME_LENGTH)]
@@ -128,7 +127,7 @@ def choose_language(language: Text, back: Text = "") -> Response:
         expected = ", ".join(LANGUAGES)
         raise Invalid("There is no such language.", [FieldError("language", f"expected one of {expected}")])
     response = go_to(back if LABELING_PAGE.fullmatch(back) else "/")
-    response.set_cookie(COOKIE, language, max_age=YEAR_SECONDS, samesite="lax", httponly=True)
+    response.set_cookie(COOKIE, language, max_age=sessions.YEAR_SECONDS, samesite="lax", httponly=True)
     return response
 
 

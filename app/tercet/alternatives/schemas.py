@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tercet.catalogue.parameters.cmbc import MOST_KNOWN
 from tercet.catalogue.parameters.common import MOST_CLUSTERS
 from tercet.web.numbers import Count, Id
 from tercet.web.texts import Text
@@ -27,8 +28,8 @@ class AnotherIn(BaseModel):
 
     n_clusters: Count | None = Field(None, ge=2, le=MOST_CLUSTERS)
     method: Literal["regress-out", "cmbc", "dibws"] = "regress-out"
-    known_runs: list[Id] = Field([], max_length=19)
-    known_columns: list[Column] = Field([], max_length=19)
+    known_runs: list[Id] = Field([], max_length=MOST_KNOWN - 1)  # beside the run itself
+    known_columns: list[Column] = Field([], max_length=MOST_KNOWN)
     name: Text = Field("", max_length=200)
 
 

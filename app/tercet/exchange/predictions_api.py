@@ -18,6 +18,7 @@ from tercet.exchange.predicting import BY_RECIPE, find_model, json_pieces, predi
 from tercet.exchange.schemas import PREDICTED_EXAMPLE, PREDICTION_EXAMPLE, ROWS_EXAMPLE, PredictionOut, RowsIn
 from tercet.intake import uploads
 from tercet.intake.feature_files import Features, read_features
+from tercet.intake.reading.plan import MOST_FILES
 from tercet.intake.schemas import ITEMS_EXAMPLE, ItemsIn
 from tercet.intake.uploads import content_type, spooled
 from tercet.models import BackgroundJob, Project
@@ -97,7 +98,7 @@ async def predict(project: str, run: str, request: Request, me: Me, db: Db, blob
     access = await run_in_threadpool(_readable, db, me, project)
     media_type = content_type(request)
     if media_type == "multipart/form-data":
-        async with request.form(max_files=uploads.MOST_FILES) as form:
+        async with request.form(max_files=MOST_FILES) as form:
             return await run_in_threadpool(_begin_form, db, blobs, access, run, form)
     async with spooled(request) as path:
         return await run_in_threadpool(_answer, db, blobs, access, run, path, media_type)

@@ -12,6 +12,7 @@ from tercet.database import Database
 from tercet.errors import WrongType
 from tercet.intake import editing, featuring, local, pictures, service, storing, uploads
 from tercet.intake.feature_files import read_features
+from tercet.intake.reading.plan import MOST_FILES
 from tercet.intake.schemas import (
     ITEMS_EXAMPLE,
     ImportedOut,
@@ -86,7 +87,7 @@ async def post_items(project: str, request: Request, me: Me, db: Db, blobs: Blob
             rows = await run_in_threadpool(uploads.rows_of_json, await request.body())
             done = await run_in_threadpool(local.add_rows, db, blobs, project, rows, None, user_id)
         case "multipart/form-data":
-            async with request.form(max_files=uploads.MOST_FILES) as form:
+            async with request.form(max_files=MOST_FILES) as form:
                 done = await run_in_threadpool(_add_form, db, blobs, project, form, user_id)
         case media_type:
             raise WrongType(f"Send application/json or multipart/form-data, not '{media_type}'.")

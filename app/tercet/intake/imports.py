@@ -15,6 +15,7 @@ from tercet.database import Database
 from tercet.errors import Conflict, FieldError, Invalid, NotFound, TooLarge
 from tercet.intake import editing, queries, service
 from tercet.intake.faults import Faults
+from tercet.intake.reading.plan import MOST_FILES
 from tercet.intake.received import folder_of, normal_path
 from tercet.intake.schemas import ImportOut
 from tercet.jobs import lifecycle
@@ -35,7 +36,6 @@ from tercet.models import (
 from tercet.runs.queries import lock_project
 from tercet.storage import Storage
 
-MOST_FILES = 100_000
 # The files of an import that nobody continues are removed after this time.
 ABANDONED = timedelta(days=1)
 OPEN = (ImportStatus.UPLOADING, ImportStatus.READY, ImportStatus.FAILED)

@@ -38,7 +38,7 @@ from tercet.storage import Storage
 
 PREVIEW_ITEMS = 24
 MOST_FAULTS = 200
-MOST_FILES = 200
+FILES_SHOWN = 200
 OF_PLACES = {"recording", "begin_s", "end_s", "low_hz", "high_hz"}  # columns about an item's place in a recording
 MOST_FACTS = 4
 LONGEST_FACT = 24
@@ -170,7 +170,7 @@ def preview(storage: Storage, project: Project, row: Import) -> PreviewView | No
         tables=[file for file in report["files"] if file["became"] in ("table", "selections") and file["detail"]],
         choices=_choices(row),
         segments=options.of_import(row).segments,
-        recordings=[file["path"] for file in report["files"] if file["became"] == "sound"][:MOST_FILES],
+        recordings=[file["path"] for file in report["files"] if file["became"] == "sound"][:FILES_SHOWN],
         n_clusters=min(project.n_clusters, max(1, report["items"] // FEWEST_A_CLUSTER)),
         is_blocked=_is_blocked(row),
         roles=ROLES,
@@ -254,7 +254,7 @@ def _files_by_result(files: list[dict[str, Any]]) -> list[tuple[str, str, list[d
 
 def _files_received(session: Session, row: Import) -> list[ImportFile]:
     """Return the first files of the list, incomplete ones before all others."""
-    return sorted(queries.files_of(session, row), key=lambda file: file.received == file.size)[:MOST_FILES]
+    return sorted(queries.files_of(session, row), key=lambda file: file.received == file.size)[:FILES_SHOWN]
 
 
 def _choices(row: Import) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from tercet.intake.faults import Faults, fail
 from tercet.web.texts import fault_of_name, fault_of_text
 
-LONGEST_LINE = 16 * 2**20
+LONGEST_LINE = 16 * 2**20  # bytes, or characters once it is text
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from tercet.intake.tables import ItemRow
 from tercet.models import ImportFile
 from tercet.storage import Storage
 
-MOST_FILES = 100_000
 # The fields of a form and the kinds of their files; media are recognised by their content.
 KINDS: dict[str, Kind | None] = {"table": "table", "media": None, "features": "array"}
 

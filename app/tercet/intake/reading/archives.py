@@ -14,9 +14,8 @@ from typing import BinaryIO
 from tercet.intake.faults import Faults, fail
 from tercet.intake.feature_files import DAMAGED_ZIP
 from tercet.intake.reading.folders import is_litter
-from tercet.intake.reading.plan import FileReport, SourceFile
+from tercet.intake.reading.plan import MOST_FILES, FileReport, SourceFile
 
-MOST_FILES = 100_000
 MOST_UNPACKED = 32 * 2**30  # bytes of one archive
 MOST_TIMES = 100  # unpacked size over packed size: ten for sounds and texts, hundreds for silence and blank pictures
 ALWAYS_UNPACKED = 256 * 2**20  # below this a high ratio is allowed: a small archive of blank pictures is no bomb

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tercet.intake.faults import fail
+from tercet.intake.tables import LONGEST_LINE
 
 # Byte order marks; UTF-32's come first, since those of UTF-16 are their beginning.
 MARKS = (
@@ -17,7 +18,6 @@ MARKS = (
 )
 NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 LAST_RESORT = ("cp1252", "latin-1")
-LONGEST_LINE = 16 * 2**20  # characters
 BLOCK = 2**20
 BEGINNING = 65_536
 MOST_CONTROLS = 0.01

@@ -13,6 +13,8 @@ Became = Literal["table", "sound", "picture", "text", "selections", "features", 
 Kind = Literal["sound", "picture", "archive", "array", "table", "json", "parquet", "text", "selections", "foreign"]
 Content = Literal["sounds", "pictures", "texts", "table", "mixed"]
 Role = Literal["key", "text", "bag", "bag_labels", "file", "metadata"]
+# Of one import, and in one archive of it.
+MOST_FILES = 100_000
 
 
 @dataclass(frozen=True)
