@@ -29,7 +29,7 @@ class AnotherIn(BaseModel):
     n_clusters: Count | None = Field(None, ge=2, le=MOST_CLUSTERS)
     method: Literal["regress-out", "cmbc", "dibws"] = "regress-out"
     known_runs: list[Id] = Field([], max_length=MOST_KNOWN - 1)  # beside the run itself
-    known_columns: list[Column] = Field([], max_length=MOST_KNOWN)
+    known_columns: list[Column] = Field([], max_length=MOST_KNOWN - 1)
     name: Text = Field("", max_length=200)
 
 
