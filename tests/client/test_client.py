@@ -373,7 +373,6 @@ def program_of(page: str, name: str) -> str:
     return html.unescape(text[1])
 
 
-@pytest.mark.heavy
 def test_the_programs_of_the_help_page_run(connection: tuple[str, str], tmp_path: Path) -> None:
     page = httpx.get(f"{connection[0]}/help/client").text
     variables = {**os.environ, "TERCET_SERVER": connection[0], "TERCET_TOKEN": connection[1]}

@@ -127,7 +127,6 @@ run_server(Settings(workers=0), listener)
 """
 
 
-@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of descriptors are of Unix")
 def test_half_open_connections_do_not_stop_the_server(tmp_path: Path) -> None:
     """1,100 of them, to a server that may have 1,024 descriptors and no more."""

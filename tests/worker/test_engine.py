@@ -149,7 +149,6 @@ def test_workers_end_in_silence_while_a_heartbeat_is_under_way() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "closed\n", "")
 
 
-@pytest.mark.heavy
 def test_a_scheduler_elsewhere_is_reached_by_tls_and_by_nobody_without_its_certificates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
