@@ -6,10 +6,11 @@ from html import unescape
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from tercet.accounts.access import SESSION_COOKIE
+from tercet.main import create_app
+from tercet.settings import Settings
 from tercet.web.api_docs import example_of, operations_by_tag
 from tercet.web.openapi import SECURITY
 
@@ -17,9 +18,10 @@ from tercet.web.openapi import SECURITY
 pytestmark = pytest.mark.only_on("sqlite")
 
 
-@pytest.fixture
-def openapi(app: FastAPI) -> dict[str, Any]:
-    return app.openapi()
+@pytest.fixture(scope="module")
+def openapi(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The description, which takes a second to make."""
+    return create_app(Settings(data=tmp_path_factory.mktemp("data"))).openapi()
 
 
 def operations(openapi: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
