@@ -1,6 +1,7 @@
 """A page for modules alone: Chromium loads the real files, and the test drives them with its own answers to fetch."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, Page, Route
@@ -25,8 +26,8 @@ window.fetch = async (url, options = {}) => {
 """
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@contextmanager
+def empty_page(browser: Browser) -> Iterator[Page]:
     """An empty page that can import `/static/...`; an error that its scripts leave uncaught fails the test."""
     context = browser.new_context(base_url=ORIGIN)
     context.route(f"{ORIGIN}/**", serve)
@@ -38,6 +39,20 @@ def page(browser: Browser) -> Iterator[Page]:
     yield page
     context.close()
     assert errors == []
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """An empty page of the test's own."""
+    with empty_page(browser) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser: Browser) -> Iterator[Page]:
+    """One empty page for all tests of a file: to open one takes longer than to try a function that keeps nothing."""
+    with empty_page(browser) as page:
+        yield page
 
 
 def serve(route: Route) -> None:

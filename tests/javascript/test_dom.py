@@ -6,6 +6,12 @@ from playwright.sync_api import Page
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture(scope="module")
+def page(shared_page: Page) -> Page:
+    """What is tried here keeps nothing in the page."""
+    return shared_page
+
+
 @pytest.mark.parametrize(
     ("script", "result"),
     [

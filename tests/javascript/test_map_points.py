@@ -9,6 +9,12 @@ from playwright.sync_api import Page
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture(scope="module")
+def page(shared_page: Page) -> Page:
+    """What is tried here keeps nothing in the page."""
+    return shared_page
+
+
 def ask(page: Page, script: str, points: list[list[float]], *arguments: Any) -> Any:
     """Run a script with the module, points as the map has them, and further arguments."""
     return page.evaluate(
