@@ -160,13 +160,21 @@ def test_every_page_is_looked_at(settings: Settings) -> None:
     assert pages - FOR_PROGRAMS == {view.route for view in VIEWS.values()} - {""}
 
 
-@pytest.mark.heavy(but="desk")
-@pytest.mark.parametrize("device", ["desk", "phone"])
-def test_axe_finds_nothing_and_nothing_sticks_out(live_server: LiveServer, open_page: OpenPage, device: str) -> None:
+def views_of(look: str) -> dict[str, View]:
+    """The first view of each route, or all others, or in the dark and on a phone all."""
+    first = {view.route: name for name, view in reversed(VIEWS.items())}.values()
+    looked_at = {"first views": first, "other views": VIEWS.keys() - first}.get(look, VIEWS)
+    return {name: view for name, view in VIEWS.items() if name in looked_at}
+
+
+@pytest.mark.heavy(but="first")
+@pytest.mark.parametrize("look", ["first views", "other views", "dark", "phone"])
+def test_axe_finds_nothing_and_nothing_sticks_out(live_server: LiveServer, open_page: OpenPage, look: str) -> None:
     world = make_world(live_server)
-    window = {"desk": DESK, "phone": PHONE}[device]
+    window = PHONE if look == "phone" else DESK
+    schemes = ["dark"] if look == "dark" else ["light"]
     pages = {
-        who: open_page(user, "/api/docs", viewport=window)
+        who: open_page(user, "/healthz", viewport=window)
         for who, user in (
             ("owner", world.owner),
             ("labeler", world.labeler),
@@ -175,17 +183,15 @@ def test_axe_finds_nothing_and_nothing_sticks_out(live_server: LiveServer, open_
             ("nobody", None),
         )
     }
-    for name, view in VIEWS.items():
+    for name, view in views_of(look).items():
         page = pages[view.who]
         page.set_viewport_size(window)
         page.goto("about:blank")  # from one section to another of the same page there would be no answer
         answer = page.goto(view.address.format(world=world))
         assert answer is not None
         assert answer.status == view.status, name
-        if device == "phone":
-            assert_accessible(page, name, ["light"])  # colours are the same in every width, and so is what keys reach
-            continue
-        assert_accessible(page, name)
-        assert_walkable(page, name)
-        page.set_viewport_size(PHONE)
-        assert_no_wider_than_the_window(page, name)
+        assert_accessible(page, name, schemes)
+        if look in ("first views", "other views"):  # keys reach the same in the dark and on a phone
+            assert_walkable(page, name)
+            page.set_viewport_size(PHONE)
+            assert_no_wider_than_the_window(page, name)
