@@ -263,7 +263,7 @@ def test_ctrl_c_ends_server_and_workers_without_a_trace(tmp_path: Path, workers:
     assert "Traceback" not in log.read_text()
 
 
-@pytest.mark.heavy(but="1")
+@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked there alone")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_ends_soon_while_its_workers_still_start(

@@ -208,6 +208,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
+@pytest.mark.heavy
 def test_cblearn_and_metric_learn_take_our_answers_and_we_theirs(elsewhere: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 3)) * [5.0, 1.0, 0.2]

@@ -144,6 +144,7 @@ def test_processes_on_one_port_share_events_and_leases_and_one_that_dies_is_repl
         process.wait(timeout=15)  # its port is free for the next
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not DIVIDES, reason="this system does not divide connections among sockets")
 def test_people_who_come_in_one_moment_are_divided_among_processes(postgres_database_url: str, tmp_path: Path) -> None:
     settings = {"data": str(tmp_path), "database_url": postgres_database_url, "web_processes": "2", "workers": "0"}

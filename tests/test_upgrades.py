@@ -8,6 +8,7 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
@@ -43,6 +44,7 @@ VALUES_OF_TABLE = {
 }
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_rows_of_every_revision_come_through_all_later_ones(database: Database) -> None:
     config = alembic_config(database)
     revisions = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()][::-1]

@@ -51,6 +51,7 @@ def find(client: TestClient, database: Database, settings: Settings, **choices: 
     return int(response.json()["number"])
 
 
+@pytest.mark.heavy
 def test_another_clustering_is_the_other_way(
     client: TestClient, database: Database, storage: Storage, settings: Settings
 ) -> None:

@@ -72,6 +72,7 @@ def test_newest_and_most_suspect_first(analyst: TestClient) -> None:
     assert numbers(analyst, order="suspect") == [4, 5, 3, 6, 2, 1], "ranks first, then the least probable"
 
 
+@pytest.mark.heavy(but="sqlite")
 @pytest.mark.parametrize("order", ["newest", "suspect"])
 @pytest.mark.parametrize("limit", [1, 2, 5])
 def test_pages_join_without_gaps(analyst: TestClient, order: str, limit: int) -> None:
@@ -134,6 +135,7 @@ def test_suspicion_orders_by_rank_then_by_probability() -> None:
     assert by_suspicion(report).tolist() == [100 + k for k in plain]
 
 
+@pytest.mark.heavy(but="sqlite")
 @pytest.mark.parametrize(
     ("asked", "field", "says"),
     [

@@ -198,6 +198,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.heavy
 def test_rows_that_are_wrong(files: Files, refused: Callable[[bytes], str]) -> None:
     for table, row, values, sentence in ROWS:
         assert sentence in refused(with_row(files, table, row, **values)), (table, values)

@@ -102,6 +102,7 @@ def test_what_is_refused_leaves_nothing(sqlite: Place, tmp_path: Path) -> None:
     assert sorted(Path(sqlite.storage.root).rglob("*.*")) == blobs
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_over_rest(app: FastAPI, database: Database, storage: Storage) -> None:
     project = fill(Place(database, storage))
     with database.transaction() as session:

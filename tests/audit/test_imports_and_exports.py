@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from fastapi import FastAPI
 from sqlalchemy import select
 
@@ -21,6 +22,7 @@ def entries(database: Database) -> list[tuple[str, str, dict[str, Any], dict[str
         return [(row.what, row.by_name, row.before, row.after) for row in rows]
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_what_comes_in_and_goes_out_is_in_it(app: FastAPI, database: Database, settings: Settings) -> None:
     with database.transaction() as session:
         analyst = add_member(session, make_project(session, n_items=0), Role.ANALYST, "Ann")

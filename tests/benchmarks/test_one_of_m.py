@@ -71,7 +71,7 @@ def test_the_expected_log_likelihood_is_the_sum_over_all_clusterings(seed: int) 
     assert about.expected_log_likelihood(q) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.heavy(but="0")
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(4))
 def test_an_update_is_the_best_posterior_of_an_item_while_the_others_stay(seed: int) -> None:
     """The expected log likelihood is linear in a posterior: its slopes there are the messages."""

@@ -41,7 +41,7 @@ def test_one_run_with_another_algorithm(live_server: LiveServer, open_page: Open
     assert (run["algorithm"], run["parameters"]) == ("sklr", {"C": 0.3})
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     project, analyst = make_board(live_server)

@@ -46,6 +46,7 @@ def page(tmp_path: Path, sqlite_template: Path, browser: Browser) -> Iterator[Pa
     database.close()
 
 
+@pytest.mark.heavy
 def test_find_another_clustering_name_it_make_it_current_and_go_back(page: Page) -> None:
     page.get_by_role("link", name="Find another clustering").click()
     page.get_by_role("checkbox", name="groups by site").check()

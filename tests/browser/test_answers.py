@@ -196,7 +196,7 @@ def test_everything_is_within_reach_of_the_keyboard(live_server: LiveServer, ope
     assert aside(live_server, project) == [39]
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     project, ann = make_answers(live_server)

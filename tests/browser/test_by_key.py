@@ -88,6 +88,7 @@ def test_another_clustering_is_asked_for_by_key(open_page: OpenPage, board: tupl
     expect(page.locator("#parameters")).to_contain_text("site")
 
 
+@pytest.mark.heavy
 def test_the_focus_stays_where_views_are_swapped(
     live_server: LiveServer, open_page: OpenPage, board: tuple[Project, User]
 ) -> None:
@@ -108,6 +109,7 @@ def test_the_focus_stays_where_views_are_swapped(
     expect(page.locator("#run-2 a")).to_be_focused()
 
 
+@pytest.mark.heavy
 def test_the_focus_goes_to_the_heading_when_what_had_it_is_gone(
     live_server: LiveServer, open_page: OpenPage, board: tuple[Project, User]
 ) -> None:

@@ -27,6 +27,7 @@ def tab_to(page: Page, text: str, most: int = 40) -> None:
     raise AssertionError(f"Tab does not reach {text}")
 
 
+@pytest.mark.heavy
 def test_items_are_walked_to_selected_moved_and_tagged(live_server: LiveServer, open_page: OpenPage) -> None:
     project, ada = make_board(live_server)
     page = open_page(ada, f"/projects/{project.key}")

@@ -31,7 +31,7 @@ def done() -> dict[str, object]:
     return {**comparison, "systems": [{**row, **ROW} for row in comparison["systems"]], "n_folds": 5, "n_seeds": 3}
 
 
-@pytest.mark.heavy(but="1280")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_comparison_is_asked_for_followed_and_used(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     project, analyst = make_board(live_server)

@@ -30,7 +30,7 @@ def open_curve(
     return open_page(analyst, f"/projects/{project.key}/runs/1", **options)
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_is_drawn_to_scale_and_accessible(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     page = open_curve(live_server, open_page, 5, MEAN, ERROR, viewport={"width": width, "height": 900})

@@ -71,6 +71,7 @@ def test_a_run_that_starves_says_so_until_it_does_no_longer(live_server: LiveSer
     assert_accessible(page, "starved")
 
 
+@pytest.mark.heavy
 def test_hover_shows_the_item_and_a_click_pins_it(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_board(live_server, open_page)
     x, y = place_of_item(page, 12)
@@ -113,7 +114,7 @@ def test_zoom_and_pan_with_mouse_buttons_and_keys(live_server: LiveServer, open_
     expect(page.locator("#tooltip")).to_contain_text("song 13/30")
 
 
-@pytest.mark.heavy(but="button")
+@pytest.mark.heavy
 @pytest.mark.parametrize("how", ["shift", "button"])
 def test_lasso_lists_what_it_circles(live_server: LiveServer, open_page: OpenPage, how: str) -> None:
     _, page = open_board(live_server, open_page)
@@ -152,6 +153,7 @@ def test_a_card_lists_its_items_and_shows_its_cluster_alone(live_server: LiveSer
     expect(page.locator("#item-list tbody tr")).to_have_count(8)
 
 
+@pytest.mark.heavy
 def test_a_second_run_appears_without_a_reload(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_board(live_server, open_page)
     expect(page.locator("#connection")).to_have_text("live")
@@ -183,6 +185,7 @@ def test_answers_are_counted_as_they_come(live_server: LiveServer, open_page: Op
     expect(page.locator("#todo")).to_be_empty()
 
 
+@pytest.mark.heavy
 def test_the_first_run_brings_the_map(live_server: LiveServer, open_page: OpenPage) -> None:
     project, _ = make_songs(live_server)
     with live_server.database.transaction() as session:
@@ -252,7 +255,7 @@ def test_two_runs_in_motion_end_at_the_second(live_server: LiveServer, open_page
     expect(page.locator(".cluster-figures a").nth(2)).to_have_text("8 items")
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     _, page = open_board(live_server, open_page, viewport={"width": width, "height": 844})
@@ -261,6 +264,7 @@ def test_accessible_and_never_wider_than_the_window(live_server: LiveServer, ope
     assert_accessible(page, "dashboard")
 
 
+@pytest.mark.heavy
 def test_a_dashboard_loads_the_modules_it_names_and_asks_for_none_again(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:

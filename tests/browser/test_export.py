@@ -90,7 +90,7 @@ def make_texts(live: LiveServer, folder: Path) -> tuple[str, User]:
     return key, owner
 
 
-@pytest.mark.heavy(but="desk")
+@pytest.mark.heavy
 @pytest.mark.parametrize("size", SIZES, ids=["desk", "phone"])
 def test_clusters_of_new_files(
     live_server: LiveServer, open_page: OpenPage, tmp_path: Path, size: tuple[int, int]
@@ -116,7 +116,7 @@ def test_clusters_of_new_files(
     assert clusters == [rows.nth(place).locator(".chip").inner_text() for place in (0, 1)]
 
 
-@pytest.mark.heavy(but="phone")
+@pytest.mark.heavy
 @pytest.mark.parametrize("size", SIZES, ids=["desk", "phone"])
 def test_the_page_is_accessible(live_server: LiveServer, open_page: OpenPage, size: tuple[int, int]) -> None:
     project, analyst = make_board(live_server)

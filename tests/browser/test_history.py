@@ -72,7 +72,7 @@ def test_clusters_that_are_not_the_current_ones_cannot_be_edited(
     expect(gallery.get_by_role("button", name="Keep")).to_have_count(0)
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [1440, 390])
 def test_accessible_and_never_wider_than_the_window(
     open_page: OpenPage, history: tuple[Project, User], width: int

@@ -115,6 +115,7 @@ def test_settings_are_copied_into_another_project(open_page: OpenPage, live_serv
     assert memberships == 2
 
 
+@pytest.mark.heavy
 def test_a_deleted_project_is_had_back(open_page: OpenPage, live_server: LiveServer) -> None:
     project, owner = make_owned(live_server, "gone-and-back")
     page = open_page(owner, f"/projects/{project.key}/settings#project")

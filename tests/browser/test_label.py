@@ -138,6 +138,7 @@ def test_thirty_answers_with_undo_skip_lost_network_and_reload(live_server: Live
         assert len(session.scalars(select(Skip).where(Skip.labeler_id == lea.id)).all()) == 1
 
 
+@pytest.mark.heavy
 def test_undo_shows_the_question_again_and_the_new_answer_counts(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     seen = []
@@ -160,6 +161,7 @@ def test_undo_shows_the_question_again_and_the_new_answer_counts(live_server: Li
     assert all((row.withdrawn_at is not None) == (row.number <= 10) for row in rows)
 
 
+@pytest.mark.heavy
 def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     live_server: LiveServer, open_page: OpenPage
 ) -> None:
@@ -190,6 +192,7 @@ def test_keys_print_on_buttons_play_sounds_and_stay_out_of_the_way(
     assert standing_answers(live_server, project) == ["dnk"]
 
 
+@pytest.mark.heavy
 def test_an_item_is_flagged_and_an_answer_noted_by_keys(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     flags = select(Item.key, Flag.reason, Flag.note).join(Flag).where(Flag.project_id == project.id)
@@ -266,6 +269,7 @@ def test_in_german_and_from_right_to_left_everything_has_room(live_server: LiveS
     wait_until(lambda: page.evaluate(kept) == "en")
 
 
+@pytest.mark.heavy
 def test_practice_teaches_and_stores_nothing(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     with live_server.database.transaction() as session:
@@ -359,6 +363,7 @@ def test_who_is_done_is_thanked(live_server: LiveServer, open_page: OpenPage) ->
     assert_accessible(page, "label-done")
 
 
+@pytest.mark.heavy
 def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page, question_kind="outlier")
     expect(page.locator("#question")).to_have_text("Which one is least like the other two?")
@@ -481,6 +486,7 @@ def test_plain_forms_do_the_same_without_javascript(live_server: LiveServer, ope
     assert standing_answers(live_server, project) == ["dnk"]
 
 
+@pytest.mark.heavy
 def test_axe_finds_nothing(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page, guidelines="Listen twice.")
     press_and_see(page, "y")
@@ -491,6 +497,7 @@ def test_axe_finds_nothing(live_server: LiveServer, open_page: OpenPage) -> None
     assert_accessible(page, "label-help")
 
 
+@pytest.mark.heavy
 def test_a_phone_shows_everything_without_scrolling(live_server: LiveServer, open_page: OpenPage) -> None:
     project, lea = make_songs(live_server)
     window = {"width": 390, "height": 780}
@@ -517,7 +524,7 @@ def covered(page: Page) -> float:
     return sum(page.locator(".media").evaluate_all(areas)) / (window["width"] * window["height"])
 
 
-@pytest.mark.heavy(but="1440")
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("width", "height", "least"), [(1440, 900, 0.6), (1280, 720, 0.55), (820, 1180, 0.45), (3840, 2160, 0.6)]
 )
@@ -626,6 +633,7 @@ def test_what_is_pressed_before_the_pictures_can_have_been_seen_is_no_answer(
     assert standing_answers(live_server, project) == ["yes"]
 
 
+@pytest.mark.heavy
 def test_sounds_play_in_turn_from_where_one_clicks_and_slower(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -1047,6 +1055,7 @@ def test_pictures_that_take_long_can_be_skipped_or_asked_for_again(
     assert_answered(live_server, project, page, "y", "yes")
 
 
+@pytest.mark.heavy
 def test_a_preloaded_question_is_on_screen_in_the_next_frame(live_server: LiveServer, open_page: OpenPage) -> None:
     _, page = open_songs(live_server, open_page)
     wait_for_paint(page)
@@ -1146,6 +1155,7 @@ def test_sounds_play_by_themselves_for_those_who_turn_it_on(live_server: LiveSer
     wait_until(lambda: len(page.evaluate("played")) == 3)
 
 
+@pytest.mark.heavy
 def test_a_click_can_be_undone_for_a_moment(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page)
     before, toast = shown(page), page.locator("#toast")

@@ -124,6 +124,7 @@ def test_search_and_box_select_and_the_map_is_saved(open_page: OpenPage, board: 
     assert download.value.suggested_filename == "map.png"
 
 
+@pytest.mark.heavy
 def test_a_click_on_an_item_offers_its_look_alikes(open_page: OpenPage, board: tuple[Project, User]) -> None:
     page = open_board(open_page, board)
     page.locator("#map").scroll_into_view_if_needed()
@@ -133,7 +134,7 @@ def test_a_click_on_an_item_offers_its_look_alikes(open_page: OpenPage, board: t
     expect(panel.get_by_role("heading")).to_have_text("Like song 1/30: 30 items")
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [1440, 390])
 def test_accessible_with_a_legend(open_page: OpenPage, board: tuple[Project, User], width: int) -> None:
     page = open_board(open_page, board, viewport={"width": width, "height": 844})

@@ -185,6 +185,7 @@ def test_what_is_wrong_is_named_and_can_be_left_out(home: Page, live_server: Liv
     expect(home.get_by_role("button", name="Make the project")).to_be_enabled()
 
 
+@pytest.mark.heavy
 def test_files_can_be_dropped(home: Page, live_server: LiveServer) -> None:
     home.evaluate(
         """() => {
@@ -200,6 +201,7 @@ def test_files_can_be_dropped(home: Page, live_server: LiveServer) -> None:
     expect(home.get_by_role("heading", name="Reading your files")).to_be_visible()
 
 
+@pytest.mark.heavy
 def test_a_folder_can_be_dropped_with_its_subfolders(home: Page, live_server: LiveServer, folder: Path) -> None:
     """As the system's file manager drops it: the browser walks the folder, which no script can make up."""
     expect(home.locator("html.js")).to_be_attached()
@@ -224,6 +226,7 @@ def test_an_empty_folder_is_said_to_be_empty(home: Page, tmp_path: Path) -> None
     expect(home.locator("#drop-problem")).to_contain_text("nothing to send")
 
 
+@pytest.mark.heavy
 def test_a_recording_is_cut_by_keyboard_with_the_segments_in_sight(
     home: Page, live_server: LiveServer, tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ def test_two_tabs_agree_within_a_second(live_server: LiveServer, prepared: tuple
     assert len(stored(live_server, project)) == 4
 
 
+@pytest.mark.heavy
 def test_tabs_that_were_opened_without_a_network_count_all_answers_once_it_is_back(
     prepared: tuple[Project, Page],
 ) -> None:

@@ -38,6 +38,7 @@ def put_file(path: Path) -> bool:
     return True
 
 
+@pytest.mark.heavy
 def test_an_outage_is_named_and_goes_without_a_reload(live_server: LiveServer, open_page: OpenPage) -> None:
     project, analyst = make_board(live_server)
     page = open_page(analyst, f"/projects/{project.key}", viewport={"width": 390, "height": 844}, color_scheme="dark")

@@ -35,7 +35,7 @@ def open_overview(live: LiveServer, open_page: OpenPage, **options: object) -> t
     return project, page
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [390, 1440])
 def test_the_three_questions_fit_every_window(live_server: LiveServer, open_page: OpenPage, width: int) -> None:
     _, page = open_overview(live_server, open_page, viewport={"width": width, "height": 900})

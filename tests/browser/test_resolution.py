@@ -93,6 +93,7 @@ def test_a_new_run_keeps_the_number_looked_at(
     expect(page.locator("#clusters")).to_be_visible()
 
 
+@pytest.mark.heavy
 def test_without_javascript_a_number_is_chosen_from_a_list(open_page: OpenPage, board: tuple[Project, User]) -> None:
     project, analyst = board
     page = open_page(analyst, f"/projects/{project.key}", java_script_enabled=False)
@@ -104,7 +105,7 @@ def test_without_javascript_a_number_is_chosen_from_a_list(open_page: OpenPage, 
     expect(page.locator("#resolution")).to_contain_text("Runs make 4 clusters")
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(
     open_page: OpenPage, board: tuple[Project, User], width: int

@@ -82,6 +82,7 @@ def test_a_cluster_is_listed_and_the_way_back_leads_to_its_card(
     expect(link).to_be_focused()
 
 
+@pytest.mark.heavy
 def test_the_slider_of_an_older_run(live_server: LiveServer, open_page: OpenPage, beside: tuple[Project, User]) -> None:
     page = open_run(open_page, beside, "1?with=2")
     slider = page.get_by_role("slider", name="Number of clusters to look at")
@@ -104,7 +105,7 @@ def test_the_slider_of_an_older_run(live_server: LiveServer, open_page: OpenPage
     assert len(queued) == 1
 
 
-@pytest.mark.heavy(but="390")
+@pytest.mark.heavy
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessible_and_never_wider_than_the_window(
     open_page: OpenPage, beside: tuple[Project, User], width: int

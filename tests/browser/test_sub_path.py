@@ -18,6 +18,7 @@ pytestmark = pytest.mark.browser
 PATH = "/tercet"
 
 
+@pytest.mark.heavy
 def test_labeling_and_the_dashboard_below_a_path(live_server: LiveServer, browser: Browser) -> None:
     project, ada = make_board(live_server)
     with live_server.database.transaction() as session:

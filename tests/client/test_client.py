@@ -205,6 +205,7 @@ def test_who_has_no_token_is_told_where_to_get_one(monkeypatch: pytest.MonkeyPat
         assert repr(client) == "Client('https://tercet.example.org')"
 
 
+@pytest.mark.heavy
 def test_the_same_awaited(connection: tuple[str, str]) -> None:
     table, X = points_in_three_groups()
 
@@ -373,6 +374,7 @@ def program_of(page: str, name: str) -> str:
     return html.unescape(text[1])
 
 
+@pytest.mark.heavy
 def test_the_programs_of_the_help_page_run(connection: tuple[str, str], tmp_path: Path) -> None:
     page = httpx.get(f"{connection[0]}/help/client").text
     variables = {**os.environ, "TERCET_SERVER": connection[0], "TERCET_TOKEN": connection[1]}

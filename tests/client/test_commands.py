@@ -106,6 +106,7 @@ def test_administrators_add_people_keep_them_out_and_take_everything_home(
     assert stat.S_IMODE((folder / "all.zip").stat().st_mode) == 0o600
 
 
+@pytest.mark.heavy
 def test_files_of_a_column_are_sent(folder: Path) -> None:
     for name in "ab":
         (folder / f"{name}.txt").write_text(f"the text of {name}")
@@ -160,6 +161,7 @@ def test_a_run_that_failed_has_an_exit_code() -> None:
     assert "Run 41 failed: the disk is full" in ended.stderr
 
 
+@pytest.mark.heavy
 def test_people_see_a_table_with_headings(folder: Path) -> None:
     remote("create", "Birds [bold]", "--key", "birds")
     remote("link", "birds")

@@ -70,6 +70,7 @@ def test_louder_than_full_scale_is_clipped_not_wrapped():
     np.testing.assert_allclose(samples, [1.0, -1.0, 0.0], atol=1e-4)
 
 
+@pytest.mark.heavy
 def test_features_alone_find_about_half_and_answers_can_help(syllables):
     rand_indices, accuracies = [], []
     for seed in range(3):

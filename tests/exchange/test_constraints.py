@@ -237,6 +237,7 @@ def test_rows_of_an_upload_that_was_killed_stay_and_the_rest_is_stored_when_it_i
         assert session.scalars(numbers).all() == list(range(1, len(rows) + 1))
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_readme_and_the_api_page_say_how_many_rows_are_stored_at_a_time(app: FastAPI) -> None:
     sentence = f"stored {service.BATCH} at a time, so that labelers need not wait"
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()

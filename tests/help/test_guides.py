@@ -58,6 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.heavy
 def test_guides_run_as_they_are_written(folder: Path) -> None:
     """One server does for all of them: starting one for each would take a minute."""
     port = int(os.environ["TERCET_SERVER"].rsplit(":", 1)[1])

@@ -69,6 +69,7 @@ def test_a_file_of_an_import_that_does_not_fit_can_be_sent_again(client: TestCli
     assert client.put(address, params=size, content=content[: 2**20]).json()["received"] == 2**20
 
 
+@pytest.mark.heavy
 def test_an_import_that_does_not_fit_can_be_started_again(
     client: TestClient, database: Database, settings: Settings, small_disk: Path
 ) -> None:

@@ -30,6 +30,7 @@ def stored(database: Database, storage: Storage) -> tuple[FeatureSet, np.ndarray
     return newest, np.load(io.BytesIO(storage.get(newest.blob)))
 
 
+@pytest.mark.heavy(but="sqlite")
 @pytest.mark.parametrize(
     ("filename", "content"),
     [

@@ -60,6 +60,7 @@ def test_from_a_folder_to_the_first_run(
     assert media.content == tones(1)["site 0/tone-0.wav"]
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_lists_of_a_preview_say_what_they_hold(app: FastAPI) -> None:
     schemas = app.openapi()["components"]["schemas"]
     parts = schemas["ImportPreview"]["properties"]
@@ -104,6 +105,7 @@ def test_an_upload_goes_on_where_it_was(client: TestClient, database: Database, 
     assert client.get(f"{PROJECT}/media/media/long one").content == content
 
 
+@pytest.mark.heavy(but="sqlite")
 @pytest.mark.parametrize(
     "path",
     ["../up.wav", "a/../../up.wav", "%2Fetc/passwd", "C:/x.wav", "a//b.wav", "./a.wav", "a%00b", "a%0Ab", "x" * 300],
@@ -132,6 +134,7 @@ def test_sizes_are_held(client: TestClient, database: Database, settings: Settin
     assert statuses == [200] * 39 + [413] * 2, "39 x 512 MB and a little fit into 20,000 MB"
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_faults_keep_everything_out_unless_they_are_skipped(
     client: TestClient, database: Database, settings: Settings, storage: Storage
 ) -> None:
@@ -190,6 +193,7 @@ def test_features_say_which_items_could_not_be_measured(
     assert "; 1 item could not be measured fully ('quiet'; the first one: the recording has only silence" in words
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_again_adds_and_updates_by_key(client: TestClient, database: Database, settings: Settings) -> None:
     table = b"key,text,bag,site\na,one,r1,x\nb,two,r1,x\nc,three,r2,y\n"
     import_files(client, database, settings, {"items.csv": table})
@@ -206,6 +210,7 @@ def test_again_adds_and_updates_by_key(client: TestClient, database: Database, s
         assert session.scalars(sa.select(FeatureSet.n).order_by(FeatureSet.version)).all() == [3, 4, 4]
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_undo_takes_back_what_was_added_and_changed(
     client: TestClient, database: Database, settings: Settings, storage: Storage
 ) -> None:
@@ -241,6 +246,7 @@ def test_cancel_leaves_nothing(client: TestClient, database: Database, settings:
         assert session.scalars(sa.select(Import.status)).one() == "cancelled"
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_what_was_left_out_stays_listed(client: TestClient, database: Database, settings: Settings) -> None:
     table = "key,media\n" + "".join(f"{name},{name}.wav\n" for name in ("a", "b", *(f"gone-{n}" for n in range(150))))
     files = {"items.csv": table.encode(), "a.wav": wav(), "b.wav": wav(hz=700), "c.wav": wav(hz=900)}
@@ -256,6 +262,7 @@ def test_what_was_left_out_stays_listed(client: TestClient, database: Database, 
     assert '<td class="number">101</td>' in client.get("/projects/songs/imports").text
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_features_that_come_along_are_used(client: TestClient, database: Database, settings: Settings) -> None:
     files = {"items.csv": b"key\na\nb\nc\n", "X.npy": npy(np.eye(3))}
     import_files(client, database, settings, files)

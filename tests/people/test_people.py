@@ -195,6 +195,7 @@ def new_link(database: Database) -> str:
         return accounts.make_share_link(session, session.scalars(select(Project)).one())
 
 
+@pytest.mark.heavy(but="sqlite")
 @pytest.mark.parametrize("form", ["ndjson", "csv", "json", "npz", "salmon", "cblearn"])
 def test_exports_have_pseudonyms_unless_names_are_asked_for(
     app: FastAPI, database: Database, owner: TestClient, form: str

@@ -80,6 +80,7 @@ def test_graph_of_neighbours() -> None:
     np.testing.assert_allclose(model.predict_proba(near), fitted.predict_proba(near), atol=1e-6)
 
 
+@pytest.mark.heavy
 def test_numbers_follow_the_run_before(database: Database, storage: Storage, settings: Settings) -> None:
     """A run that is given other numbers than its estimator's predicts these."""
     project = make_songs(database, storage, parameters={})

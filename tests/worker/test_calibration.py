@@ -68,6 +68,7 @@ def test_answers_are_foreseen_as_surely_as_the_run_before_was(withheld: Withheld
     np.testing.assert_allclose(foreseen, expected, rtol=1e-5)
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_what_a_run_has_learned_goes_on_in_the_next(database: Database, storage: Storage, settings: Settings) -> None:
     """Answers against the features make the second run less sure of its clusters than its fit."""
     project = make_songs(database, storage, 12, 3, parameters={})

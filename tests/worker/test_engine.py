@@ -85,6 +85,7 @@ def test_whoever_answers_people_goes_before_workers_also_those_of_other_sessions
     assert not group or group.split()[-1] == str(POLITENESS)
 
 
+@pytest.mark.heavy
 def test_a_worker_that_dask_has_given_up_is_replaced(engine: Engine) -> None:
     cluster = engine._cluster
     [nanny] = cluster.workers.values()
@@ -149,6 +150,7 @@ def test_workers_end_in_silence_while_a_heartbeat_is_under_way() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "closed\n", "")
 
 
+@pytest.mark.heavy
 def test_a_scheduler_elsewhere_is_reached_by_tls_and_by_nobody_without_its_certificates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -436,7 +436,7 @@ def test_a_run_that_lost_its_workers_begins_again_after_ever_longer_pauses(datab
     assert pauses == [0.0, 0.5, 1.0, 1.0]
 
 
-@pytest.mark.heavy(but="sqlite")
+@pytest.mark.heavy
 @pytest.mark.parametrize("parameters", [{}], ids=["usual"])
 def test_a_run_whose_workers_are_killed_is_not_given_up_while_it_comes_further(
     database: Database, storage: Storage, settings: Settings, project: int, monkeypatch: pytest.MonkeyPatch

@@ -87,6 +87,7 @@ def test_bag_labels_are_credited_to_who_reads_them() -> None:
     assert np.mean([row["held_out_accuracy"] for row in without]) < mean["dcrc"][0] - 0.1
 
 
+@pytest.mark.heavy(but="0")
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_judged_by_what_a_run_shows_and_not_by_the_model_of_features_alone(seed: int) -> None:
     inputs, _ = half_seen(seed)

@@ -152,6 +152,7 @@ def test_clusters_tell_their_bag_labels(app: FastAPI, database: Database, storag
         assert 0.5 < shares[0][1] <= 1
 
 
+@pytest.mark.heavy
 def test_bag_labels_stay_when_answers_come(database: Database, storage: Storage, settings: Settings) -> None:
     project, y = make_bagged(database, storage, "dcrc")
     _, before = fitted(database, storage, settings, project)

@@ -81,6 +81,7 @@ def test_features_and_points_count_alike(
         assert abs(np.corrcoef(columns[:, number], BLIND[:, number])[0, 1]) > 0.9999
 
 
+@pytest.mark.heavy
 def test_under_ten_answers_features_stay(
     database: Database, storage: Storage, settings: Settings, project: int
 ) -> None:

@@ -117,6 +117,7 @@ def demand(count: int, pending: np.ndarray | None = None) -> Demand:
     return Demand(count, 0, 0.0, np.empty((0, 3), dtype=np.int64) if pending is None else pending)
 
 
+@pytest.mark.heavy(but="sqlite")
 def test_who_turns_every_answer_round_is_predicted(database: Database, storage: Storage, settings: Settings) -> None:
     project = make_songs(
         database, storage, parameters={"labeler_tables": "learn", "epsilon": 0.2, "n_init": 4, "n_moves": 2}

@@ -208,6 +208,7 @@ def test_wrong_answers_are_the_suspects_of_a_run(database: Database, storage: St
         assert labeler.labeler == project_labeler(session, project)
 
 
+@pytest.mark.heavy
 def test_who_answers_by_chance_among_others_is_held_by_the_next_run(
     database: Database, storage: Storage, settings: Settings
 ) -> None:

@@ -44,6 +44,7 @@ def supervised(database: Database, settings: Settings, **changes: object) -> Ite
         supervisor.stop()
 
 
+@pytest.mark.heavy
 @SQLITE
 def test_workers_that_did_not_start_are_started_once_more(
     database: Database, storage: Storage, settings: Settings, monkeypatch: pytest.MonkeyPatch

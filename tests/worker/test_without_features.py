@@ -59,6 +59,7 @@ def project(database: Database) -> int:
         return project.id
 
 
+@pytest.mark.heavy
 @SQLITE
 def test_names_and_answers_make_clusters_over_http_with_a_real_worker(
     client: TestClient, database: Database, settings: Settings

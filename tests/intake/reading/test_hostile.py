@@ -107,6 +107,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
+@pytest.mark.heavy
 def test_memory_stays_below_the_limit(tmp_path: Path) -> None:
     for name, (make, _) in HOSTILE.items():
         (tmp_path / name).write_bytes(make())

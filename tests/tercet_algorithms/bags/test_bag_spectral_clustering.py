@@ -496,6 +496,7 @@ def expected_to_fail(estimator):
     return {"check_clustering": "the check gives features whatever the tags say, not an affinity"}
 
 
+@pytest.mark.heavy(but="BagSpectralClustering(n")
 @pytest.mark.uncounted
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_to_fail)

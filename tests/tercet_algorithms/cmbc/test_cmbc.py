@@ -367,6 +367,7 @@ class Beside(CMBC):
         return super().fit(X, known=(points[:, 0] > np.median(points[:, 0])).astype(int) if good else None)
 
 
+@pytest.mark.heavy(but="Beside")
 @pytest.mark.uncounted
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks([CMBC(n_init=2), Beside(n_init=2)])

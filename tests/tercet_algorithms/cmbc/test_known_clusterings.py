@@ -94,6 +94,7 @@ def test_nmi_is_the_share_of_the_known_entropy():
     assert nmi(labels, partly) == pytest.approx(1)
 
 
+@pytest.mark.heavy
 def test_clusterings_at_random_are_not_alike():
     rng = np.random.default_rng(0)
     codes = rng.integers(4, size=300)

@@ -100,7 +100,7 @@ def test_the_state_of_an_older_version_is_a_warm_start_too():
     assert model.fit(features, **answered).epsilon_ == 0.05
 
 
-@pytest.mark.heavy(but="learn")
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:DCRC stopped after")
 @pytest.mark.parametrize("tables", ["fixed", "learn"])
 def test_the_bound_never_drops_with_peoples_table_and_half_the_weight(tables):

@@ -157,6 +157,7 @@ def test_the_number_of_clusters_is_found(balance):
         assert (curve.standard_error > 0).all()
 
 
+@pytest.mark.heavy
 def test_chosen_parameters_predict_new_answers_better():
     """Better than any of the grid would on average, on answers that neither the fits nor the folds have seen."""
     grid = {"lam": (2**-10, 2**-1), "epsilon": (0.01, 0.4)}

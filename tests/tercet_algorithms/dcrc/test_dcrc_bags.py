@@ -130,6 +130,7 @@ def test_without_labelled_bags_nothing_changes(bags):
     assert np.array_equal(model.posterior_, posterior)
 
 
+@pytest.mark.heavy(but="80-3")
 @pytest.mark.parametrize("n_clusters", [3, 4, 6])
 @pytest.mark.parametrize("n", [0, 80])
 def test_a_resumed_fit_ends_like_one_that_ran_through(n_clusters, n, tmp_path):
@@ -241,6 +242,7 @@ def test_bad_epsilons_are_named(value):
         DCRC(4, bag_epsilon=value).fit(overlapping()[0])
 
 
+@pytest.mark.heavy(but="6-{'labeler")
 @pytest.mark.parametrize("parameters", [{"epsilon": 0}, {"kernel": "rbf"}, {"labeler_tables": "learn"}], ids=str)
 @pytest.mark.parametrize("labels", [["a"], ["a", "b", "c", "d", "e", "f"]], ids=len)
 def test_odd_labels_give_finite_clusters(labels, parameters):

@@ -91,6 +91,7 @@ def test_a_fit_that_begins_with_samples_is_as_good(monkeypatch, seed):
     assert adjusted_rand_score(sampled.labels_, labels) > 0.9
 
 
+@pytest.mark.heavy
 def test_single_precision_stays_and_gives_the_same_clusters():
     X, y = overlapping(spread=0.8)  # clear enough for one optimum: among several, rounding decides where a fit ends
     answered = questions(y, 100)

@@ -57,6 +57,7 @@ def test_expected_log_likelihood_equals_enumeration(seed):
     assert np.isclose(field.expected_log_likelihood(q), expectation(field, logs, q), atol=1e-10)
 
 
+@pytest.mark.heavy(but="0")
 @pytest.mark.parametrize("seed", range(4))
 def test_messages_equal_enumeration(seed):
     field, q, logs, _ = field_with_random_q(n_items=6, seed=seed)

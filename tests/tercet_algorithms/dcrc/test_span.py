@@ -102,6 +102,7 @@ def test_the_fit_is_that_of_all_features(parameters, monkeypatch):
         assert np.abs(ours - theirs).mean() < 0.01 * np.abs(theirs).mean()
 
 
+@pytest.mark.heavy(but="auto")
 @pytest.mark.parametrize("candidates", ["features", "auto"])
 def test_refits_resumed_fits_and_stored_models_see_all_features(candidates):
     states: list[FitState] = []

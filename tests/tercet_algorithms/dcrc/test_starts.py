@@ -26,6 +26,7 @@ def test_starts_side_by_side_find_the_same(parameters):
         states.clear()
 
 
+@pytest.mark.heavy
 def test_starts_side_by_side_stop_and_resume():
     answered, stop = questions(Y, 60), StopAt(lambda state: state.start == 2)
     model = DCRC(3, candidates="features", n_init=5, n_moves=2, random_state=0, n_jobs=2)

@@ -133,6 +133,7 @@ def test_a_stopped_fit_goes_on_from_its_saved_state(tmp_path) -> None:
         make(n_items=25).fit(TRIPLETS, answers_of(), resume=state)
 
 
+@pytest.mark.heavy
 def test_fits_at_once_end_where_those_one_after_the_other_do() -> None:
     steps: list[EmbeddingState] = []
     alone = make("auto").fit(TRIPLETS, answers_of(), callback=steps.append)
@@ -164,6 +165,7 @@ def test_an_earlier_embedding_is_gone_on_from_and_matched() -> None:
             make().fit(TRIPLETS, answers_of(), init=wrong)
 
 
+@pytest.mark.heavy
 def test_order_of_answers_and_numbering_of_items_change_no_distance() -> None:
     model = make(tol=1e-8, n_init=6).fit(TRIPLETS, answers_of())
     order = np.random.default_rng(1).permutation(len(TRIPLETS))
