@@ -156,9 +156,11 @@ SLOW = {
 # The files that take longest, partly waiting for workers, who go last on a busy machine. They begin first, so
 # that no process is left alone with one of them at the end.
 FIRST = (
-    "worker/test_supervisor.py",
-    "client/test_client.py",
     "browser/test_accessible.py",
+    "test_routes.py",
+    "test_style.py",
+    "client/test_client.py",
+    "worker/test_supervisor.py",
     "browser/test_label.py",
     "worker/test_engine.py",
     "test_topology.py",

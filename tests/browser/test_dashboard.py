@@ -153,7 +153,6 @@ def test_a_card_lists_its_items_and_shows_its_cluster_alone(live_server: LiveSer
     expect(page.locator("#item-list tbody tr")).to_have_count(8)
 
 
-@pytest.mark.heavy
 def test_a_second_run_appears_without_a_reload(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_board(live_server, open_page)
     expect(page.locator("#connection")).to_have_text("live")

@@ -363,7 +363,6 @@ def test_who_is_done_is_thanked(live_server: LiveServer, open_page: OpenPage) ->
     assert_accessible(page, "label-done")
 
 
-@pytest.mark.heavy
 def test_the_outlier_question_is_answered_by_number(live_server: LiveServer, open_page: OpenPage) -> None:
     project, page = open_songs(live_server, open_page, question_kind="outlier")
     expect(page.locator("#question")).to_have_text("Which one is least like the other two?")
