@@ -33,18 +33,22 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent.parent
 
-# Files whose tests take a second of one processor or more together, but for those that hold the architecture and those
-# without which the quick tests would miss the floor of coverage.
+# Files whose tests take a second of one processor or more together, but for those that hold the architecture.
 SLOW = {
+    "accounts/test_links.py",
+    "accounts/test_openid.py",
+    "accounts/test_passwords.py",
     "alternatives/test_alternatives_api.py",
     "alternatives/test_alternatives_pages.py",
     "answers/test_decisions.py",
     "answers/test_list.py",
     "answers/test_page.py",
     "answers/test_right_answers.py",
+    "answers/test_undoing_harm.py",
     "archives/test_bad_archives.py",
     "archives/test_commands.py",
     "archives/test_round_trip.py",
+    "backups/test_backups.py",
     "benchmarks/test_app_loop.py",
     "benchmarks/test_one_of_m.py",
     "client/test_client.py",
@@ -52,6 +56,7 @@ SLOW = {
     "comparisons/test_comparisons.py",
     "dashboard/test_pages.py",
     "demo/test_birdsong.py",
+    "demo/test_files.py",
     "demo/test_server.py",
     "edits/test_edits.py",
     "exchange/test_constraints.py",
@@ -59,13 +64,16 @@ SLOW = {
     "exchange/test_downloads.py",
     "exchange/test_file_predictions.py",
     "exchange/test_foreign.py",
+    "features/test_fitted.py",
     "features/test_plugins.py",
     "features/test_recipes.py",
     "features/test_weighing.py",
     "help/test_guides.py",
+    "history/test_history.py",
     "intake/reading/test_hostile.py",
     "intake/reading/test_pictures.py",
     "intake/test_editing.py",
+    "intake/test_features_api.py",
     "intake/test_imports_api.py",
     "intake/test_items_api.py",
     "intake/test_items_bad_input.py",
@@ -77,13 +85,19 @@ SLOW = {
     "javascript/test_types.py",
     "javascript/test_upload.py",
     "jobs/test_killed_worker.py",
+    "labeling/test_flags.py",
     "labeling/test_focus.py",
     "labeling/test_histories.py",
     "labeling/test_labeling_queue.py",
+    "labeling/test_top_ups.py",
     "live/test_events.py",
+    "people/test_people.py",
     "prediction/test_models_of_runs.py",
+    "projects/test_projects_api.py",
+    "projects/test_settings_page.py",
     "runs/test_api.py",
     "runs/test_schedule.py",
+    "runs/test_sentences.py",
     "runs/test_side_runs.py",
     "sounds/test_decoding.py",
     "sounds/test_segments.py",
@@ -98,6 +112,7 @@ SLOW = {
     "tercet_algorithms/cmbc/test_cmbc.py",
     "tercet_algorithms/cmbc/test_m_step.py",
     "tercet_algorithms/cmbc/test_mixture.py",
+    "tercet_algorithms/cmbc/test_rivals.py",
     "tercet_algorithms/common/test_model_selection.py",
     "tercet_algorithms/dcrc/test_bag_evidence.py",
     "tercet_algorithms/dcrc/test_belief.py",
@@ -118,6 +133,7 @@ SLOW = {
     "tercet_algorithms/test_contract.py",
     "tercet_algorithms/test_contract_edges.py",
     "tercet_algorithms/test_estimator_checks.py",
+    "tercet_algorithms/test_examples.py",
     "test_cli.py",
     "test_cost.py",
     "test_install.py",
@@ -132,9 +148,12 @@ SLOW = {
     "web/test_api_docs.py",
     "web/test_bad_input.py",
     "web/test_connections.py",
+    "web/test_languages.py",
     "web/test_security.py",
     "web/test_shedding.py",
     "web/test_sub_path.py",
+    "webhooks/test_webhooks.py",
+    "worker/test_calibration.py",
     "worker/test_cluster_words.py",
     "worker/test_comparison.py",
     "worker/test_cross_validated_runs.py",
@@ -146,11 +165,35 @@ SLOW = {
     "worker/test_long_jobs.py",
     "worker/test_other_systems.py",
     "worker/test_points_beside_features.py",
+    "worker/test_questions.py",
     "worker/test_repeats.py",
     "worker/test_reports.py",
     "worker/test_sklr_runs.py",
     "worker/test_supervisor.py",
     "worker/test_without_features.py",
+}
+
+# Slow files of which lines are counted too, since no quick test reaches what they do.
+COUNTED = {
+    "accounts/test_links.py",
+    "accounts/test_openid.py",
+    "accounts/test_passwords.py",
+    "answers/test_undoing_harm.py",
+    "backups/test_backups.py",
+    "demo/test_files.py",
+    "features/test_fitted.py",
+    "history/test_history.py",
+    "intake/test_features_api.py",
+    "labeling/test_flags.py",
+    "people/test_people.py",
+    "projects/test_projects_api.py",
+    "runs/test_sentences.py",
+    "tercet_algorithms/cmbc/test_rivals.py",
+    "tercet_algorithms/test_examples.py",
+    "web/test_languages.py",
+    "webhooks/test_webhooks.py",
+    "worker/test_calibration.py",
+    "worker/test_questions.py",
 }
 
 # The files that take longest, partly waiting for workers, who go last on a busy machine. They begin first, so
@@ -222,11 +265,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave slow files out of the quick tests before they are imported, which takes each process seconds.
-
-    Where coverage is measured they stay, since modules that they alone import count too.
-    """
-    is_quick = config.getoption("markexpr") == "quick" and not config.getoption("cov_source", None)
+    """Leave slow files out of the quick tests before they are imported, which takes each process seconds."""
+    is_quick = config.getoption("markexpr") == "quick"
     return (is_quick and collection_path in {ROOT / "tests" / path for path in SLOW}) or None
 
 
@@ -244,10 +284,12 @@ def is_heavy(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sort the files, and mark tests: slow, postgres, quick (neither, and without a browser), and those not counted.
 
+    Counted are the quick ones, and of a few slow files those that need neither PostgreSQL nor a browser.
+
     After those that begin first, files come in the order of their own names, whatever their folders: so tests that wait
     for browsers and workers run beside such as compute, and keep the processors busy until the end.
     """
-    slow, uncounted = ({ROOT / "tests" / path for path in paths} for paths in (SLOW, UNCOUNTED))
+    slow, counted, uncounted = ({ROOT / "tests" / path for path in paths} for paths in (SLOW, COUNTED, UNCOUNTED))
     places = {ROOT / "tests" / path: place for place, path in enumerate(FIRST)}
     if leaves_heavy_out(config):
         config.hook.pytest_deselected(items=[item for item in items if is_heavy(item)])
@@ -258,9 +300,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("slow")
         if needs_postgres(item):
             item.add_marker("postgres")
-        if not any(item.get_closest_marker(name) for name in ("browser", "postgres", "slow")):
+        is_light = not any(item.get_closest_marker(name) for name in ("browser", "postgres"))
+        if is_light and item.path not in slow:
             item.add_marker("quick")
-        if not item.get_closest_marker("quick") or item.path in uncounted:
+        if not is_light or item.path in (slow - counted) | uncounted:
             item.add_marker("uncounted")  # measuring takes a test half as long again
 
 
