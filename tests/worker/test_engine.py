@@ -17,7 +17,7 @@ from tercet.demo.server import free_port
 from tercet.settings import Settings
 from tercet.worker import engine as module
 from tercet.worker.engine import Engine
-from tercet.worker.politeness import AUTOGROUP, POLITENESS
+from tercet.worker.politeness import AUTOGROUP, POLITENESS, starves
 from tests.runs.support import wait_for
 from tests.test_topology import processes
 
@@ -72,17 +72,18 @@ def test_only_this_process_may_send_tasks(engine: Engine) -> None:
         assert done.returncode == REFUSED, done.stderr
 
 
-def place_among_processes() -> tuple[int, int, str]:
-    """How polite a worker is, its session, and how polite that is where sessions share the processors."""
-    return os.nice(0), os.getsid(0), AUTOGROUP.read_text() if AUTOGROUP.exists() else ""
+def place_among_processes() -> tuple[int, int, str, bool]:
+    """How polite a worker is, its session, how polite that is where sessions share processors, whether it starves."""
+    return os.nice(0), os.getsid(0), AUTOGROUP.read_text() if AUTOGROUP.exists() else "", starves()
 
 
 def test_whoever_answers_people_goes_before_workers_also_those_of_other_sessions(engine: Engine) -> None:
     asked = engine.submit(place_among_processes, key="place", done=lambda future: None)
-    politeness, session, group = asked.result(timeout=30)
+    politeness, session, group, is_starving = asked.result(timeout=30)
     assert politeness == POLITENESS
     assert session != os.getsid(0)
-    assert not group or group.split()[-1] == str(POLITENESS)
+    # One that has starved for half a minute, as it may while it compiles on a busy machine, is raised for a while.
+    assert not group or is_starving or group.split()[-1] == str(POLITENESS)
 
 
 @pytest.mark.heavy
