@@ -127,7 +127,6 @@ def test_another_state_another_browser_and_the_same_code_again(
     is_refused(visitor, back, 403, "did not confirm who you are")
 
 
-@pytest.mark.heavy(but="sqlite")
 @pytest.mark.parametrize(
     ("claims", "words"),
     [

@@ -26,7 +26,6 @@ def with_good_around(row: object) -> str:
     return "\n".join([json.dumps(GOOD), row if isinstance(row, str) else json.dumps(row), json.dumps(GOOD)])
 
 
-@pytest.mark.heavy(but="sqlite")
 @pytest.mark.parametrize(
     ("row", "field", "says"),
     [

@@ -160,7 +160,6 @@ def zip_with(name: str, content: bytes, packing: int = zipfile.ZIP_STORED, *, da
 LYING_HEADER = npy(np.ones((2, 2))).replace(b"(2, 2), }" + b" " * 12, b"(2222222222, 2), }   ")
 
 
-@pytest.mark.heavy(but="sqlite")
 @pytest.mark.parametrize(
     ("filename", "content", "row", "field", "says"),
     [
