@@ -42,15 +42,22 @@ def empty_page(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """An empty page of the test's own."""
+def page(request: pytest.FixtureRequest) -> Page:
+    """An empty page: the test's own, or one for all tests of a file that is marked with `one_page`."""
+    name = "page_of_file" if request.node.get_closest_marker("one_page") else "page_of_test"
+    page: Page = request.getfixturevalue(name)
+    return page
+
+
+@pytest.fixture
+def page_of_test(browser: Browser) -> Iterator[Page]:
     with empty_page(browser) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
-def shared_page(browser: Browser) -> Iterator[Page]:
-    """One empty page for all tests of a file: to open one takes longer than to try a function that keeps nothing."""
+def page_of_file(browser: Browser) -> Iterator[Page]:
+    """To open a page takes longer than to try a function that keeps nothing in it."""
     with empty_page(browser) as page:
         yield page
 

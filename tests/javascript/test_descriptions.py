@@ -3,14 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def page(shared_page: Page) -> Page:
-    """What is tried here keeps nothing in the page."""
-    return shared_page
-
+pytestmark = [pytest.mark.browser, pytest.mark.one_page]
 
 MEASURES = {"seconds": 1.234, "low_khz": 3.1, "high_khz": 4.6, "contour": "rising", "notes": 4}
 DESCRIBE = """async ([item, place]) => {

@@ -3,13 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def page(shared_page: Page) -> Page:
-    """What is tried here keeps nothing in the page."""
-    return shared_page
+pytestmark = [pytest.mark.browser, pytest.mark.one_page]
 
 
 @pytest.mark.parametrize(

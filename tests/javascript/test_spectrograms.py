@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def page(shared_page: Page) -> Page:
-    """What is tried here keeps nothing in the page."""
-    return shared_page
-
+pytestmark = [pytest.mark.browser, pytest.mark.one_page]
 
 LIMITS = {"begin": 0, "seconds": 4, "low": 1000, "high": 9000}
 RANGE = {"begin": 1, "seconds": 2, "low": 3000, "high": 7000}
