@@ -15,19 +15,21 @@ AHEAD, MORE = 6, 6  # as in static/label.js
 
 
 class Connection:
-    """One keep-alive HTTP/1.1 connection that sends and receives JSON."""
+    """One keep-alive HTTP/1.1 connection, by TLS where the address says so, that sends and receives JSON."""
 
     def __init__(self, url: str, cookie: str) -> None:
         parts = urlsplit(url)
-        self.host, self.port = parts.hostname or "127.0.0.1", parts.port or 80
+        self.tls = parts.scheme == "https"
+        self.host, self.port = parts.hostname or "127.0.0.1", parts.port or (443 if self.tls else 80)
         self.headers = f"Host: {parts.netloc}\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\n"
+        self.headers += "Accept-Encoding: identity\r\n"  # else proxies compress, and do not say the length
         self.reader: asyncio.StreamReader | None = None
         self.writer: asyncio.StreamWriter | None = None
 
     async def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """Send one request and give status and parsed body."""
         if self.writer is None:
-            self.reader, self.writer = await asyncio.open_connection(self.host, self.port)
+            self.reader, self.writer = await asyncio.open_connection(self.host, self.port, ssl=self.tls or None)
         assert self.reader is not None
         content = json.dumps(body).encode() if body is not None else b""
         kind = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n" if content else ""

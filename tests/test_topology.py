@@ -186,15 +186,26 @@ def test_compose_has_these_processes_with_health_checks_and_no_default_password(
     assert all(services[name]["read_only"] for name in ("proxy", "web", "scheduler", "worker"))
 
 
+def test_compose_writes_nothing_into_containers_that_are_read_only() -> None:
+    """Docker refuses to copy configs and secrets into them, and gives their folders in memory to root."""
+    read_only = [service for service in COMPOSE["services"].values() if service.get("read_only")]
+    assert not any("configs" in service or "secrets" in service for service in read_only)
+    of_users = [place for service in read_only for place in service["tmpfs"] if service["image"] == "tercet"]
+    assert len(of_users) == 3
+    assert all("uid=1000,gid=1000" in place for place in of_users)
+    assert "useradd --uid 1000" in COMPOSE["x-tercet"]["build"]["dockerfile_inline"]
+
+
 def test_compose_names_images_by_their_content() -> None:
     built = COMPOSE["x-tercet"]["build"]["dockerfile_inline"]
     images = [service["image"] for service in COMPOSE["services"].values() if service["image"] != "tercet"]
-    images += re.findall(r"^FROM (.+)$", built, re.MULTILINE)
+    images += re.findall(r"^FROM (\S+) AS base$", built, re.MULTILINE)
+    assert set(re.findall(r"^FROM (\S+)", built, re.MULTILINE)) == {images[-1], "base"}
     assert len(images) == 3
     assert [image for image in images if not re.fullmatch(r"[a-z]+:[\d.]+[a-z-]*@sha256:[0-9a-f]{64}", image)] == []
 
 
 def test_compose_names_only_settings_that_exist() -> None:
     names = {f"TERCET_{name.upper()}" for name in Settings.model_fields}
-    of_uvicorn = {"FORWARDED_ALLOW_IPS"}
-    assert set(COMPOSE["services"]["web"]["environment"]) <= names | of_uvicorn
+    of_libraries = {"FORWARDED_ALLOW_IPS", "NUMBA_CACHE_DIR"}
+    assert set(COMPOSE["services"]["web"]["environment"]) <= names | of_libraries
