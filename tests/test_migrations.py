@@ -1,12 +1,17 @@
 """The one alembic history makes exactly the tables that the models describe, and can be undone."""
 
+import uuid
+
+import pytest
 import sqlalchemy as sa
 from alembic import command
 
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.jobs.lifecycle import claim_next
 from tercet.migrate import alembic_config, upgrade
 from tercet.models import BackgroundJob, Base, Item, Project, now
+from tests.conftest import run_on_postgres
 from tests.factories import make_project
 
 SHARES = (0.0, 0.25, 0.95, 1.0)
@@ -26,6 +31,18 @@ def test_a_database_that_is_behind_is_migrated_at_the_start(database: Database) 
     command.downgrade(alembic_config(database), "-1")
     upgrade(database)
     command.check(alembic_config(database))
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_does_not_store_every_text_is_refused(postgres_url: str, encoding: str) -> None:
+    """Debian makes SQL_ASCII databases where the machine has no locale."""
+    name = f"test_{uuid.uuid4().hex}"
+    run_on_postgres(postgres_url, f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    database = Database(sa.make_url(postgres_url).set(database=name).render_as_string(hide_password=False))
+    with pytest.raises(Conflict, match=f"stores texts as {encoding}; .*createdb --encoding UTF8 .* {name}"):
+        upgrade(database)
+    database.close()
+    run_on_postgres(postgres_url, f"DROP DATABASE {name}")
 
 
 def test_shares_of_chosen_questions_that_somebody_set_stay(database: Database) -> None:

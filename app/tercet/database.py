@@ -9,7 +9,7 @@ every connection of the pool while all threads wait for one.
 import re
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -30,7 +30,9 @@ TRUSTED_SECONDS = 1.0
 # PostgreSQL's own rule of when to analyze a table again: so many new rows, and a tenth of those it knows of.
 NEW_ROWS, NEW_SHARE = 50, 0.1
 # Where the network to PostgreSQL is cut nothing comes back, not even an error, and threads would wait for many minutes.
-SILENCE = {
+# A database in another encoding would give its texts as bytes; `migrate` refuses it, in words that it can read so.
+CONNECTING = {
+    "client_encoding": "utf8",
     "connect_timeout": 5,
     "tcp_user_timeout": 15_000,
     "keepalives_idle": 15,
@@ -49,7 +51,7 @@ class Database:
             parsed = parsed.set(drivername="postgresql+psycopg")
         self.url = parsed
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        arguments = {"check_same_thread": False} if self.is_sqlite else _without(parsed.query, SILENCE)
+        arguments = {"check_same_thread": False} if self.is_sqlite else _without(parsed.query, CONNECTING)
         self.engine = create_engine(
             parsed,
             pool_size=pool_size,
@@ -146,6 +148,6 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def _without(own: Collection[str], values: dict[str, int]) -> dict[str, Any]:
+def _without(own: Collection[str], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that the address of the database does not set itself."""
     return {name: value for name, value in values.items() if name not in own}

@@ -7,8 +7,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
 
 from tercet.database import Database
+from tercet.errors import Conflict
 from tercet.settings import asset
 
 
@@ -25,9 +27,23 @@ def upgrade(database: Database) -> None:
     if database.is_sqlite and database.url.database:
         Path(database.url.database).parent.mkdir(parents=True, exist_ok=True)
     with database.engine.connect() as connection:
+        _check_encoding(connection)
         revision = MigrationContext.configure(connection).get_current_revision()
     if revision != newest_revision():
         command.upgrade(alembic_config(database), "head")
+
+
+def _check_encoding(connection: Connection) -> None:
+    """Raise Conflict where PostgreSQL would not store every text, or not know its letters."""
+    if connection.dialect.name != "postgresql":
+        return
+    encoding = connection.scalar(text("SHOW server_encoding"))
+    if encoding != "UTF8":
+        name = connection.engine.url.database
+        raise Conflict(
+            f"The database {name} stores texts as {encoding}; Tercet needs one that stores them as UTF8: "
+            f"createdb --encoding UTF8 --template template0 {name}"
+        )
 
 
 @cache

@@ -86,13 +86,13 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 def run_server(settings: Settings, listener: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C, in as many processes as the settings say."""
     others = WebProcesses(settings, listener, serve)
-    print(f"Tercet serves on {local_url(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
     keep_private(settings)
+    upgrade_first(settings)
+    print(f"Tercet serves on {local_url(listener)} (Ctrl-C stops it)", flush=True)  # noqa: T201 - for the terminal
     settings.remember_url(local_url(listener))
     if settings.web_processes == 1:
         serve(settings, listener)
         return
-    upgrade_first(settings)
     others.start()
     try:
         serve(settings, listener)
@@ -101,7 +101,7 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
 
 
 def upgrade_first(settings: Settings) -> None:
-    """Upgrade the database before several processes look at it."""
+    """Upgrade the database before any process looks at it; what is wrong with it is then said in a sentence."""
     database = Database(settings.resolved_database_url())
     try:
         migrate.upgrade(database)
