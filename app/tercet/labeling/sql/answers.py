@@ -179,16 +179,18 @@ def add(connection: Connection, to: ProjectView, new: Sequence[NewAnswer], **que
         "triplets": json.dumps([(*ids, None, Source.CLIENT) for ids in triplets]),
         **_listed(new),
     }
-    results = run(
-        connection,
-        number=(RAISE_ANSWER_NUMBER, values),
-        new_triplets=(ADD_NEW_TRIPLETS[dialect], values),
-        stored=(ADD_ANSWERS[dialect], values),
-        ended=(END_LEASES[dialect], values),
-        closed=(CLOSE_ANSWERED[dialect], values),
+    storing: dict[str, Query] = {
+        "stored": (ADD_ANSWERS[dialect], values),
+        "ended": (END_LEASES[dialect], values),
+        "closed": (CLOSE_ANSWERED[dialect], values),
         **queries,
-    )
-    if len(results["stored"]) < len(new):
+    }
+    results = run(connection, number=(RAISE_ANSWER_NUMBER, values), **storing)
+    if (count := len(results["stored"])) < len(new):
+        # Questions that were asked have triplets. A program may answer others, whose triplets are added first.
+        results = run(connection, new_triplets=(ADD_NEW_TRIPLETS[dialect], values), **storing)
+        count += len(results["stored"])
+    if count < len(new):
         raise Overtaken
     return results
 
