@@ -82,6 +82,7 @@ from tercet.worker.supervisor import Supervisor
 
 # Routes are tried in order: those of labeling and of pictures are requested most.
 ROUTERS = (
+    labeling_api.answers_router,
     labeling_api.router,
     items_api.router,
     health.router,
@@ -218,6 +219,8 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         servers=servers,
+        # Nobody collects it here; FastAPI would ask for each request whether somebody does.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.settings = settings
     app.state.database = Database(settings.resolved_database_url(), settings.threads)

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Query
 from tercet.accounts.access import Action, authorize
 from tercet.accounts.dependencies import Me
 from tercet.labeling import flags, focus, practice, service
+from tercet.labeling.answers_route import AnswersRoute
 from tercet.labeling.dependencies import Counted, Questions, Writer
 from tercet.labeling.schemas import (
     AheadOut,
@@ -42,6 +43,9 @@ LEASING_AT_ONCE = 2
 MOST_AHEAD = 200
 Asked = Annotated[Count, Query(le=100, description="how many questions to lease next come with the response")]
 router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403), route_class=JsonRoute)
+answers_router = APIRouter(
+    prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403), route_class=AnswersRoute
+)
 
 
 @router.get("/{project}/triplets/next", responses=problems(404))
@@ -82,7 +86,7 @@ def post_practice(project: str, me: Me, db: Db, blobs: Blobs, words: InWords) ->
         return PracticeOut(triplets=practice.draw(session, blobs, authorize(session, me, project, Action.LABEL), words))
 
 
-@router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422, 429))
+@answers_router.post("/{project}/answers", status_code=201, responses=problems(404, 409, 422, 429))
 async def post_answers(
     project: str, body: AnswersBody, me: Me, writer: Writer, rates: Counted, questions: Questions, ask: Asked = 0
 ) -> AnswersOut:

@@ -128,4 +128,6 @@ class RequestLog:
         finally:
             milliseconds = 1000 * (time.perf_counter() - began)
             level = logging.DEBUG if scope["path"].startswith("/static/") else logging.INFO
-            access.log(level, "%s %s %d %.1f ms", scope["method"], shown_path(scope["path"]), status, milliseconds)
+            if access.isEnabledFor(level):
+                path = shown_path(scope["path"])
+                access.log(level, "%s %s %d %.1f ms", scope["method"], path, status, milliseconds)

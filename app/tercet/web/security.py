@@ -6,6 +6,7 @@ Plain ASGI middleware, because responses may stream for hours.
 import ipaddress
 import re
 import socket
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from fastapi import Request
@@ -42,6 +43,8 @@ HEADERS = {
 HSTS = "max-age=31536000"
 # The default for caching: revalidate each time.
 CACHE_CONTROL = "private, no-cache"
+# The longest name that there is, and a port; and how many of those that came are remembered.
+LONGEST_HOST, MOST_HOSTS = 260, 1_000
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 CROSS_SITE = "This request came from another site, so it was refused. Open the page here and try again."
 
@@ -85,6 +88,7 @@ class AllowedHosts:
         machine = socket.gethostname().lower()
         self.names = {"localhost", machine, f"{machine}.local", urlsplit(public_url).hostname or "localhost"}
         self.names |= {name.strip().lower() for name in more.split(",") if name.strip()}
+        self._is_known = lru_cache(MOST_HOSTS)(self._is_ours)  # nearly all requests name the same one
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 400."""
@@ -96,6 +100,9 @@ class AllowedHosts:
 
     def is_allowed(self, host: str) -> bool:
         """Return whether a Host header names this server."""
+        return len(host) <= LONGEST_HOST and self._is_known(host)
+
+    def _is_ours(self, host: str) -> bool:
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
