@@ -245,11 +245,11 @@ def definitions_of(path: Path) -> Iterator[tuple[str, list[ast.AST]]]:
 
 def annotations_of_handlers() -> Iterator[ast.AST]:
     """Yield the annotations of the parameters of every handler."""
-    for path in [*SERVICE.glob("*/api.py"), *SERVICE.glob("*/pages.py")]:
+    for path in [*SERVICE.glob("*/*api.py"), *SERVICE.glob("*/*pages.py")]:
         for node in tree_of(path).body:
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
-            if any(ast.unparse(decorator).startswith("router.") for decorator in node.decorator_list):
+            if any(re.match(r"(\w+_)?router\.", ast.unparse(decorator)) for decorator in node.decorator_list):
                 yield from (argument.annotation for argument in node.args.args if argument.annotation)
 
 

@@ -1,6 +1,5 @@
 """Assembles the service: middleware, routers, error handlers and lifespan."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -45,6 +44,7 @@ from tercet.items import api as items_api
 from tercet.labeling import api as labeling_api
 from tercet.labeling import pages as labeling_pages
 from tercet.labeling.answer_writer import AnswerWriter
+from tercet.labeling.leasing import Leasing
 from tercet.labeling.queue_heads import QueueHeads
 from tercet.labeling.top_ups import TopUps
 from tercet.live import api as live_api
@@ -227,7 +227,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.answer_writer = AnswerWriter(app.state.database)
     app.state.queue_heads = QueueHeads()
     app.state.top_ups = TopUps(app.state.database, app.state.queue_heads)
-    app.state.leasing = asyncio.Semaphore(labeling_api.LEASING_AT_ONCE)
+    app.state.leasing = Leasing()
     app.state.storage = Storage(settings.resolved_storage_url())
     app.state.readiness = Readiness(app.state.database, app.state.storage)
     app.state.uses = Uses(app.state.database)

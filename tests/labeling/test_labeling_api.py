@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 
-from tercet.labeling import api, dependencies
+from tercet.labeling import leasing
 from tercet.labeling.schemas import NextOut
 from tercet.models import Answer, Lease, Project, Triplet, now
 from tests.labeling.conftest import SONGS, World, ask, give
@@ -43,7 +43,7 @@ def canonical(triplet: list[str]) -> tuple[str, ...]:
 def test_few_requests_lease_at_a_time_and_all_get_questions(
     app: FastAPI, ada: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    under_way, most, real = 0, 0, dependencies.run_in_threadpool
+    under_way, most, real = 0, 0, leasing.run_in_threadpool
 
     async def watched(lease: Callable[[], NextOut]) -> NextOut:
         nonlocal under_way, most
@@ -59,10 +59,10 @@ def test_few_requests_lease_at_a_time_and_all_get_questions(
         async with httpx.AsyncClient(transport=transport, base_url="http://testserver", cookies=ada.cookies) as client:
             return await asyncio.gather(*(client.get(f"{SONGS}/triplets/next") for _ in range(12)))
 
-    monkeypatch.setattr(dependencies, "run_in_threadpool", watched)
+    monkeypatch.setattr(leasing, "run_in_threadpool", watched)
     on_screens = [response.json()["triplets"] for response in run(ask_at_once())]
     assert [len(questions) for questions in on_screens] == [5] * 12
-    assert most == api.LEASING_AT_ONCE
+    assert most == leasing.AT_ONCE
 
 
 def test_the_next_questions_come_with_the_answer(app: FastAPI, ada: TestClient) -> None:

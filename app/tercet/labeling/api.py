@@ -2,8 +2,7 @@
 
 The two requests that labelers wait for are coroutines that use a thread once: FastAPI would run a plain function in
 one thread and check its result in another, which slows the slowest answers. Answers are written together with those
-of other requests. Few requests lease questions at a time: more would only compete for the interpreter, open more
-connections, which are slow at first, and delay the answers.
+of other requests (`answer_writer`), and questions are leased together, too (`leasing`).
 """
 
 from typing import Annotated
@@ -39,7 +38,6 @@ from tercet.web.numbers import Count
 from tercet.web.problems import problems
 from tercet.web.rates import PER_LABELER
 
-LEASING_AT_ONCE = 2
 MOST_AHEAD = 200
 Asked = Annotated[Count, Query(le=100, description="how many questions to lease next come with the response")]
 router = APIRouter(prefix="/api/v1/projects", tags=["labeling"], responses=problems(401, 403), route_class=JsonRoute)

@@ -1,27 +1,29 @@
 """Dependencies of the labeling handlers, beside those of all handlers (`tercet.web.dependencies`)."""
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
-from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Caller, LabelerAccess
 from tercet.labeling import service
 from tercet.labeling.answer_writer import AnswerWriter
+from tercet.labeling.leasing import Leasing, Outcome, QuestionRequest
 from tercet.labeling.schemas import NextOut
 from tercet.web.dependencies import asked_for
 from tercet.web.rates import Rates
 
+log = logging.getLogger(__name__)
+
 # Most top-ups that a request waits for. More than one when others take what was added, or all of it is about items that
 # the labeler has flagged.
 TOP_UPS = 3
-# Gives the access of the one who is to get questions, or raises.
-Admission = Callable[[Session], LabelerAccess]
 
 
 async def get_answer_writer(request: Request) -> AnswerWriter:
@@ -37,14 +39,19 @@ class QuestionLeases:
 
     async def lease(self, caller: Caller, project: str, count: int) -> NextOut:
         """Lease so many questions to a caller; only if there is none, wait until the queue is topped up."""
-        return await self._lease(partial(service.admit, caller=caller, project_key=project), count)
+        return await self._topping_up(lambda: self._leasing.alone(lambda: self._admit(caller, project, count)))
 
     async def lease_to(self, access: LabelerAccess, count: int) -> NextOut:
         """Lease questions as `lease` does, to somebody whom the request has admitted already."""
-        return await self._lease(lambda _: access, count)
+        asked = QuestionRequest(access, count, asked_for(self.request))
+        return await self._topping_up(lambda: self._leasing.together(asked, self._take_together))
 
-    async def _lease(self, admit: Admission, count: int) -> NextOut:
-        taken = await self._take(admit, count)
+    @property
+    def _leasing(self) -> Leasing:
+        return self.request.app.state.leasing  # type: ignore[no-any-return]
+
+    async def _topping_up(self, take: Callable[[], Awaitable[service.Taken]]) -> NextOut:
+        taken = await take()
         for _ in range(TOP_UPS):
             if taken.short_project is None:
                 break
@@ -53,21 +60,42 @@ class QuestionLeases:
                 break
             # Others wait for it too, whatever becomes of this request.
             await asyncio.shield(asyncio.wrap_future(topped_up))
-            taken = await self._take(admit, count)
+            taken = await take()
         return taken.questions
 
-    async def _take(self, admit: Admission, count: int) -> service.Taken:
-        state, words = self.request.app.state, asked_for(self.request)
+    def _admit(self, caller: Caller, project: str, count: int) -> service.Taken:
+        words = asked_for(self.request)
+        with self.request.app.state.database.transaction() as session:
+            return self._take(session, QuestionRequest(service.admit(session, caller, project), count, words))
 
-        def take() -> service.Taken:
+    def _take(self, session: Session, asked: QuestionRequest) -> service.Taken:
+        state, (access, count, words) = self.request.app.state, asked
+        seconds, heads = state.settings.triplet_lease_seconds, state.queue_heads
+        return service.next_triplets(session, state.storage, access, count, seconds, words, heads)
+
+    def _take_together(self, asked: Sequence[QuestionRequest]) -> list[Outcome]:
+        taken = self._lease_together(asked) if len(asked) > 1 else [None]
+        return [own or self._take_alone(each) for own, each in zip(taken, asked, strict=True)]
+
+    def _lease_together(self, asked: Sequence[QuestionRequest]) -> Sequence[service.Taken | None]:
+        state, wanted = self.request.app.state, [(each.access, each.questions) for each in asked]
+        seconds, heads = state.settings.triplet_lease_seconds, state.queue_heads
+        try:
             with state.database.transaction() as session:
-                access = admit(session)
-                seconds = state.settings.triplet_lease_seconds
-                heads = state.queue_heads
-                return service.next_triplets(session, state.storage, access, count, seconds, words, heads)
+                return service.next_triplets_together(session, state.storage, wanted, seconds, heads)
+        except (OperationalError, NoConnectionFree):
+            raise  # the database cannot be reached, which would fail each of them
+        except Exception:
+            # One by one, so that the fault of one fails nobody else: somebody may have been erased meanwhile.
+            log.warning("Questions could not be leased to %d labelers together", len(asked), exc_info=True)
+            return [None] * len(asked)
 
-        async with state.leasing:
-            return await run_in_threadpool(take)
+    def _take_alone(self, asked: QuestionRequest) -> Outcome:
+        try:
+            with self.request.app.state.database.transaction() as session:
+                return self._take(session, asked)
+        except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
+            return error
 
 
 async def get_questions(request: Request) -> QuestionLeases:

@@ -114,13 +114,20 @@ def lease_next(
             break  # otherwise other labelers were faster; read the queue again
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
     added = [LeasedTriplet(each.id, each.triplet, until) for each in candidates if each.id in new_ids]
-    seems_low = bool(candidates) and candidates[-1].place.priority < LOW * TOP_UP_PRIORITY
-    # From behind its head a request passes by the questions of a newer top-up, which another web process may have made.
-    # So where it sees few, the next request begins at the top, and that one tells whether the queue is low.
+    last = candidates[-1].place if candidates else None
+    return Leases(renewed + added, rows, is_low(heads, project.id, begin, last))
+
+
+def is_low(heads: QueueHeads, project_id: int, begin: QueuePlace, last: QueuePlace | None) -> bool:
+    """Return whether the last question that a request took tells that a busy queue has few left.
+
+    From behind its head a request passes by the questions of a newer top-up, which another web process may have made.
+    So where it sees few, the next request begins at the top, and that one tells whether the queue is low.
+    """
+    seems_low = last is not None and last.priority < LOW * TOP_UP_PRIORITY
     if seems_low and begin != TOP:
-        heads.begin_again(project.id)
-    is_low = seems_low and begin == TOP and heads.is_busy(project.id)
-    return Leases(renewed + added, rows, is_low)
+        heads.begin_again(project_id)
+    return seems_low and begin == TOP and heads.is_busy(project_id)
 
 
 def is_used_up(session: Session, project: ProjectView) -> bool:
@@ -181,10 +188,16 @@ def _read_queue(
 
     Both are read together, since another tab of the labeler may have leased some just now.
     """
-    behind = {"behind_priority": begin.priority, "behind_id": begin.id, "from_top": begin == TOP}
+    behind = begin.as_parameters()
     rows = run(connection, held=(statements.HELD, parameters), candidates=(taking, {**parameters, **behind}))
-    held = [LeasedTriplet(key, (a, b, c), end.astimezone(UTC)) for key, a, b, c, end in rows["held"]]
-    return held, [Candidate(key, (a, b, c), QueuePlace(rank, key)) for key, a, b, c, rank in rows["candidates"]]
+    return leases_held(rows["held"]), [
+        Candidate(key, (a, b, c), QueuePlace(rank, key)) for key, a, b, c, rank in rows["candidates"]
+    ]
+
+
+def leases_held(rows: Rows) -> list[LeasedTriplet]:
+    """Return the leases of such rows as `statements.HELD` reads."""
+    return [LeasedTriplet(key, (a, b, c), end.astimezone(UTC)) for key, a, b, c, end in rows]
 
 
 def _write_leases(

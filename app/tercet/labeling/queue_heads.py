@@ -24,6 +24,10 @@ class QueuePlace(NamedTuple):
     priority: float
     id: int
 
+    def as_parameters(self) -> dict[str, object]:
+        """Return the parameters of `statements.TAKE` with which it looks behind this place."""
+        return {"behind_priority": self.priority, "behind_id": self.id, "from_top": self == TOP}
+
 
 TOP = QueuePlace(ABOVE_ALL, 0)
 

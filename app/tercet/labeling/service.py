@@ -13,6 +13,7 @@ from tercet.items.queries import count_in_use, ids_by_key
 from tercet.labeling import canonical, flags, presentation, queries, queue, triplets
 from tercet.labeling.descriptions import described
 from tercet.labeling.queue_heads import QueueHeads
+from tercet.labeling.queue_together import Wanted, lease_together
 from tercet.labeling.schemas import (
     AheadOut,
     AnswerIn,
@@ -329,18 +330,50 @@ def next_triplets(
     can_grow = (is_low or not is_full) and not queue.is_used_up(session, project)
     rows = described(session, storage, project.id, queries.displayed_by_id(read["items"]))
     questions = NextOut(
-        triplets=[
-            TripletOut(
-                **presentation.question(project, user_id, question.id, question.triplet, rows),
-                expires_at=question.expires_at,
-            )
-            for question in leased
-        ],
+        triplets=_shown(project, user_id, leased, rows),
         left=None if is_full or (leased and can_grow) else len(leased),
         reason=None if leased else _why_nothing(session, access, words),
         progress=_progress_out(read["progress"])[user_id],
     )
     return Taken(questions, project.id if can_grow else None)
+
+
+def next_triplets_together(
+    session: Session,
+    storage: Storage,
+    asked: Sequence[tuple[LabelerAccess, int]],
+    lease_seconds: float,
+    heads: QueueHeads,
+) -> list[Taken | None]:
+    """Lease the next questions to labelers of one project at once; return None for each who has to ask alone."""
+    project, connection = asked[0][0].project, session.connection()
+    wanted = [Wanted(access.user_id, count) for access, count in asked]
+    progress = queries.progress_query(connection, project.id, {each.user_id for each in wanted})
+    leased = lease_together(session, project, wanted, lease_seconds, heads, {"progress": progress})
+    can_grow = leased.is_low and not queue.is_used_up(session, project)
+    rows = described(session, storage, project.id, queries.displayed_by_id(leased.rows["items"]))
+    counts = _progress_out(leased.rows["progress"])
+    return [
+        Taken(
+            NextOut(triplets=_shown(project, user_id, own, rows), left=None, reason=None, progress=counts[user_id]),
+            project.id if can_grow else None,
+        )
+        if own is not None
+        else None
+        for (user_id, _), own in zip(wanted, leased.triplets, strict=True)
+    ]
+
+
+def _shown(
+    project: ProjectView, user_id: int, leased: Sequence[queue.LeasedTriplet], rows: dict[int, queries.DisplayedItem]
+) -> list[TripletOut]:
+    return [
+        TripletOut(
+            **presentation.question(project, user_id, question.id, question.triplet, rows),
+            expires_at=question.expires_at,
+        )
+        for question in leased
+    ]
 
 
 def questions_ahead(session: Session, storage: Storage, access: LabelerAccess, count: int) -> AheadOut:

@@ -247,7 +247,7 @@ def _find_triplets(dialect: str) -> Select[Any]:
 
 
 FIND_TRIPLETS = {dialect: _find_triplets(dialect) for dialect in DIALECTS}
-_SHOWN = (
+SHOWN = (
     item.id,
     item.key,
     item.text,
@@ -259,7 +259,7 @@ _SHOWN = (
 )
 
 
-ITEMS_SHOWN = {dialect: select(*_SHOWN).where(among(dialect, item.id, "ids")) for dialect in DIALECTS}
+ITEMS_SHOWN = {dialect: select(*SHOWN).where(among(dialect, item.id, "ids")) for dialect in DIALECTS}
 ITEMS_AT = {
     dialect: select(item.id, item.position).where(
         item.project_id == bindparam("project"), among(dialect, item.position, "positions")
