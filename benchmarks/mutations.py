@@ -78,8 +78,8 @@ FAULTS = (
     Fault(
         "app/tercet/labeling/sql/answers.py",
         "an id that stands already does not undo the transaction",
-        '    if len(results["stored"]) < len(new):',
-        '    if len(results["stored"]) < 0:',
+        "    if count < len(new):\n        raise",
+        "    if count < 0:\n        raise",
         "tests/labeling/test_histories.py tests/labeling/test_sql_answers.py",
     ),
     Fault(
