@@ -1,8 +1,8 @@
 """The route of answers, which takes the usual request to its handler by itself.
 
 FastAPI looks through the parameters of a handler and of its dependencies anew for each request. For an answer, of which
-hundreds may come in a second, that takes as long as all else that the event loop does. So the request that pages and
-clients send is recognised here; every other one, and every fault, is FastAPI's.
+hundreds may come in a second, that was a quarter of what it costs a web process. So the request that pages and clients
+send is recognised here; every other one, and every fault, is FastAPI's.
 """
 
 import re
