@@ -27,6 +27,8 @@ _ARMIJO = 1e-4
 # The quadratic model gains half of what the gradient alone predicts. A step that gains more than this share shows
 # that the dual bends less than its model, so that longer steps are tried.
 _STRAIGHT = 0.6
+# A coordinate of the quadratic model is at a bound up to this share of the usual step.
+_AT_BOUND = 1e-9
 
 
 @dataclass(frozen=True)
@@ -155,24 +157,42 @@ def box_maximum(
     d = np.clip(np.zeros(len(H)), low, high)
     if not len(H):
         return d
-    H[np.diag_indices_from(H)] += 1e-10 * max(float(np.mean(np.diag(H))), 1e-300)
+    bend_of_one, largest = (max(float(size), 1e-300) for size in (np.mean(np.diag(H)), np.abs(gradient).max()))
+    H[np.diag_indices_from(H)] += 1e-10 * bend_of_one
     slope = gradient - linalg.blas.dsymv(1.0, H, d, lower=1)
-    tolerance = accuracy * max(float(np.abs(gradient).max()), 1e-300)
+    tolerance = accuracy * largest
+    # Rounding may have left a coordinate a little inside of its bound, where the box would stop every step at once.
+    lowest, highest = low + _AT_BOUND * largest / bend_of_one, high - _AT_BOUND * largest / bend_of_one
     for _ in range(max_iter):
-        blocked = ((d <= low) & (slope <= 0)) | ((d >= high) & (slope >= 0))
+        at_low, at_high = (d <= lowest) & (slope <= 0), (d >= highest) & (slope >= 0)
+        at_bound = np.where(at_low, low, np.where(at_high, high, d))
+        if (at_bound != d).any():
+            d, slope = at_bound, gradient - linalg.blas.dsymv(1.0, H, at_bound, lower=1)
+        blocked = at_low | at_high
         free = np.flatnonzero(~blocked)
         if np.abs(slope[free]).max(initial=0.0) <= tolerance:
             break
         change, bend, gain = _climb(H, d, slope, low, high, free)
         if gain <= 0:
-            # Coordinates at a bound have turned the step downhill; they stay there in this iteration.
-            inside = free[(d[free] > low[free]) & (d[free] < high[free])]
-            if len(inside):
-                change, bend, gain = _climb(H, d, slope, low, high, inside)
+            # Coordinates that the box holds back have turned the step downhill; they stay there in this iteration.
+            change, bend, gain = _climb(H, d, slope, low, high, _not_held_back(H, d, slope, lowest, highest, free))
         if gain <= 0:
             break
         d, slope = d + change, slope - bend
     return d
+
+
+def _not_held_back(H: Array, d: Array, slope: Array, lowest: Array, highest: Array, free: Array) -> Array:
+    """Return free coordinates of which a Newton step pushes none out that is at a bound.
+
+    They are never none: the step goes uphill, so it takes one along its slope, which pushes no free coordinate out.
+    """
+    while True:
+        newton = _solve_part(H, free, slope[free])
+        held_back = ((d[free] <= lowest[free]) & (newton < 0)) | ((d[free] >= highest[free]) & (newton > 0))
+        if not held_back.any():
+            return free
+        free = free[~held_back]
 
 
 def _climb(H: Array, d: Array, slope: Array, low: Array, high: Array, free: Array) -> tuple[Array, Array, float]:

@@ -416,6 +416,21 @@ def test_box_maximum_agrees_with_a_generic_solver():
         np.testing.assert_allclose(maximum, there.x, atol=1e-5)
 
 
+@pytest.mark.parametrize("inside", [0.0, 1e-18, 1e-12])
+def test_box_maximum_moves_on_from_bounds_against_which_a_newton_step_pushes(inside):
+    """Also where rounding has left a multiplier a little inside of its bound: the search stayed there."""
+    for seed in range(500):
+        rng = np.random.default_rng(seed)
+        n = rng.integers(2, 25)
+        root = rng.normal(size=(n, n + 2)) * 10 ** rng.uniform(-1, 1, (n, 1))
+        H, gradient = root @ root.T + 0.01 * np.eye(n), rng.normal(size=n)
+        low = np.full(n, -inside)
+        maximum = box_maximum(H.copy(order="F"), gradient, low, np.full(n, np.inf))
+        slope = gradient - H @ maximum
+        assert (slope < 1e-4).all()
+        assert (slope[maximum > low] > -1e-4).all()
+
+
 @pytest.mark.parametrize("r", [6, 12])
 def test_the_transformation_is_that_of_all_constraints_written_out(r):
     Z = coordinates(n=20, r=r)
