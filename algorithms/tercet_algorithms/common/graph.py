@@ -48,7 +48,11 @@ class GraphMap:
 
     def transform(self, Z: Array) -> Array:
         """Return features (n, D + R) of standardised rows (n, D)."""
-        return np.column_stack([Z, self.vectors[nearest(Z, self.points)].mean(axis=1)])
+        neighbours = nearest(Z, self.points).T
+        total = np.zeros((len(Z), self.vectors.shape[1]))
+        for points in neighbours:  # one after the other, as an array of all their vectors would be ten times as large
+            total += self.vectors[points]
+        return np.column_stack([Z, total / len(neighbours)])
 
     def to_arrays(self) -> dict[str, Array]:
         """Return plain arrays."""
