@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
+from benchmarks.compiled import compiled
 from benchmarks.papers_sklr import drawn, items
 from benchmarks.timing import Times, medians, profile, seconds, target, times_table
 from tercet_algorithms.answers.reading import read_constraints
-from tercet_algorithms.common.compiled import compiled
 from tercet_algorithms.sklr.constraints import DistanceConstraints, carry_over, distance_constraints
 from tercet_algorithms.sklr.dual import DualProblem, make_problem, transformation
 from tercet_algorithms.sklr.kernel import LowRank, adaptive_kernel, factorise

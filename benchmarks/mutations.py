@@ -335,10 +335,10 @@ FAULTS = (
         "tests/tercet_algorithms/dcrc/test_mean_field.py",
     ),
     Fault(
-        "algorithms/tercet_algorithms/dcrc/e_step_loops.py",
+        "algorithms/tercet_algorithms/dcrc/e_step_loops.c",
         "the second neighbour of an item that moved is not looked at again",
-        "to_do[messages.others[n, 0]] = to_do[messages.others[n, 1]] = True",
-        "to_do[messages.others[n, 0]] = True",
+        "to_do[others[n][0]] = to_do[others[n][1]] = 1",
+        "to_do[others[n][0]] = 1",
         "tests/tercet_algorithms/dcrc/test_mean_field.py",
     ),
     Fault(
@@ -402,10 +402,16 @@ def check_places(faults: Sequence[Fault], root: Path) -> None:
 
 def put_in(fault: Fault, root: Path) -> str:
     """Change the file and return its text before."""
-    path = root / fault.file
-    text = path.read_text()
-    path.write_text(text.replace(fault.before, fault.after))
+    text = (root / fault.file).read_text()
+    write(fault, text.replace(fault.before, fault.after), root)
     return text
+
+
+def write(fault: Fault, text: str, root: Path) -> None:
+    """Write the file of a fault; loops in C are compiled."""
+    (root / fault.file).write_text(text)
+    if fault.file.endswith(".c"):
+        subprocess.run([sys.executable, root / "algorithms" / "compile_loops.py"], check=True)
 
 
 def is_noticed(fault: Fault, root: Path) -> bool:
@@ -445,7 +451,7 @@ def main() -> None:
                 continue
             text = put_in(fault, root)
             noticed = is_noticed(fault, root)
-            (root / fault.file).write_text(text)
+            write(fault, text, root)
             tried += 1
             survivors += not noticed
             print(f"{number:3}  {'noticed ' if noticed else 'SURVIVES'}  {fault.file}: {fault.meaning}", flush=True)

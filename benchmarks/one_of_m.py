@@ -25,13 +25,13 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks import datasets, rounds
+from benchmarks.compiled import compiled
 from benchmarks.datasets import Dataset
 from benchmarks.questions import SONGS, answered, interval, needed, songs
 from benchmarks.rounds import Cache, Row, Task
 from tercet_algorithms import DCRC
 from tercet_algorithms.answers.exemplars import exemplars, one_of
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV
-from tercet_algorithms.common.compiled import compiled
 from tercet_algorithms.dcrc import dcrc, search
 from tercet_algorithms.dcrc.dcrc import DCRCSearch
 from tercet_algorithms.dcrc.lower_bound import LowerBound

@@ -207,5 +207,5 @@ def test_compose_names_images_by_their_content() -> None:
 
 def test_compose_names_only_settings_that_exist() -> None:
     names = {f"TERCET_{name.upper()}" for name in Settings.model_fields}
-    of_libraries = {"FORWARDED_ALLOW_IPS", "NUMBA_CACHE_DIR"}
+    of_libraries = {"FORWARDED_ALLOW_IPS"}
     assert set(COMPOSE["services"]["web"]["environment"]) <= names | of_libraries

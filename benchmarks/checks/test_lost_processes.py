@@ -29,7 +29,7 @@ from tests.runs.support import (
 from tests.worker.test_supervisor import N_STARTS, POSTGRES, SQLITE, supervised
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# Preloaded by a worker: in place of every fit a C function that keeps the interpreter's lock, as a compiled loop may.
+# Preloaded by a worker: in place of every fit a C function that keeps the interpreter's lock.
 HANGS = """
 import ctypes
 from tercet.worker import job

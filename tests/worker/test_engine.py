@@ -82,7 +82,7 @@ def test_whoever_answers_people_goes_before_workers_also_those_of_other_sessions
     politeness, session, group, is_starving = asked.result(timeout=30)
     assert politeness == POLITENESS
     assert session != os.getsid(0)
-    # One that has starved for half a minute, as it may while it compiles on a busy machine, is raised for a while.
+    # One that has starved for half a minute, as it may on a busy machine, is raised for a while.
     assert not group or is_starving or group.split()[-1] == str(POLITENESS)
 
 

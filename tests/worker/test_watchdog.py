@@ -6,7 +6,7 @@ import time
 
 from tercet.worker.watchdog import end_process_after
 
-# A C function that keeps the interpreter's lock, as a compiled loop may: no thread of Python's runs meanwhile.
+# A C function that keeps the interpreter's lock: no thread of Python's runs meanwhile.
 HANGS = """
 import ctypes
 from tercet.worker.watchdog import end_process_after

@@ -4,5 +4,5 @@
 - feature space, feature map: standardised columns and a kernel's features
 - map: two coordinates per item for an analyst, steady from run to run
 - match: to number clusters so that they keep their numbers from run to run
-- compiled, part: loops compiled by numba, and functions compiled into them
+- loop: one in C, compiled when Tercet is installed
 """

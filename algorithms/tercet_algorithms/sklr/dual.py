@@ -13,8 +13,8 @@ import numpy as np
 from scipy import linalg
 
 from tercet_algorithms.answers.patterns import Array
-from tercet_algorithms.common.compiled import compiled
 from tercet_algorithms.sklr.constraints import CANNOT_LINK, COMPARISON, MUST_LINK, DistanceConstraints
+from tercet_algorithms.sklr.loops import add_differences, difference_products, fill_symmetric
 
 # A kernel of unit diagonal never needs an eigenvalue of M^-1 above this: the dual is then unbounded.
 UNBOUNDED = 1e8
@@ -296,35 +296,3 @@ def transformation(problem: DualProblem, lam: Array, Z: Array) -> Array:
     axes = linalg.eigh(T.T @ (centred.T @ centred) @ T, check_finite=False, driver="evd")[1][:, ::-1]
     widest_first: Array = T @ axes
     return widest_first
-
-
-@compiled
-def add_differences(rows: Array, i: Array, j: Array, weights: Array, out: Array) -> None:
-    """Add A rows (n, s) to `out`, with A the sum of weights (P,) times (e_i - e_j)(e_i - e_j)'."""
-    for pair in range(len(i)):
-        first, second, weight = i[pair], j[pair], weights[pair]
-        if weight == 0:
-            continue
-        for column in range(rows.shape[1]):
-            difference = weight * (rows[first, column] - rows[second, column])
-            out[first, column] += difference
-            out[second, column] -= difference
-
-
-@compiled
-def difference_products(left: Array, right: Array, i: Array, j: Array, out: Array) -> None:
-    """Write (l_i - l_j)'(r_i - r_j) for rows l and r (n, s) of every pair (P,)."""
-    for pair in range(len(i)):
-        first, second = i[pair], j[pair]
-        total = left[first, 0] - left[first, 0]
-        for column in range(left.shape[1]):
-            total += (left[first, column] - left[second, column]) * (right[first, column] - right[second, column])
-        out[pair] = total
-
-
-@compiled
-def fill_symmetric(upper: Array, items: Array, K: Array) -> None:
-    """Write the rows and columns of some items, in ascending order, of the matrix with this upper triangle into K."""
-    for i in range(len(items)):
-        for j in range(i, len(items)):
-            K[i, j] = K[j, i] = upper[items[i], items[j]]

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import linalg
 
 from tercet_algorithms.answers.patterns import Array
-from tercet_algorithms.common.compiled import compiled
 from tercet_algorithms.sklr.dual import UNBOUNDED, DualPoint, DualProblem
+from tercet_algorithms.sklr.loops import fill_curvature
 
 # A constraint at a bound is left out of a step while its relative gradient points outwards by more than a margin:
 # _FAR_MARGIN, or _FAR_FACTOR times the residual where that is less, so that fewer constraints take part near the
@@ -125,25 +125,6 @@ def curvature(problem: DualProblem, point: DualPoint, work: Array) -> Array:
     K = point.kernel.between_items(items)
     fill_curvature(K, places.reshape(-1, 3), problem.g[work], problem.h[work], H)
     return H.T
-
-
-@compiled
-def fill_curvature(K: Array, places: Array, g: Array, h: Array, H: Array) -> None:
-    """Write tr(K C_c K C_d) into the upper triangle of H (w, w), for constraints on items (w, 3) of K (n, n).
-
-    C_c is g xx' - h yy' with the differences x = a - b and y = a - e, so the entry follows from the squares of the four
-    inner products between the differences of c and those of d. Numpy would need several arrays of the size of H.
-    """
-    of_x, of_y = np.empty(len(K)), np.empty(len(K))
-    for c in range(len(H)):
-        a, b, e = places[c, 0], places[c, 1], places[c, 2]
-        for i in range(len(K)):
-            of_x[i], of_y[i] = K[a, i] - K[b, i], K[a, i] - K[e, i]
-        for d in range(c, len(H)):
-            a, b, e = places[d, 0], places[d, 1], places[d, 2]
-            xx, xy, yx, yy = of_x[a] - of_x[b], of_x[a] - of_x[e], of_y[a] - of_y[b], of_y[a] - of_y[e]
-            of_g, of_h = g[d] * xx * xx - h[d] * xy * xy, g[d] * yx * yx - h[d] * yy * yy
-            H[c, d] = g[c] * of_g - h[c] * of_h
 
 
 def box_maximum(

@@ -7,24 +7,19 @@ The kernel is updated once for a block of such triples; within the block only th
 between its differences is.
 """
 
-import math
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg
 
 from tercet_algorithms.answers.patterns import Array
-from tercet_algorithms.common.compiled import compiled, part
 from tercet_algorithms.sklr.dual import DualPoint, DualProblem, GramMatrix
+from tercet_algorithms.sklr.loops import Terms, project_block
 
 # Triples of items that are projected on between two updates of the kernel.
 _BLOCK = 32
-# Rounds over the constraints on one triple.
-_ROUNDS = 2
 # Tolerance below which the kernel of many items is kept in double precision.
 _SINGLE = 1e-5
-# The multiplier of a constraint that no kernel meets; learning then ends because the dual is unbounded.
-_UNBOUNDED_STEP = 1e12
 
 
 def sweeps(
@@ -67,21 +62,6 @@ def sweeps(
         if not len(queue):
             break
     return products.point(lam, value) or point
-
-
-class Terms(NamedTuple):
-    """Constraints g d(a, b) - h d(a, e) <= t, grouped by the three items i, j, k that they involve."""
-
-    starts: Array  # (n + 1,) where the constraints of each triple begin
-    number: Array  # (m,) position of the constraint in the problem
-    g: Array  # (m,)
-    h: Array  # (m,)
-    t: Array  # (m,)
-    ab: Array  # (m,) which of d(i, j), d(i, k), d(j, k) is d(a, b)
-    ae: Array  # (m,) which of them is d(a, e)
-    low: Array  # (m,) lower bound of the multiplier
-    high: Array  # (m,) upper bound of the multiplier
-    only_violated: Array  # (m,) the multiplier moves only where the constraint is violated, as in Algorithm 1
 
 
 class _Triples:
@@ -217,99 +197,3 @@ def _project_block(triples: Array, terms: Terms, lam: Array, G: Array, relaxatio
     squares, signs = np.zeros_like(products), np.zeros(len(G))
     n_squares, gain = project_block(triples, terms, lam, relaxation, products, squares, signs)
     return squares[:n_squares, len(G) :], signs[:n_squares], gain
-
-
-@part
-def best_step(near: float, excess: float, t: float, area: float) -> float:
-    """Return by how much a multiplier must move for its constraint to hold with equality."""
-    if t != 0:  # a link, which has no second distance: near / (1 + alpha near) = t
-        return 1 / t - 1 / near if near != 0 else 0.0
-    if 2 * area <= abs(excess) / _UNBOUNDED_STEP:
-        return math.copysign(_UNBOUNDED_STEP, excess)
-    return excess / (2 * area)
-
-
-@part
-def project(
-    triple: int, terms: Terms, lam: Array, relaxation: float, p: float, s: float, q: float
-) -> tuple[float, float, float, float]:
-    """Project in turn on the constraints of a triple with p = u'u, s = u'v and q = v'v under the learned kernel.
-
-    A multiplier moves `relaxation` times as far as to its optimum; that of a link, which is no parabola, once.
-
-    Return the change of Z'AZ in the plane of u and v as the entries (uu, uv, vv) of a symmetric matrix, and the gain
-    of f. `lam` is changed in place.
-    """
-    uu = uv = vv = gain = 0.0
-    for _ in range(_ROUNDS):
-        n_moved = 0
-        for term in range(terms.starts[triple], terms.starts[triple + 1]):
-            g, h, t, ab, ae = terms.g[term], terms.h[term], terms.t[term], terms.ab[term], terms.ae[term]
-            distances = p, q, p + q - 2 * s
-            excess = g * distances[ab] - h * distances[ae]
-            if terms.only_violated[term] and excess <= t:
-                continue  # an earlier projection has satisfied it
-            before, area = lam[terms.number[term]], p * q - s * s
-            step = best_step(g * distances[ab], excess, t, g * h * area) * (relaxation if t == 0 else 1.0)
-            alpha = min(max(before + step, terms.low[term]), terms.high[term]) - before
-            if alpha == 0:
-                continue
-            n_moved += 1
-            lam[terms.number[term]] = before + alpha
-            determinant = 1 + alpha * excess - alpha * alpha * g * h * area
-            gain += math.log(determinant) - alpha * t
-            of_u = alpha * (g * (ab == 0) - h * (ae == 0))
-            of_v = alpha * (g * (ab == 1) - h * (ae == 1))
-            of_both = alpha * (g * (ab == 2) - h * (ae == 2))
-            a, b, d = of_u + of_both, -of_both, of_v + of_both
-            uu, uv, vv = uu + a, uv + b, vv + d
-            p, s, q = (p + area * d) / determinant, (s - area * b) / determinant, (q + area * a) / determinant
-        if n_moved < 2:
-            break
-    return uu, uv, vv, gain
-
-
-@part
-def kernel_change(uu: float, uv: float, vv: float, p: float, s: float, q: float) -> tuple[float, float, float]:
-    """Return T with K - [u v] T [u v]' the new kernel where its inverse changes by (uu, uv, vv) between u and v."""
-    area = uu * vv - uv * uv
-    determinant = 1 + p * uu + 2 * s * uv + q * vv + area * (p * q - s * s)
-    return (uu + area * q) / determinant, (uv - area * s) / determinant, (vv + area * p) / determinant
-
-
-@compiled
-def project_block(
-    triples: Array, terms: Terms, lam: Array, relaxation: float, products: Array, squares: Array, signs: Array
-) -> tuple[int, float]:
-    """Project on the constraints of k triples; the left half of `products` (2k, 4k) is G, the right half the identity.
-
-    `squares` receives the rank-one terms by which the kernel changes and `signs` their signs, 1 where a term is
-    subtracted and -1 where it is added. In both arrays (2k, 4k) the left half is inner products with the present and
-    later differences, the right half the coefficients of the present and earlier differences. Return the number of
-    terms and the gain of f; `lam` is changed in place.
-    """
-    size, n_squares, gain = len(products), 0, 0.0
-    for place in range(len(triples)):
-        u, v, end = 2 * place, 2 * place + 1, size + 2 * place + 2
-        for earlier in range(n_squares):
-            of_u, of_v = signs[earlier] * squares[earlier, u], signs[earlier] * squares[earlier, v]
-            for column in range(u, end):
-                products[u, column] -= of_u * squares[earlier, column]
-                products[v, column] -= of_v * squares[earlier, column]
-        p, s, q = products[u, u], products[u, v], products[v, v]
-        uu, uv, vv, gained = project(triples[place], terms, lam, relaxation, p, s, q)
-        if uu == 0 and uv == 0 and vv == 0:
-            continue
-        # T is the sum of two rank-one terms, its eigenvectors, each with the sign of its eigenvalue.
-        uu, uv, vv = kernel_change(uu, uv, vv, p, s, q)
-        middle, radius = (uu + vv) / 2, math.hypot((uu - vv) / 2, uv)
-        angle = math.atan2(2 * uv, uu - vv) / 2
-        for turn, value in ((0.0, middle + radius), (math.pi / 2, middle - radius)):
-            length = math.sqrt(abs(value))
-            of_u, of_v = length * math.cos(angle + turn), length * math.sin(angle + turn)
-            for column in range(u, end):
-                squares[n_squares, column] = of_u * products[u, column] + of_v * products[v, column]
-            signs[n_squares] = math.copysign(1.0, value)
-            n_squares += 1
-        gain += gained
-    return n_squares, gain

@@ -1,6 +1,6 @@
 """Reads classes, functions and docstrings from the source of the two packages, without importing them.
 
-The web process never imports estimators: numba and scikit-learn take seconds and a hundred megabytes.
+The web process never imports estimators: SciPy and scikit-learn take seconds and a hundred megabytes.
 """
 
 import ast

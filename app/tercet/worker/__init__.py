@@ -10,5 +10,5 @@ that compare systems.
 - inputs: what a job reads: features, answers, bag labels, the previous result.
 - outcome: the result of a fit, in the same form for all systems.
 - checkpoint: the state of a fit in storage, from which another copy of the task goes on.
-- warm-up: what a worker imports and compiles before its first task.
+- warm-up: what a worker imports before its first task.
 """

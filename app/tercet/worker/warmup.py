@@ -1,22 +1,19 @@
 """Preloaded by every worker (`dask worker --preload tercet.worker.warmup`): imports what a task needs beforehand.
 
-The first run would otherwise wait seconds for numpy, SciPy and scikit-learn, and once for loops to be compiled.
+The first run would otherwise wait seconds for numpy, SciPy and scikit-learn.
 Dask calls `dask_setup` and `dask_teardown` by their names, when a worker starts and when it ends.
 """
 
 import gc
 import logging
 import os
-import threading
 
 from tercet.memory import keep_memory, share_heaps
 from tercet.worker import politeness
 
-log = logging.getLogger(__name__)
-
 
 def dask_setup(worker: object) -> None:
-    """Import what tasks need, lower this process's priority and begin to compile what fits need."""
+    """Import what tasks need and lower this process's priority."""
     import_modules()
     if getattr(worker, "nanny", None):
         # Linux may divide the processors among sessions, and then a priority counts within its session only:
@@ -26,8 +23,6 @@ def dask_setup(worker: object) -> None:
     politeness.go_last()
     share_heaps()
     keep_memory()
-    # Where nothing is compiled yet this takes half a minute, in which a worker can be called and above all ended.
-    threading.Thread(target=_compile, args=(worker,), daemon=True).start()
 
 
 def import_modules() -> None:
@@ -43,22 +38,6 @@ def import_modules() -> None:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def _compile(worker: object) -> None:
-    compile_loops()
-    log.debug("A worker has compiled its loops: %s", worker)
-
-
-def compile_loops() -> None:
-    """Fit something tiny; a run that comes meanwhile waits for the loops that it needs."""
-    import numpy as np
-
-    from tercet_algorithms import DCRC, SKLR
-
-    X = np.arange(12.0).reshape(6, 2)
-    for model in (DCRC(2, n_init=2, random_state=0), SKLR(2, random_state=0)):
-        model.fit(X, triplets=[[0, 1, 5]], answers=["no"])  # against the features, so that there is something to fit
 
 
 def dask_teardown(worker: object) -> None:

@@ -1,7 +1,7 @@
 """Ends this process when a run in it does not stop in time, also one that no other process could end.
 
-A compiled loop that never returns lets no thread of Python's run, a worker on another machine may have no nanny, and
-the server that sent it the run may be gone: then only the process itself is left to give its place to other projects.
+Code in C may keep the interpreter's lock, so that no thread of Python's runs, a worker on another machine may have no
+nanny, and the server that sent it the run may be gone: then the process itself has to give its place to others.
 """
 
 import faulthandler

@@ -264,15 +264,18 @@ def test_resuming_another_fit_is_refused():
 def test_a_warm_refit_in_another_process_is_as_good_as_a_cold_one(tmp_path):
     X, y = overlapping()
     before, after = questions(y, 120), questions(y, 130)
-    first = DCRC(4, random_state=0).fit(X, **before)
-    arrays = saved_and_loaded(first.state_arrays(), tmp_path)
-    loaded = DCRC(4, n_init=1, n_moves=0, warm_start=True).set_state_arrays(arrays)
-    assert np.array_equal(loaded.predict(X), first.predict(X))
-    warm = loaded.fit(X, **after)
-    cold = DCRC(4, random_state=0).fit(X, **after)
-    assert warm.lower_bound_ > cold.lower_bound_ - 0.02
-    assert adjusted_rand_score(warm.labels_, first.labels_) > 0.8
-    assert warm.n_iter_ < 10
+    kept = []
+    for seed in range(5):
+        first = DCRC(4, random_state=seed).fit(X, **before)
+        arrays = saved_and_loaded(first.state_arrays(), tmp_path)
+        loaded = DCRC(4, n_init=1, n_moves=0, warm_start=True).set_state_arrays(arrays)
+        assert np.array_equal(loaded.predict(X), first.predict(X))
+        warm = loaded.fit(X, **after)
+        cold = DCRC(4, random_state=seed).fit(X, **after)
+        assert warm.lower_bound_ > cold.lower_bound_ - 0.02
+        assert warm.n_iter_ < 10
+        kept.append(adjusted_rand_score(warm.labels_, first.labels_))
+    assert np.mean(kept) > 0.8
 
 
 def test_a_warm_start_survives_new_items_and_a_new_scale():

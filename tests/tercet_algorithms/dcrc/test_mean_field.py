@@ -4,12 +4,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from tercet_algorithms.answers.patterns import KINDS, patterns_of
 from tercet_algorithms.answers.reading import Constraints
 from tercet_algorithms.answers.simulated_labelers import random_triplets
 from tercet_algorithms.dcrc import e_step_loops as loops
 from tercet_algorithms.dcrc.mean_field import MeanField, entropy
+from tests.tercet_algorithms.dcrc.data import messages
 
 
 def constraints(n_items, n, seed):
@@ -41,10 +43,15 @@ def expectation(field, logs, q):
     return total
 
 
-def messages(field, q, item):
-    logits = np.zeros(q.shape[1])
-    loops.add_messages(item, q, field.messages, logits)
-    return logits
+def swept(field, q, log_p, hard, tie):
+    """The posteriors after one sweep of all items, as Eq 13 and Eq 14 say it."""
+    q = q.copy()
+    for item in range(len(q)):
+        message = messages(field, q, item)
+        if hard:
+            message = np.where(message >= message.max() - tie, 0, -np.inf)
+        q[item] = softmax(message + log_p[item])
+    return q
 
 
 def bound(field, q, log_p):
@@ -87,12 +94,24 @@ def test_items_keep_their_triplets():
 
 
 @pytest.mark.parametrize("hard", [False, True])
-def test_the_compiled_loop_does_what_it_says_in_python(hard):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_sweep_is_that_of_the_equations(hard, dtype):
     field, q, _, log_p = field_with_random_q(n_items=20, n=30)
-    in_python, arguments = q.copy(), (log_p, field.messages, hard, 1e-9, 1e-3, 6)
-    sweeps = loops.settle.py_func(in_python, *arguments)
-    assert loops.settle(q, *arguments) == sweeps > 1
-    assert np.allclose(q, in_python, atol=1e-12)
+    field.settle(q, log_p, 0.0, 1, hard)
+    again, tie = q.astype(dtype), 1e-4
+    stored = field.messages._replace(weights=field.messages.weights.astype(dtype))
+    assert loops.settle(again, log_p.astype(dtype), stored, hard, tie, 0.0, 1) == 1
+    assert np.allclose(again, swept(field, q, log_p, hard, tie), atol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+def test_the_number_of_sweeps_is_that_after_which_nothing_moves():
+    field, q, _, log_p = field_with_random_q(n_items=20, n=30)
+    settled, expected, moved = q.copy(), 0, True
+    while moved:
+        before, q = q, swept(field, q, log_p, False, 0.0)
+        expected, moved = expected + 1, np.abs(q - before).max() >= 1e-3
+    assert field.settle(settled, log_p, 1e-3, 100) == expected > 2
+    assert np.allclose(settled, q, atol=1e-2)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -11,10 +11,10 @@ from tercet_algorithms import DCRC, DCRCCV
 from tercet_algorithms.answers.patterns import patterns_of
 from tercet_algorithms.answers.reading import read_constraints, read_weighted_pairs
 from tercet_algorithms.answers.simulated_labelers import TABLE_IV, noisy_answers, random_triplets
-from tercet_algorithms.dcrc import e_step_loops as loops
 from tercet_algorithms.dcrc.lower_bound import LowerBound
 from tercet_algorithms.dcrc.mean_field import MeanField
 from tercet_algorithms.dcrc.pattern_evidence import PatternEvidence, link_table
+from tests.tercet_algorithms.dcrc.data import messages
 from tests.tercet_algorithms.dcrc.test_lower_bound import slope
 from tests.tercet_algorithms.estimators import SMALL, X, Y, questions
 
@@ -74,9 +74,7 @@ def test_messages_equal_enumeration(seed):
             certain = q.copy()
             certain[item] = np.eye(3)[cluster]
             expected.append(expectation(observed, certain))
-        messages = np.zeros(3)
-        loops.add_messages(item, q, field.messages, messages)
-        difference = messages - np.array(expected)
+        difference = messages(field, q, item) - np.array(expected)
         assert np.allclose(difference, difference[0], atol=1e-10)
 
 
