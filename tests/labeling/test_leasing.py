@@ -23,7 +23,8 @@ LABELERS = 12
 
 
 def asked(name: object, project: int = 1) -> QuestionRequest:
-    return QuestionRequest(SimpleNamespace(project=SimpleNamespace(id=project), name=name), 5, SimpleNamespace())  # type: ignore[arg-type]
+    access = SimpleNamespace(project=SimpleNamespace(id=project), name=name)
+    return QuestionRequest(access, 5, SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
 
 
 class Lessor:

@@ -71,7 +71,7 @@ def test_each_gets_what_they_would_get_one_after_the_other(database: Database, s
     heads = QueueHeads()
     with database.transaction() as session:
         pairs = [Wanted(user_id, count) for user_id, count in zip(twos, wanted, strict=True)]
-        together = lease_together(session, two, pairs, SECONDS, heads, {}).triplets
+        together = lease_together(session, two, pairs, SECONDS, heads).triplets
     for place, count in enumerate(wanted):
         with database.transaction() as session:
             alone = queue.lease_next(session, one, ones[place], count, SECONDS).triplets
@@ -93,7 +93,7 @@ def test_some_are_served_together_and_some_are_not(database: Database) -> None:
         with database.transaction() as session:
             wanted = [Wanted(user_id, 3) for user_id in labelers]
             served += [
-                own is not None for own in lease_together(session, project, wanted, SECONDS, QueueHeads(), {}).triplets
+                own is not None for own in lease_together(session, project, wanted, SECONDS, QueueHeads()).triplets
             ]
     assert 10 < sum(served) < len(served) - 10
 
@@ -107,19 +107,17 @@ def test_who_has_lost_a_question_to_a_faster_transaction_asks_alone(
         queue.top_up(session, project, 20)
     finish, snatched = queue_together._finish, list[int]()
 
-    def finish_too_late(
-        connection: Connection, values: Any, held: Any, added: Sequence[set[int]], more: Any
-    ) -> dict[str, Rows]:
+    def finish_too_late(connection: Connection, values: Any, held: Any, added: Sequence[set[int]]) -> dict[str, Rows]:
         snatched.append(min(added[0]))
         with database.transaction() as session:
             until = now() + timedelta(seconds=SECONDS)
             session.add(Lease(triplet_id=snatched[0], labeler_id=eve, expires_at=until))
-        return finish(connection, values, held, added, more)
+        return finish(connection, values, held, added)
 
     monkeypatch.setattr(queue_together, "_finish", finish_too_late)
     with database.transaction() as session:
         wanted = [Wanted(ada, 3), Wanted(ben, 3)]
-        of_ada, of_ben = lease_together(session, project, wanted, SECONDS, QueueHeads(), {}).triplets
+        of_ada, of_ben = lease_together(session, project, wanted, SECONDS, QueueHeads()).triplets
     assert of_ada is None
     assert of_ben is not None
     with database.transaction() as session:
@@ -143,7 +141,7 @@ def test_groups_at_once_never_exceed_the_redundancy(database_url: str, redundanc
             while True:
                 with database.transaction() as session:
                     wanted = [Wanted(user_id, 2) for user_id in own]
-                    leased = lease_together(session, project, wanted, SECONDS, QueueHeads(), {}).triplets
+                    leased = lease_together(session, project, wanted, SECONDS, QueueHeads()).triplets
                 n_together += sum(each is not None for each in leased)
                 n_answers = 0
                 for user_id, each in zip(own, leased, strict=True):

@@ -100,7 +100,7 @@ async def post_answers(
     rates.count(PER_LABELER, f"answers {me.key}", len(answers))
     stored, access = await writer.store(me, project, answers)
     if ask:
-        stored.next = await questions.lease_to(access, ask)
+        stored.next = await questions.lease_to(access, ask, stored.progress)
     return stored
 
 

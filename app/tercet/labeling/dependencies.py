@@ -15,8 +15,9 @@ from tercet.accounts.access import Caller, LabelerAccess
 from tercet.labeling import service
 from tercet.labeling.answer_writer import AnswerWriter
 from tercet.labeling.leasing import Leasing, Outcome, QuestionRequest
-from tercet.labeling.schemas import NextOut
+from tercet.labeling.schemas import NextOut, ProgressOut
 from tercet.web.dependencies import asked_for
+from tercet.web.languages import Words
 from tercet.web.rates import Rates
 
 log = logging.getLogger(__name__)
@@ -41,9 +42,9 @@ class QuestionLeases:
         """Lease so many questions to a caller; only if there is none, wait until the queue is topped up."""
         return await self._topping_up(lambda: self._leasing.alone(lambda: self._admit(caller, project, count)))
 
-    async def lease_to(self, access: LabelerAccess, count: int) -> NextOut:
-        """Lease questions as `lease` does, to somebody whom the request has admitted already."""
-        asked = QuestionRequest(access, count, asked_for(self.request))
+    async def lease_to(self, access: LabelerAccess, count: int, progress: ProgressOut) -> NextOut:
+        """Lease questions as `lease` does, to somebody whose answers the request has stored just before."""
+        asked = QuestionRequest(access, count, asked_for(self.request), progress)
         return await self._topping_up(lambda: self._leasing.together(asked, self._take_together))
 
     @property
@@ -66,19 +67,21 @@ class QuestionLeases:
     def _admit(self, caller: Caller, project: str, count: int) -> service.Taken:
         words = asked_for(self.request)
         with self.request.app.state.database.transaction() as session:
-            return self._take(session, QuestionRequest(service.admit(session, caller, project), count, words))
+            return self._take(session, service.admit(session, caller, project), count, words)
 
-    def _take(self, session: Session, asked: QuestionRequest) -> service.Taken:
-        state, (access, count, words) = self.request.app.state, asked
+    def _take(
+        self, session: Session, access: LabelerAccess, count: int, words: Words, progress: ProgressOut | None = None
+    ) -> service.Taken:
+        state = self.request.app.state
         seconds, heads = state.settings.triplet_lease_seconds, state.queue_heads
-        return service.next_triplets(session, state.storage, access, count, seconds, words, heads)
+        return service.next_triplets(session, state.storage, access, count, seconds, words, heads, progress)
 
     def _take_together(self, asked: Sequence[QuestionRequest]) -> list[Outcome]:
         taken = self._lease_together(asked) if len(asked) > 1 else [None]
         return [own or self._take_alone(each) for own, each in zip(taken, asked, strict=True)]
 
     def _lease_together(self, asked: Sequence[QuestionRequest]) -> Sequence[service.Taken | None]:
-        state, wanted = self.request.app.state, [(each.access, each.questions) for each in asked]
+        state, wanted = self.request.app.state, [(each.access, each.questions, each.progress) for each in asked]
         seconds, heads = state.settings.triplet_lease_seconds, state.queue_heads
         try:
             with state.database.transaction() as session:
@@ -93,7 +96,7 @@ class QuestionLeases:
     def _take_alone(self, asked: QuestionRequest) -> Outcome:
         try:
             with self.request.app.state.database.transaction() as session:
-                return self._take(session, asked)
+                return self._take(session, *asked)
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
             return error
 

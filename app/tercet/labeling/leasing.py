@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from fastapi.concurrency import run_in_threadpool
 
 from tercet.accounts.access import LabelerAccess
+from tercet.labeling.schemas import ProgressOut
 from tercet.labeling.service import Taken
 from tercet.web.languages import Words
 
@@ -24,11 +25,12 @@ Outcome = Taken | Exception
 
 
 class QuestionRequest(NamedTuple):
-    """A labeler who was admitted, how many questions they want, and the language that they are told things in."""
+    """A labeler whose answers were stored, how many questions they want, the language of texts, and their progress."""
 
     access: LabelerAccess
     questions: int
     words: Words
+    progress: ProgressOut
 
 
 Take = Callable[[Sequence[QuestionRequest]], Sequence[Outcome]]

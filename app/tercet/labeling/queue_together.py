@@ -29,13 +29,13 @@ class Wanted(NamedTuple):
 
 
 class LeasedTogether(NamedTuple):
-    """The triplets leased to each labeler, None for who has to ask alone, and the rows of what was read along.
+    """The triplets leased to each labeler, None for who has to ask alone, and what pages show of all their items.
 
-    `is_low` is as in `queue.Leases`.
+    The items are rows of `statements.ITEMS_SHOWN`; `is_low` is as in `queue.Leases`.
     """
 
     triplets: list[list[LeasedTriplet] | None]
-    rows: dict[str, Rows]
+    items: Rows
     is_low: bool
 
 
@@ -45,17 +45,13 @@ def lease_together(
     wanted: Sequence[Wanted],
     seconds: float,
     heads: QueueHeads,
-    more: Mapping[str, Query],
 ) -> LeasedTogether:
-    """Lease triplets of a project to labelers, run further queries, and commit.
-
-    The rows "items" are those of `statements.ITEMS_SHOWN` for the items of all these triplets.
-    """
+    """Lease triplets of a project to labelers, and commit."""
     connection, at, begin = session.connection(), now(), heads.begin_behind(project.id)
     until = at + timedelta(seconds=seconds)
     values = {"project": project.id, "at": at, "until": until, "redundancy": project.redundancy, "undone": UNDONE}
     held, added = _lease_open(connection, {**values, **begin.as_parameters()}, wanted)
-    rows = _finish(connection, values, held, added, more)
+    rows = _finish(connection, values, held, added)
     snatched = {tuple(row) for row in rows["snatched"]}
     triplets = {key: LeasedTriplet(key, (a, b, c), until) for key, a, b, c, _ in rows["triplets"]}
     is_new = set(chain.from_iterable(added))
@@ -68,7 +64,7 @@ def lease_together(
         new = [triplets[key] for key in triplets if key in ids and (key, user_id) not in snatched]
         is_served = len(old) + len(new) == questions and all(lease.expires_at >= renewing for lease in old)
         leased.append([*old, *new] if is_served else None)
-    return LeasedTogether(leased, rows, is_low(heads, project.id, begin, last))
+    return LeasedTogether(leased, rows["items"], is_low(heads, project.id, begin, last))
 
 
 def _lease_open(
@@ -91,7 +87,6 @@ def _finish(
     values: Mapping[str, Any],
     held: Sequence[Sequence[LeasedTriplet]],
     added: Sequence[set[int]],
-    more: Mapping[str, Query],
 ) -> dict[str, Rows]:
     """Give back what faster transactions have leased, read what is shown, and commit."""
     dialect, new = connection.dialect.name, set(chain.from_iterable(added))
@@ -102,5 +97,4 @@ def _finish(
         snatched=(together.OVER_LEASED[dialect], {**values, **lists}),
         triplets=(together.TRIPLETS_LEASED[dialect], lists),
         items=(together.ITEMS_LEASED[dialect], lists),
-        **more,
     )

@@ -313,17 +313,21 @@ def next_triplets(
     lease_seconds: float,
     words: Words,
     heads: QueueHeads,
+    progress: ProgressOut | None = None,
 ) -> Taken:
-    """Lease the next questions to this labeler and return them with what to show of their items."""
+    """Lease the next questions to this labeler and return them with what to show of their items.
+
+    The labeler's progress is counted unless it is known.
+    """
     project, user_id = access.project, access.user_id
     connection = session.connection()
 
     def shown(asked: Collection[canonical.Ids]) -> dict[str, Query]:
         item_ids = {item_id for triplet in asked for item_id in triplet}
-        return {
-            "items": queries.displayed_items_query(connection, item_ids),
-            "progress": queries.progress_query(connection, project.id, [user_id]),
-        }
+        items = queries.displayed_items_query(connection, item_ids)
+        if progress is not None:
+            return {"items": items}
+        return {"items": items, "progress": queries.progress_query(connection, project.id, [user_id])}
 
     leased, read, is_low = queue.lease_next(session, project, user_id, count, lease_seconds, heads, shown)
     is_full = len(leased) == count
@@ -333,7 +337,7 @@ def next_triplets(
         triplets=_shown(project, user_id, leased, rows),
         left=None if is_full or (leased and can_grow) else len(leased),
         reason=None if leased else _why_nothing(session, access, words),
-        progress=_progress_out(read["progress"])[user_id],
+        progress=progress or _progress_out(read["progress"])[user_id],
     )
     return Taken(questions, project.id if can_grow else None)
 
@@ -341,26 +345,27 @@ def next_triplets(
 def next_triplets_together(
     session: Session,
     storage: Storage,
-    asked: Sequence[tuple[LabelerAccess, int]],
+    asked: Sequence[tuple[LabelerAccess, int, ProgressOut]],
     lease_seconds: float,
     heads: QueueHeads,
 ) -> list[Taken | None]:
-    """Lease the next questions to labelers of one project at once; return None for each who has to ask alone."""
-    project, connection = asked[0][0].project, session.connection()
-    wanted = [Wanted(access.user_id, count) for access, count in asked]
-    progress = queries.progress_query(connection, project.id, {each.user_id for each in wanted})
-    leased = lease_together(session, project, wanted, lease_seconds, heads, {"progress": progress})
+    """Lease the next questions to labelers of one project at once: to each so many, and their progress is known.
+
+    Return None for each who has to ask alone.
+    """
+    project = asked[0][0].project
+    wanted = [Wanted(access.user_id, count) for access, count, _ in asked]
+    leased = lease_together(session, project, wanted, lease_seconds, heads)
     can_grow = leased.is_low and not queue.is_used_up(session, project)
-    rows = described(session, storage, project.id, queries.displayed_by_id(leased.rows["items"]))
-    counts = _progress_out(leased.rows["progress"])
+    rows = described(session, storage, project.id, queries.displayed_by_id(leased.items))
     return [
         Taken(
-            NextOut(triplets=_shown(project, user_id, own, rows), left=None, reason=None, progress=counts[user_id]),
+            NextOut(triplets=_shown(project, access.user_id, own, rows), left=None, reason=None, progress=progress),
             project.id if can_grow else None,
         )
         if own is not None
         else None
-        for (user_id, _), own in zip(wanted, leased.triplets, strict=True)
+        for (access, _, progress), own in zip(asked, leased.triplets, strict=True)
     ]
 
 
