@@ -99,7 +99,7 @@ FAULTS = (
     Fault(
         "app/tercet/labeling/sql/statements.py",
         "leases that have ended still hold a question",
-        '    lease.triplet_id == triplet.id,\n    lease.expires_at > bindparam("at"),',
+        "    lease.triplet_id == triplet.id,\n    lease.expires_at > AT,",
         "    lease.triplet_id == triplet.id,",
         "tests/labeling/test_histories.py tests/labeling/test_labeling_queue.py",
     ),

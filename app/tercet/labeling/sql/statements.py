@@ -53,6 +53,17 @@ IDS = (triplet.anchor_id, triplet.left_id, triplet.right_id)
 DIALECTS = ("postgresql", "sqlite")
 
 
+def _unseen(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a parameter whose value PostgreSQL does not look at when it plans a statement.
+
+    A plan for a known value seems cheaper to it than the one it keeps, so it would plan the statement anew each time.
+    """
+    return select(value).scalar_subquery()
+
+
+AT = _unseen(bindparam("at", type_=LEASES.c.expires_at.type))
+
+
 def _elements(dialect: str, name: str) -> ColumnElement[Any]:
     """Return the elements of a parameter that is a JSON list, to select from."""
     if dialect == "sqlite":
@@ -122,12 +133,12 @@ def _taken(table: Table, weight: ColumnElement[int], *conditions: ColumnElement[
 # The rules by which a triplet is open to a labeler. An answer or a lease counts as one of the answers that the triplet
 # needs, and one by the labeler as all of them. So each rule reads only the few rows of the triplet: with a separate
 # condition that none is the labeler's, PostgreSQL may read everything that the labeler ever answered.
-_held_by_labeler = (lease.labeler_id == LABELER) & (lease.expires_at > bindparam("at"))
+_held_by_labeler = (lease.labeler_id == LABELER) & (lease.expires_at > AT)
 _LEASED = _taken(
     LEASES,
     case((lease.labeler_id == LABELER, NEEDED), else_=1),
     lease.triplet_id == triplet.id,
-    lease.expires_at > bindparam("at"),
+    lease.expires_at > AT,
 )
 _ANSWERED = _taken(
     ANSWERS,
@@ -148,7 +159,7 @@ OPEN = (
 _leased_triplet = lease.triplet_id + literal_column("0")  # without + 0 SQLite would read old leases too, in index order
 _ON_SCREENS = (
     select(_leased_triplet)
-    .where(lease.expires_at > bindparam("at"))
+    .where(lease.expires_at > AT)
     .group_by(_leased_triplet)
     .having(func.sum(case((lease.labeler_id == LABELER, REDUNDANCY), else_=1)) >= REDUNDANCY)
 )
@@ -157,7 +168,7 @@ _HELD_ROWS = (
     select(literal_column("1"))
     .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
     .where(_held_by_labeler, triplet.project_id == bindparam("project"))
-    .limit(bindparam("wanted"))
+    .limit(_unseen(bindparam("wanted", type_=Integer)))
     .subquery("held")
 )
 _STILL_WANTED = bindparam("wanted", type_=Integer) - select(func.count()).select_from(_HELD_ROWS).scalar_subquery()
@@ -167,13 +178,13 @@ HELD = (
     .join_from(TRIPLETS, LEASES, lease.triplet_id == triplet.id)
     .where(_held_by_labeler, triplet.project_id == bindparam("project"))
     .order_by((func.coalesce(triplet.priority, 0.0) == bindparam("undone")).desc(), lease.id)
-    .limit(bindparam("wanted"))
+    .limit(_unseen(bindparam("wanted", type_=Integer)))
 )
 # No priority is as high.
 ABOVE_ALL = 1e9
-_FROM_TOP: ColumnElement[bool] = bindparam("from_top", True, type_=Boolean)
+_FROM_TOP: ColumnElement[bool] = _unseen(bindparam("from_top", True, type_=Boolean))
 _BEHIND = tuple_(triplet.priority, triplet.id) < tuple_(
-    bindparam("behind_priority", ABOVE_ALL, type_=Float), bindparam("behind_id", 0, type_=Integer)
+    _unseen(bindparam("behind_priority", ABOVE_ALL, type_=Float)), _unseen(bindparam("behind_id", 0, type_=Integer))
 )
 # In the order of the queue's index: in any other order all questions of a long queue would be read for a few. Few of
 # those behind its head are on screens: to check them one by one is faster than to read all leases.
@@ -292,9 +303,9 @@ _of_labeler = _of_project & (answer.labeler_id == user.id)
 _withdrawn = answer.withdrawn_at.is_not(None)
 _first_today = (
     select(answer.number)
-    .where(_of_project, answer.created_at >= bindparam("midnight"))
+    .where(_of_project, answer.created_at >= _unseen(bindparam("midnight", type_=answer.created_at.type)))
     .order_by(answer.created_at)
-    .limit(1)
+    .limit(literal_column("1"))
     .scalar_subquery()
 )
 
