@@ -10,7 +10,10 @@ try:
 except ImportError:
     njit = None
 
+# As the project's own loops, which these are compared with, are compiled.
+_FREE = {"contract", "reassoc", "nsz", "arcp", "nnan"}
+
 
 def compiled(loop: Loop) -> Loop:
     """Compile a function of arrays and numbers at its first call, for each kind of array."""
-    return loop if njit is None else cast(Loop, njit(loop, cache=True, error_model="numpy"))
+    return loop if njit is None else cast(Loop, njit(loop, cache=True, error_model="numpy", fastmath=_FREE))

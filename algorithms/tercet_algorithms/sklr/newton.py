@@ -164,9 +164,9 @@ def box_maximum(
 
 
 def _not_held_back(H: Array, d: Array, slope: Array, lowest: Array, highest: Array, free: Array) -> Array:
-    """Return free coordinates of which a Newton step pushes none out that is at a bound.
+    """Return those free coordinates whose Newton step, of them alone, leaves every one of them inside the box at first.
 
-    They are never none: the step goes uphill, so it takes one along its slope, which pushes no free coordinate out.
+    One is always left: the step goes uphill, so some coordinate moves along its slope, and that points into the box.
     """
     while True:
         newton = _solve_part(H, free, slope[free])
