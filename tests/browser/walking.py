@@ -64,6 +64,7 @@ REPORT = """
 
 def assert_walkable(page: Page, name: str) -> None:
     """Fail unless Tab reaches everything that can be clicked, shows where it is, and leaves the page at its end."""
+    page.wait_for_load_state("networkidle")  # buttons that come with pictures would be before a focus that went past
     page.evaluate(WATCH)
     count = 0
     while count < MOST_STOPS:
