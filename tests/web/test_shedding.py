@@ -76,6 +76,20 @@ def test_in_a_rush_nobody_waits_longer_than_the_bound_and_no_thread_is_idle(monk
     assert doorman.expected_wait() == 0, "afterwards nobody is refused"
 
 
+def test_the_first_to_leave_after_a_moment_is_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As behind a database that stood still for a third of a second: a hundred times as many leave soon after."""
+    at = 0.0
+    monkeypatch.setattr(shedding, "time", SimpleNamespace(monotonic=lambda: at))
+    doorman = LoadShedding(make_app(), threads=THREADS)
+    for _ in range(100):
+        doorman._change(1)
+    at = 0.3
+    doorman._change(-1)
+    assert doorman.expected_wait() == 0
+    at = 1.2
+    assert doorman.expected_wait() > doorman.most_wait, "one of a hundred in more than a second is one"
+
+
 def test_health_is_never_refused_nor_what_waits_on_purpose() -> None:
     async def ask() -> None:
         async with client() as http:

@@ -17,8 +17,10 @@ from tercet.web.errors import answer_problem
 from tercet.web.rates import FREE
 
 MOST_WAIT_SECONDS = 5.0
-# The rate at which requests leave is that of so many seconds; judged after the first second of a rush.
-WINDOW_SECONDS, LEAST_SECONDS = 5.0, 1.0
+# The rate at which requests leave is that of so many seconds.
+WINDOW_SECONDS = 5.0
+# A rush is judged after this part of the bound: the first to leave after many were held up for a moment says nothing.
+JUDGED_AFTER = 0.2
 LONGEST_RETRY = 30
 
 
@@ -54,7 +56,9 @@ class LoadShedding:
         while self.left and self.left[0] < at - WINDOW_SECONDS:
             self.left.popleft()
         seconds = min(WINDOW_SECONDS, at - self.busy_since)
-        return self.inside * seconds / len(self.left) if self.left else seconds if seconds > LEAST_SECONDS else 0.0
+        if seconds < JUDGED_AFTER * self.most_wait:
+            return 0.0
+        return self.inside * seconds / len(self.left) if self.left else seconds
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count the request from when its body is there to when its response begins: slow networks are no load."""
