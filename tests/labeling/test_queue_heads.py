@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, select
 
 from tercet.database import Database
 from tercet.labeling import queue, queue_heads
-from tercet.labeling.queue import LOW, TOP_UP_PRIORITY, lease_next
+from tercet.labeling.queue import lease_next
 from tercet.labeling.queue_heads import FROM_THE_TOP, SECONDS, TOP, QueueHeads, QueuePlace
 from tercet.labeling.refill import MOST, refill
 from tercet.models import Lease, Project, Triplet
@@ -100,46 +100,40 @@ def test_what_becomes_free_at_the_head_is_asked_within_a_second(
     assert taken(database, project, last, heads) == screens[0]
 
 
-def top_up_evenly(database: Database, project: Project, wanted: int) -> int:
-    """Top up, with priorities at even distances in the order of the ids; return by how many questions."""
+def top_up(database: Database, project: Project) -> list[int]:
+    """Top up, and return the new questions in the order in which they are asked."""
+    before = set(queued(database, project))
     with database.transaction() as session:
-        last = session.scalar(select(func.max(Triplet.id))) or 0
-        n_queued = queue.top_up(session, project, wanted)
-        priority = TOP_UP_PRIORITY * (1 - (Triplet.id - last) / (n_queued + 1.0))
-        session.execute(update(Triplet).where(Triplet.id > last).values(priority=priority))
-        return n_queued
+        queue.top_up(session, project, 2 * SCREEN)
+    return [key for key in queued(database, project) if key not in before]
 
 
-def is_low(database: Database, project: Project, person: int, heads: QueueHeads) -> bool:
-    with database.transaction() as session:
-        return lease_next(session, project, person, SCREEN, 60, heads).is_low
+def test_each_top_up_comes_behind_those_before_and_all_behind_a_run(
+    database: Database, busy: tuple[Project, list[int], QueueHeads]
+) -> None:
+    project, _, _ = busy
+    of_run = queued(database, project)
+    added = [top_up(database, project) for _ in range(3)]
+    assert queued(database, project) == sum(added, of_run)
+    assert any(keys != sorted(keys) for keys in added), "by chance among those of one top-up"
 
 
-def test_a_queue_is_low_when_a_busy_one_has_few_of_its_random_questions_left(database: Database, clock: Clock) -> None:
+def test_what_was_added_is_behind_the_head_whichever_process_has_added_it(database: Database, clock: Clock) -> None:
     project, people = make_labelers(database, LABELERS, n_items=60)
-    heads, asked = QueueHeads(), count(1)
-    n_queued = top_up_evenly(database, project, LABELERS * SCREEN)
-    began_at_top, seen_low = False, 0
-    for person, number in zip(people, asked, strict=False):
-        has_few = number > FROM_THE_TOP and 1 - number * SCREEN / (n_queued + 1) < LOW
-        low = is_low(database, project, person, heads)
-        assert low == (has_few and began_at_top), number
-        began_at_top, seen_low = has_few and not began_at_top, seen_low + low
-    assert seen_low
-    heads.begin_again(project.id)
-    assert heads.begin_behind(project.id) == TOP
+    heads, expected = QueueHeads(), top_up(database, project)
+    for person in people[: FROM_THE_TOP + 1]:
+        expected += top_up(database, project)
+        assert taken(database, project, person, heads) == expected[:SCREEN]
+        expected = expected[SCREEN:]
+    assert heads.is_busy(project.id)
+    assert behind(database, project, heads, len(expected)) == len(expected)
+    assert behind(database, project, heads, len(expected) + 1) == len(expected)
+    assert behind(database, project, heads, 3) == 3
 
 
-def test_a_queue_that_another_process_has_topped_up_is_not_low(database: Database, clock: Clock) -> None:
-    project, people = make_labelers(database, LABELERS, n_items=60)
-    heads = QueueHeads()
-    top_up_evenly(database, project, LABELERS * SCREEN)
-    *before, behind, at_top = people[: FROM_THE_TOP + 2]
-    for person in before:
-        assert not is_low(database, project, person, heads)
-    top_up_evenly(database, project, 3 * SCREEN)  # in this process nothing tells of it
-    assert not is_low(database, project, behind, heads), "it sees few, but has passed by the new ones"
-    assert not is_low(database, project, at_top, heads)
+def behind(database: Database, project: Project, heads: QueueHeads, most: int) -> int:
+    with database.reading() as session:
+        return queue.count_behind(session, project.id, heads.head(project.id), most)
 
 
 def test_when_too_little_is_left_behind_the_head_all_of_it_is_looked_through(

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import httpx2 as httpx
 import pytest
@@ -44,18 +45,44 @@ def test_who_finds_a_short_queue_gets_what_is_there_and_the_next_request_more(
     assert all(name.startswith("top-ups") for name in threads[1:])
 
 
-def test_a_busy_queue_is_topped_up_before_it_is_short(
-    app: FastAPI, ada: TestClient, ben: TestClient, world: World, threads: list[str], monkeypatch: pytest.MonkeyPatch
+def test_a_busy_queue_gets_what_it_lacks_before_it_is_short(
+    app: FastAPI, ada: TestClient, ben: TestClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_heads, "FROM_THE_TOP", 0)
+    monkeypatch.setattr(top_ups, "RESERVE", 25)
+    monkeypatch.setattr(top_ups, "LOOK_SECONDS", 0)
     with app.state.database.transaction() as session:
         n_queued = queue.top_up(session, world.project, queue.TOP_UP)
-        session.execute(update(Triplet).values(priority=queue.TOP_UP_PRIORITY * (1 - Triplet.id / (n_queued + 1.0))))
-    assert len(ask(ben, n_queued - 20)) == n_queued - 20
+    added: list[int] = []
+    monkeypatch.setattr(queue, "top_up", lambda session, project, count: added.append(count))
+    assert len(ask(ben, n_queued - 30)) == n_queued - 30
+    wait_for(lambda: not app.state.top_ups._under_way)
+    assert not added, "there are thirty left"
     assert len(ask(ada, 10)) == 10
-    assert len(threads) == 1, "the next request looks from the top whether there are others"
-    assert len(ask(ada, 15)) == 15
-    wait_for(lambda: len(threads) == 2)
+    wait_for(lambda: added == [5])
+
+
+def test_a_busy_queue_is_looked_at_few_times_and_a_quiet_one_never(
+    app: FastAPI, anonymous: TestClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, added = [100.0], list[int]()
+    for module in (top_ups, queue_heads):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(queue, "top_up", lambda session, project, count: added.append(count))
+
+    def keep_up() -> None:
+        app.state.top_ups.keep_up(world.project.id)
+        app.state.top_ups.close()
+
+    for _ in range(queue_heads.FROM_THE_TOP):
+        app.state.queue_heads.begin_behind(world.project.id)
+        keep_up()
+    assert not added
+    app.state.queue_heads.begin_behind(world.project.id)
+    for passed, looks in ((0, 1), (0.1, 1), (top_ups.LOOK_SECONDS, 2)):
+        now[0] += passed
+        keep_up()
+        assert added == [top_ups.RESERVE] * looks
 
 
 def test_many_at_once_in_a_new_project_all_get_questions_and_wait_for_few_top_ups(
@@ -154,14 +181,17 @@ def test_a_request_that_goes_away_takes_no_top_up_from_the_others(
     assert len(run(leave_and_stay()).json()["triplets"]) == 5
 
 
-def test_top_ups_that_do_not_last_grow_and_those_that_do_shrink(
+def test_the_more_find_too_few_the_larger_the_next_top_up(
     app: FastAPI, anonymous: TestClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = [100.0]
-    monkeypatch.setattr(top_ups.time, "monotonic", lambda: now[0])
-    added: list[int] = []
+    added, may_go_on = list[int](), threading.Event()
     monkeypatch.setattr(queue, "top_up", lambda session, project, count: added.append(count))
-    for lasted in (0.1, 0.1, 0.1, 0.1, 0.1, top_ups.LASTING_SECONDS, top_ups.LASTING_SECONDS, 60, 60):
-        app.state.top_ups.order(world.project.id).result(timeout=10)
-        now[0] += lasted
-    assert added == [60, 120, 240, 480, 600, 600, 300, 150, 75]
+    order = app.state.top_ups.order
+    for n_orders, expected in ((1, 1), (3, 3), (50, 10), (1, 1)):
+        may_go_on.clear()
+        app.state.top_ups._thread.submit(may_go_on.wait, 30)
+        orders = {order(world.project.id) for _ in range(n_orders)}
+        may_go_on.set()
+        [top_up] = orders
+        top_up.result(timeout=10)
+        assert added.pop() == expected * queue.TOP_UP

@@ -52,11 +52,12 @@ class QuestionLeases:
         return self.request.app.state.leasing  # type: ignore[no-any-return]
 
     async def _topping_up(self, take: Callable[[], Awaitable[service.Taken]]) -> NextOut:
-        taken = await take()
+        top_ups, taken = self.request.app.state.top_ups, await take()
+        top_ups.keep_up(taken.project_id)
         for _ in range(TOP_UPS):
-            if taken.short_project is None:
+            if not taken.is_short:
                 break
-            topped_up = self.request.app.state.top_ups.order(taken.short_project)
+            topped_up = top_ups.order(taken.project_id)
             if taken.questions.triplets:
                 break
             # Others wait for it too, whatever becomes of this request.

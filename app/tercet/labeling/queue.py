@@ -15,6 +15,7 @@ import itertools
 import json
 import math
 import random
+import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -33,11 +34,8 @@ from tercet.labeling.triplets import find, insert_new
 from tercet.models import Item, Lease, Project, ProjectView, QuestionKind, Source, Triplet, now, out_of_reach
 
 TOP_UP = 60
-# Questions of a top-up come after those of a run, whose priorities lie above this.
+# Questions of top-ups come after those of a run, whose priorities lie above this, and each top-up behind those before.
 TOP_UP_PRIORITY = 1e-3
-# Theirs are evenly spread below it, and higher ones are asked first. So where the last one asked has less than this
-# share of it, about as small a share of the top-up is left.
-LOW = 1 / 4
 # How often a request reads the queue again because other labelers have leased its candidates in the meantime.
 ATTEMPTS = 5
 # Where more triplets are possible, as with 60 items, it is assumed without counting that not all of them are stored.
@@ -63,14 +61,10 @@ class Candidate(NamedTuple):
 
 
 class Leases(NamedTuple):
-    """The triplets leased to a labeler, and the rows of what was read along with them.
-
-    `is_low`: the queue is a busy one, and has few questions of its last top-up left.
-    """
+    """The triplets leased to a labeler, and the rows of what was read along with them."""
 
     triplets: list[LeasedTriplet]
     rows: dict[str, Rows]
-    is_low: bool
 
 
 def nothing_more(triplets: Collection[Ids]) -> dict[str, Query]:
@@ -114,20 +108,14 @@ def lease_next(
             break  # otherwise other labelers were faster; read the queue again
     renewed = [lease._replace(expires_at=until) if lease.id in ending else lease for lease in held]
     added = [LeasedTriplet(each.id, each.triplet, until) for each in candidates if each.id in new_ids]
-    last = candidates[-1].place if candidates else None
-    return Leases(renewed + added, rows, is_low(heads, project.id, begin, last))
+    return Leases(renewed + added, rows)
 
 
-def is_low(heads: QueueHeads, project_id: int, begin: QueuePlace, last: QueuePlace | None) -> bool:
-    """Return whether the last question that a request took tells that a busy queue has few left.
-
-    From behind its head a request passes by the questions of a newer top-up, which another web process may have made.
-    So where it sees few, the next request begins at the top, and that one tells whether the queue is low.
-    """
-    seems_low = last is not None and last.priority < LOW * TOP_UP_PRIORITY
-    if seems_low and begin != TOP:
-        heads.begin_again(project_id)
-    return seems_low and begin == TOP and heads.is_busy(project_id)
+def count_behind(session: Session, project_id: int, place: QueuePlace, most: int) -> int:
+    """Count the questions of a queue behind a place, up to `most`."""
+    parameters = {**place.as_parameters(), "project": project_id, "most": most}
+    [[count]] = run(session.connection(), counted=(statements.COUNT_BEHIND, parameters))["counted"]
+    return int(count)
 
 
 def is_used_up(session: Session, project: ProjectView) -> bool:
@@ -275,8 +263,14 @@ def top_up(session: Session, project: ProjectView, count: int) -> int:
         unfinished = _unfinished(session, project, count)
         reopen(session, project, unfinished, TOP_UP_PRIORITY)
         return len(unfinished)
-    insert_new(session, project.id, [(triplet, TOP_UP_PRIORITY * random.random(), Source.RANDOM) for triplet in chosen])
+    at = time.time()
+    insert_new(session, project.id, [(triplet, _priority_of_top_up(at), Source.RANDOM) for triplet in chosen])
     return len(chosen)
+
+
+def _priority_of_top_up(at: float) -> float:
+    """Return a priority behind those of earlier top-ups; the order of those of the same millisecond is by chance."""
+    return TOP_UP_PRIORITY / (at + random.random() / 1000)
 
 
 def _draw_new(session: Session, project: ProjectView, count: int) -> list[Ids]:

@@ -68,10 +68,10 @@ class QueueHeads:
         head = self._heads.get(project_id)
         return head is not None and head.is_busy
 
-    def begin_again(self, project_id: int) -> None:
-        """Have the next request begin at the top, as there may be new questions."""
-        if head := self._heads.get(project_id):
-            head.taken = TOP
+    def head(self, project_id: int) -> QueuePlace:
+        """Return the place behind which the free part of a queue begins; its top where no request has told."""
+        head = self._heads.get(project_id)
+        return TOP if head is None else head.taken
 
     def note(self, project_id: int, taken: QueuePlace) -> None:
         """Remember the last question that a request took; that others may do so at the same time is harmless."""

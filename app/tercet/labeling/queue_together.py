@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
-from tercet.labeling.queue import UNDONE, LeasedTriplet, is_low, leases_held
+from tercet.labeling.queue import UNDONE, LeasedTriplet, leases_held
 from tercet.labeling.queue_heads import QueueHeads, QueuePlace
 from tercet.labeling.sql import statements, together
 from tercet.labeling.sql.drivers import Query, Rows, run, run_last
@@ -31,12 +31,11 @@ class Wanted(NamedTuple):
 class LeasedTogether(NamedTuple):
     """The triplets leased to each labeler, None for who has to ask alone, and what pages show of all their items.
 
-    The items are rows of `statements.ITEMS_SHOWN`; `is_low` is as in `queue.Leases`.
+    The items are rows of `statements.ITEMS_SHOWN`.
     """
 
     triplets: list[list[LeasedTriplet] | None]
     items: Rows
-    is_low: bool
 
 
 def lease_together(
@@ -64,7 +63,7 @@ def lease_together(
         new = [triplets[key] for key in triplets if key in ids and (key, user_id) not in snatched]
         is_served = len(old) + len(new) == questions and all(lease.expires_at >= renewing for lease in old)
         leased.append([*old, *new] if is_served else None)
-    return LeasedTogether(leased, rows["items"], is_low(heads, project.id, begin, last))
+    return LeasedTogether(leased, rows["items"])
 
 
 def _lease_open(

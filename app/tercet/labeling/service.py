@@ -299,10 +299,11 @@ def _progress_out(rows: Iterable[Any]) -> dict[int, ProgressOut]:
 
 
 class Taken(NamedTuple):
-    """The questions that a labeler got, and the project's id if its queue should be topped up."""
+    """The questions that a labeler got of a project, and whether there were too few and its queue can be topped up."""
 
     questions: NextOut
-    short_project: int | None
+    project_id: int
+    is_short: bool
 
 
 def next_triplets(
@@ -329,17 +330,17 @@ def next_triplets(
             return {"items": items}
         return {"items": items, "progress": queries.progress_query(connection, project.id, [user_id])}
 
-    leased, read, is_low = queue.lease_next(session, project, user_id, count, lease_seconds, heads, shown)
+    leased, read = queue.lease_next(session, project, user_id, count, lease_seconds, heads, shown)
     is_full = len(leased) == count
-    can_grow = (is_low or not is_full) and not queue.is_used_up(session, project)
+    is_short = not is_full and not queue.is_used_up(session, project)
     rows = described(session, storage, project.id, queries.displayed_by_id(read["items"]))
     questions = NextOut(
         triplets=_shown(project, user_id, leased, rows),
-        left=None if is_full or (leased and can_grow) else len(leased),
+        left=None if is_full or (leased and is_short) else len(leased),
         reason=None if leased else _why_nothing(session, access, words),
         progress=progress or _progress_out(read["progress"])[user_id],
     )
-    return Taken(questions, project.id if can_grow else None)
+    return Taken(questions, project.id, is_short)
 
 
 def next_triplets_together(
@@ -356,12 +357,12 @@ def next_triplets_together(
     project = asked[0][0].project
     wanted = [Wanted(access.user_id, count) for access, count, _ in asked]
     leased = lease_together(session, project, wanted, lease_seconds, heads)
-    can_grow = leased.is_low and not queue.is_used_up(session, project)
     rows = described(session, storage, project.id, queries.displayed_by_id(leased.items))
     return [
         Taken(
             NextOut(triplets=_shown(project, access.user_id, own, rows), left=None, reason=None, progress=progress),
-            project.id if can_grow else None,
+            project.id,
+            is_short=False,
         )
         if own is not None
         else None

@@ -202,6 +202,13 @@ _CANDIDATES = (
 )
 TAKE = _CANDIDATES.with_for_update(key_share=True, skip_locked=True)
 TAKE_AFTER_WAITING = _CANDIDATES.with_for_update(key_share=True)
+# How many questions of a queue are behind a place, up to "most".
+COUNT_BEHIND = select(func.count()).select_from(
+    select(triplet.id)
+    .where(triplet.project_id == bindparam("project"), triplet.priority.is_not(None), _BEHIND)
+    .limit(_unseen(bindparam("most", type_=Integer)))
+    .subquery()
+)
 # PostgreSQL names an advisory lock by two numbers: this one for all lines, and that of the project. Whoever holds it is
 # the first in the line, until their transaction ends.
 _LINES = 1
