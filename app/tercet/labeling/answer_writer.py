@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fastapi.concurrency import run_in_threadpool
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from tercet.accounts.access import Caller
 from tercet.database import Database
+from tercet.errors import DATABASE_AWAY
 from tercet.labeling import second_tabs
 from tercet.labeling.schemas import AnswerIn
 from tercet.labeling.service import (
@@ -95,7 +94,7 @@ class AnswerWriter:
         """Store the answers of all requests without a fault in one transaction; return the outcome of each request."""
         try:
             return self._write_unless_overtaken(project, requests)
-        except (OperationalError, NoConnectionFree) as error:
+        except DATABASE_AWAY as error:
             return [error] * len(requests)  # the database cannot be reached, which would fail each of them
         except Exception as error:  # noqa: BLE001 - raised again by the request that it belongs to
             if len(requests) == 1:

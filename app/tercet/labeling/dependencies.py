@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.orm import Session
 
 from tercet.accounts.access import Caller, LabelerAccess
+from tercet.errors import DATABASE_AWAY
 from tercet.labeling import service
 from tercet.labeling.answer_writer import AnswerWriter
 from tercet.labeling.leasing import Leasing, Outcome, QuestionRequest
@@ -87,7 +86,7 @@ class QuestionLeases:
         try:
             with state.database.transaction() as session:
                 return service.next_triplets_together(session, state.storage, wanted, seconds, heads)
-        except (OperationalError, NoConnectionFree):
+        except DATABASE_AWAY:
             raise  # the database cannot be reached, which would fail each of them
         except Exception:
             # One by one, so that the fault of one fails nobody else: somebody may have been erased meanwhile.

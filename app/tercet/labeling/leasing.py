@@ -81,8 +81,8 @@ class Leasing:
         task.add_done_callback(self._tasks.discard)
         await asyncio.shield(task)  # others wait for it too, whatever becomes of this request
 
-    def _forget(self, gone: _Turn, project_id: int) -> None:
-        left = [waiting for waiting in self._waiting.pop(project_id, ()) if waiting is not gone]
+    def _forget(self, turn: _Turn, project_id: int) -> None:
+        left = [waiting for waiting in self._waiting.pop(project_id, ()) if waiting is not turn]
         if left:
             self._waiting[project_id] = left
 
