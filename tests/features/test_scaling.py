@@ -5,12 +5,16 @@ import pytest
 
 from tercet.features import row_file, scaling
 from tercet.features.row_file import RowFile
-from tercet.features.scaling import principal_components, side_by_side, standardised, total_variance
+from tercet.features.scaling import side_by_side, standardised, to_components, total_variance
 
 
 def rows(n: int = 60, d: int = 7, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     return (rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)).astype(np.float32)
+
+
+def principal_components(X, readable, numbers):
+    return to_components(X, readable, numbers).rows(X, readable)
 
 
 def test_principal_components_are_those_of_the_svd(monkeypatch):

@@ -36,6 +36,10 @@ def scene(seed: int, seconds: float = 30.0, loudness: float = 0.02) -> tuple[np.
     return samples.astype(np.float32), calls
 
 
+def segments_of(samples: np.ndarray, rate: int, settings: SegmentSettings) -> list[Selection]:
+    return propose_segments([samples], rate, len(samples) / rate, settings)
+
+
 def overlap(one: tuple[float, float], two: tuple[float, float]) -> float:
     """The share that two stretches have in common of what they cover together."""
     common = min(one[1], two[1]) - max(one[0], two[0])
@@ -46,7 +50,7 @@ def test_precision_and_recall_in_noise() -> None:
     hits = n_proposed = n_calls = 0
     for seed in range(8):
         samples, calls = scene(seed)
-        stretches = [(s.begin_s, s.end_s) for s in propose_segments(samples, RATE, SegmentSettings(pad=0.0))]
+        stretches = [(s.begin_s, s.end_s) for s in segments_of(samples, RATE, SegmentSettings(pad=0.0))]
         hits += sum(max((overlap(call, stretch) for stretch in stretches), default=0.0) > 0.6 for call in calls)
         n_proposed += len(stretches)
         n_calls += len(calls)
@@ -58,14 +62,14 @@ def test_precision_and_recall_in_noise() -> None:
 def test_noise_alone_holds_hardly_any_segment() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=300 * RATE).astype(np.float32)
-    assert len(propose_segments(noise, RATE, SETTINGS)) <= 3
-    assert propose_segments(np.zeros(10 * RATE, dtype=np.float32), RATE, SETTINGS) == []
+    assert len(segments_of(noise, RATE, SETTINGS)) <= 3
+    assert segments_of(np.zeros(10 * RATE, dtype=np.float32), RATE, SETTINGS) == []
 
 
 def test_a_call_in_digital_silence_is_one_segment() -> None:
     samples = np.zeros(2 * RATE, dtype=np.float32)
     samples[RATE : RATE + 4_000] = 0.5 * np.sin(2 * np.pi * 3_000 / RATE * np.arange(4_000))
-    [segment] = propose_segments(samples, RATE, SETTINGS)
+    [segment] = segments_of(samples, RATE, SETTINGS)
     assert segment.begin_s == pytest.approx(0.95, abs=0.03)
     assert segment.end_s == pytest.approx(1 + 4_000 / RATE + 0.05, abs=0.03)
     assert segment.low_hz <= 3_000 <= segment.high_hz
@@ -75,7 +79,7 @@ def test_the_frequency_range_of_a_segment_is_that_of_its_call() -> None:
     samples, _ = scene(1, loudness=0.0)
     place = np.arange(RATE // 2) / RATE
     samples[5 * RATE : 5 * RATE + RATE // 2] += 0.05 * np.sin(2 * np.pi * (4_000 * place + 2_000 * place**2))
-    [segment] = propose_segments(samples, RATE, SETTINGS)
+    [segment] = segments_of(samples, RATE, SETTINGS)
     assert 3_300 < segment.low_hz < 4_300
     assert 5_700 < segment.high_hz < 7_200
 
@@ -89,7 +93,7 @@ def test_gap_shortest_pad_and_threshold() -> None:
         samples[place : place + RATE // 10] += (0.05 * np.hanning(RATE // 10) * tone).astype(np.float32)
 
     def proposed(**changes: float) -> list[Selection]:
-        return propose_segments(samples, RATE, SegmentSettings(**changes))
+        return segments_of(samples, RATE, SegmentSettings(**changes))
 
     assert len(proposed(smallest_gap=0.1)) == 3
     assert len(proposed(smallest_gap=0.3)) == 2
@@ -108,10 +112,10 @@ def test_ultrasound_and_low_rates(rate: int) -> None:
     samples = 1e-3 * rng.normal(size=rate).astype(np.float32)
     hz = rate / 4
     samples[rate // 2 : rate // 2 + rate // 20] += 0.1 * np.sin(2 * np.pi * hz / rate * np.arange(rate // 20))
-    [segment] = propose_segments(samples, rate, SegmentSettings(hz / 2, hz * 3))
+    [segment] = segments_of(samples, rate, SegmentSettings(hz / 2, hz * 3))
     assert segment.begin_s < 0.5 < 0.55 < segment.end_s
-    assert propose_segments(samples[:10], rate, SETTINGS) == []
-    assert propose_segments(samples, rate, SegmentSettings(rate, 2 * rate)) == []
+    assert segments_of(samples[:10], rate, SETTINGS) == []
+    assert segments_of(samples, rate, SegmentSettings(rate, 2 * rate)) == []
 
 
 @pytest.mark.parametrize("kind", ["WAV", "FLAC"])
@@ -121,7 +125,7 @@ def test_a_file_in_blocks_gives_what_the_samples_give(
     samples, _ = scene(2)
     path = tmp_path / "scene"
     path.write_bytes(sound_file(samples, kind=kind, encoding="PCM_24"))
-    at_once = propose_segments(np.round(samples * 2**23).astype(np.float32) / np.float32(2**23), RATE, SETTINGS)
+    at_once = segments_of(np.round(samples * 2**23).astype(np.float32) / np.float32(2**23), RATE, SETTINGS)
     monkeypatch.setattr("tercet.sounds.decoding.BLOCK_SAMPLES", 10_007)
     in_blocks = segment_recording(path, SETTINGS)
     assert len(in_blocks) == len(at_once) > 10

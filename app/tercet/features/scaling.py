@@ -71,11 +71,6 @@ def to_components(rows: Rows | RowFile, readable: NDArray[np.bool_], numbers: in
     return Reduction(mean, _main_directions(covariance, numbers))
 
 
-def principal_components(rows: Rows | RowFile, readable: NDArray[np.bool_], numbers: int) -> Rows:
-    """Return the rows along at most `numbers` directions of largest variance; unreadable rows are 0, the mean."""
-    return to_components(rows, readable, numbers).rows(rows, readable)
-
-
 def _main_directions(covariance: Wide, numbers: int) -> Wide:
     """Return at most `numbers` directions (D, R) with any variance, the largest variance first."""
     from scipy.linalg import eigh  # numpy's computes all directions, thousands where a few dozen are needed

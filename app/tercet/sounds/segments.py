@@ -51,19 +51,17 @@ class SegmentSettings:
             raise ValueError("smallest_gap, shortest and pad have to be seconds from 0 to 60")
 
 
-def propose_segments(samples: Samples, rate: int, settings: SegmentSettings) -> list[Selection]:
-    """Return the segments of a sound in memory."""
-    return _propose([samples], rate, len(samples) / rate, settings)
-
-
 def segment_recording(path: Path, settings: SegmentSettings, until: float | None = None) -> list[Selection]:
     """Return the segments of a recording of any length, or of its first `until` seconds; it is read block by block."""
     info = describe_sound(path)
     seconds = info.seconds if until is None else min(until, info.seconds)
-    return _propose(read_blocks(path, 0.0, seconds), info.rate, seconds, settings)
+    return propose_segments(read_blocks(path, 0.0, seconds), info.rate, seconds, settings)
 
 
-def _propose(blocks: Iterable[Samples], rate: int, seconds: float, settings: SegmentSettings) -> list[Selection]:
+def propose_segments(
+    blocks: Iterable[Samples], rate: int, seconds: float, settings: SegmentSettings
+) -> list[Selection]:
+    """Return the segments of a sound that comes in blocks."""
     bands = _Bands(rate, settings)
     if bands.edges.size < 2:
         return []
