@@ -86,16 +86,16 @@ class DCRC(ClusterMixin, CandidateFits, QuestionSuggestion, Estimator):  # type:
         dependent evidence more than once. None is 1/2 for "people", 1 for a number, and chosen with epsilon="auto".
     candidates : "auto" or "features"
         "features" fits one model to the features. "auto" compares it, by held-out answers, with the same model on the
-        features and the eigenvectors of a graph of neighbours, which follow curved clusters, and with the same model
-        on each of `feature_groups` alone, in case features of other groups are noise. The best two at most are fitted
-        in full and pooled: the model is the weighted sum of their scores. That takes about twice as long. A warm start
-        weighs them by how well earlier fits predicted answers that were new to them, later ones more, and compares all
-        anew once answers have doubled; the one that counts less makes fewer starts and moves. Both also see the
-        clusters of K-means, of spectral clustering and, with ten items or more for each cluster and feature, of a
-        mixture of normal distributions, and lean towards them, if answers say that most items are right there. Fewer
-        than 30 answers compare nothing, and may well mislead: then one model leans towards these clusters, by how many
-        items answers say are right. "auto" is the same as "features" without answers, with more than 20,000 items,
-        labelled bags, a kernel or hard answers.
+        features and the eigenvectors of a graph of neighbours, which follow curved clusters, and with the same model on
+        each of `feature_groups` alone, in case features of other groups are noise. The best two at most are fitted in
+        full and pooled: the model is the weighted sum of their scores. That takes two to three times as long. A warm
+        start weighs them by how well earlier fits predicted answers that were new to them, later ones more, and
+        compares all anew once answers have doubled; the one that counts less makes fewer starts and moves, and the fit
+        takes half as long again as with the features alone. Both also see the clusters of K-means, of spectral
+        clustering and, with ten items or more for each cluster and feature, of a mixture of normal distributions, and
+        lean towards them, if answers say that most items are right there. Fewer than 30 answers compare nothing, and
+        may well mislead: then one model leans towards these clusters, by how many items answers say are right. "auto"
+        is the same as "features" without answers, with more than 20,000 items, labelled bags, a kernel or hard answers.
     feature_groups : sequence of str, of length D, or None
         Name of the group that each column of X belongs to, such as the source of its numbers; see `candidates`.
     tau : float

@@ -84,7 +84,7 @@ class DcrcParameters(_Dcrc):
     """Features, points learned from the answers (from ten of them on, best with several about every item), or both."""
     candidates: Annotated[Literal["auto", "features"], advanced("Structure")] = "auto"
     """Auto weighs the features, a graph of neighbours and each group of features by the answers that they predict, in
-    half as much time again as the features alone."""
+    half as much time again as the features alone, and more in the first run."""
     balance: Annotated[bool, advanced("Draw clusters towards equal sizes")] = True
     """Better off where sizes are known to differ widely."""
     tau: Annotated[float, advanced("Separation", ge=0)] = 1.0
