@@ -7,7 +7,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -84,11 +84,15 @@ def web_processes(server: DemoServer) -> set[int]:
     """The pids of the processes that accept on the server's port."""
     port = int(server.url.rsplit(":", 1)[1])
     first = psutil.Process(server.process.pid)
-    return {
-        process.pid
-        for process in [first, *first.children(recursive=True)]
-        if any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in process.net_connections("inet"))
-    }
+    return {process.pid for process in [first, *first.children(recursive=True)] if listens(process, port)}
+
+
+def listens(process: psutil.Process, port: int) -> bool:
+    """Whether a process has a socket that listens on the port; one that ends meanwhile has none."""
+    with suppress(psutil.NoSuchProcess):
+        every = process.net_connections("inet")
+        return any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in every)
+    return False
 
 
 def wait_for_processes(server: DemoServer, *, without: int = 0) -> set[int]:
