@@ -1,5 +1,6 @@
 """Behind the head of a busy queue: the same questions as from the top, and none is missed for longer than a second."""
 
+import time
 from collections.abc import Iterator
 from itertools import count
 
@@ -105,6 +106,7 @@ def top_up(database: Database, project: Project) -> list[int]:
     before = set(queued(database, project))
     with database.transaction() as session:
         queue.top_up(session, project, 2 * SCREEN)
+    time.sleep(0.001)  # those of the same millisecond are mixed
     return [key for key in queued(database, project) if key not in before]
 
 
